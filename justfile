@@ -1,0 +1,71 @@
+# Portico's recipes. First time here: `just setup` (or, without just: `bash .ci/setup`).
+
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+export PYTHONPATH := justfile_directory()
+
+# list the recipes
+default:
+    @just --list --unsorted
+
+# make .venv with everything from the lock; as root also the account that the database runs as
+setup:
+    bash .ci/setup
+
+# format, and mend what can be mended
+fmt:
+    ruff format
+    ruff check --fix
+
+# the inner loop: everything that is fast, in under a minute
+check:
+    ruff format --check
+    ruff check
+    lint-imports --no-logo
+    ty check
+    pytest -n 2 --dist loadscope -m "not scenario and not postgres"
+    mypy
+
+# the whole suite: real PostgreSQL, real servers, reduced storms
+test *arguments:
+    pytest -n 2 --dist loadscope {{ arguments }}
+
+# kernel and cores: every branch
+coverage:
+    coverage erase
+    coverage run -m pytest -m "not scenario and not postgres" tests/kernel tests/guard tests/engine
+    coverage report --include='*/kernel/*,*/core/*' --fail-under=100
+
+# storms and soaks at full size
+proof:
+    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py
+
+# generate the reference and build the site; fails on what is stale
+docs:
+    python docs/generate.py
+    zensical build --clean
+
+# run the server
+serve *arguments:
+    portico serve {{ arguments }}
+
+# measure: just bench start --json
+bench *arguments:
+    portico bench {{ arguments }}
+
+# resolve the dependencies again and pin them by hash, naming no registry
+lock:
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml -o requirements/run.txt
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml --group dev -o requirements/dev.txt
+
+# after a new migration: write schema.sql and the database fixture of this version
+fixture:
+    python -m tests.migrations.fixture
+    pytest tests/migrations --write-schema
+
+# build the wheel and the sdist
+build:
+    python -m build --no-isolation
+
+# run the hooks before each commit
+hooks:
+    prek install
