@@ -1,0 +1,1 @@
+"""Words every room shares: pure values, no I/O, no frameworks."""

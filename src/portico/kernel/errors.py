@@ -1,0 +1,46 @@
+"""What can go wrong, in six kinds that every face knows how to answer.
+
+PorticoError
+├── BadId               kernel.ids
+├── NotCanonical        kernel.json
+├── BadLabel            kernel.label
+├── ReservationExceeded kernel.budget
+├── guard.core.errors   who may do what
+├── engine.core.errors  the store and its upkeep
+└── settings.errors     the configuration
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    INVALID = "invalid"
+    DENIED = "denied"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    EXHAUSTED = "exhausted"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing wrong with one field of what was sent."""
+
+    field: str
+    message: str
+
+
+class PorticoError(Exception):
+    """A broken journey. The message is one sentence; `fix` says what to do next."""
+
+    kind: Kind
+    code: str
+    title: str
+    fix: str | None = None
+    flaws: tuple[Flaw, ...] = ()
+
+    def __init__(self, message: str, *, fix: str | None = None) -> None:
+        super().__init__(message)
+        if fix is not None:
+            self.fix = fix
