@@ -1,0 +1,1 @@
+"""Build and run agents: models, the loop, traces, budgets (to come)."""

@@ -1,0 +1,1 @@
+"""Structured disagreement: voices, aggregation, stopping, budgets (to come)."""
