@@ -1,0 +1,1 @@
+"""Who may do what: identities, keys and spaces; policy, approvals and audit to come."""

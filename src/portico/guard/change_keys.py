@@ -1,0 +1,104 @@
+"""Look at keys, replace one without a gap, or end one at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.errors import KeyEnded, KeyNotFound
+from portico.guard.core.roles import Scope, check_reach
+from portico.guard.issue_key import IssuedKey
+from portico.guard.permit import permit
+from portico.guard.ports import Keys, Principals, Together
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListKeys:
+    keys: Keys
+
+    async def __call__(
+        self, caller: Principal, *, after: str | None, limit: int
+    ) -> Sequence[StoredKey]:
+        """All keys of the space to whoever may see them, and one's own to everybody else."""
+        if caller.may(Scope.KEYS_READ):
+            return await self.keys.page(caller, of=None, after=after, limit=limit)
+        permit(caller, Scope.KEYS_OWN)
+        return await self.keys.page(caller, of=caller.id, after=after, limit=limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowKey:
+    keys: Keys
+
+    async def __call__(self, caller: Principal, key_id: str) -> StoredKey:
+        return await _reachable(self.keys, caller, key_id, Scope.KEYS_READ)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotateKey:
+    keys: Keys
+    principals: Principals
+    together: Together
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, caller: Principal, key_id: str, overlap: timedelta) -> IssuedKey:
+        """Raises `KeyNotFound`, `KeyEnded`, `Overreach`. Both keys work during the overlap."""
+        old = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
+        now = self.clock.now()
+        if old.ended(now):
+            raise KeyEnded(key_id)
+        identity = await self.principals.get(caller, old.principal)
+        scopes = identity.scopes if old.scopes is None else old.scopes
+        check_reach(caller, scopes, old.clearance)
+        own = old.principal == caller.id
+
+        key = ApiKey.mint(self.entropy)
+        lifetime = old.expires_at - old.created_at if old.expires_at else None
+        stored = replace(
+            old,
+            id=key.id,
+            scopes=None if old.scopes is None and own and caller.whole else scopes,
+            created_at=now,
+            expires_at=now + lifetime if lifetime else None,
+            last_used_at=None,
+        )
+        async with self.together(caller):
+            await self.keys.add(caller, stored, key.digest(self.pepper))
+            await self.keys.expire(caller, key_id, old.expiring(now, overlap))
+        return IssuedKey(key, stored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeKey:
+    keys: Keys
+    principals: Principals
+    clock: Clock
+
+    async def __call__(self, caller: Principal, key_id: str) -> None:
+        """Revoking twice is no error: the key does not work, as was asked.
+
+        Raises `KeyNotFound`, and `Overreach` for whoever would shut out somebody above them.
+        """
+        key = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
+        if key.principal != caller.id:
+            holder = await self.principals.get(caller, key.principal)
+            check_reach(caller, holder.scopes, holder.clearance)
+        await self.keys.revoke(caller, key_id, self.clock.now())
+
+
+async def _reachable(keys: Keys, caller: Principal, key_id: str, scope: Scope) -> StoredKey:
+    """One's own, or with the scope any; what may not be seen does not exist."""
+    key = await keys.get(caller, key_id)
+    if key.purpose is not Purpose.ACCESS:
+        raise KeyNotFound(key_id)
+    if key.principal == caller.id and caller.may(Scope.KEYS_OWN):
+        return key
+    if not caller.may(Scope.KEYS_READ):
+        raise KeyNotFound(key_id)
+    permit(caller, scope)
+    return key

@@ -1,0 +1,1 @@
+"""The guard's nouns: keys, identities, roles, spaces."""

@@ -1,0 +1,113 @@
+"""Bring a person in: a link that works once, and the key they get for it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.errors import InvitationUsed, PrincipalDisabled
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Scope, check_reach
+from portico.guard.issue_key import IssuedKey
+from portico.guard.manage_principals import AddPrincipal, PrincipalWish
+from portico.guard.permit import permit
+from portico.guard.ports import Keys, Principals, Together
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+
+INVITATION_LIFETIME: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    identity: Identity
+    key: ApiKey
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitePerson:
+    add_principal: AddPrincipal
+    keys: Keys
+    together: Together
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, caller: Principal, wish: PrincipalWish) -> Invitation:
+        """Raises `NotPermitted`, `Overreach`, `NameTaken`."""
+        async with self.together(caller):
+            identity = await self.add_principal(caller, wish)
+            stored, key = invitation_for(identity, self.clock.now(), self.entropy)
+            await self.keys.add(caller, stored, key.digest(self.pepper))
+        return Invitation(identity, key, self.clock.now() + INVITATION_LIFETIME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InviteAgain:
+    """For a person whose link was lost; the old one goes on working until it is over."""
+
+    principals: Principals
+    keys: Keys
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, caller: Principal, principal: PrincipalId) -> Invitation:
+        """Raises `NotPermitted`, `Overreach`, `PrincipalNotFound`, `PrincipalDisabled`."""
+        permit(caller, Scope.PRINCIPALS_WRITE)
+        identity = await self.principals.get(caller, principal)
+        if identity.disabled_at is not None:
+            raise PrincipalDisabled(identity.name)
+        check_reach(caller, identity.scopes, identity.clearance)
+        stored, key = invitation_for(identity, self.clock.now(), self.entropy)
+        await self.keys.add(caller, stored, key.digest(self.pepper))
+        return Invitation(identity, key, self.clock.now() + INVITATION_LIFETIME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptInvitation:
+    keys: Keys
+    together: Together
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, guest: Principal, invitation_id: str) -> IssuedKey:
+        """Of two who come with the same link one gets a key. Raises `InvitationUsed`."""
+        permit(guest, Scope.INVITATION_ACCEPT)
+        now = self.clock.now()
+        key = ApiKey.mint(self.entropy)
+        stored = StoredKey(
+            id=key.id,
+            space=guest.space,
+            principal=guest.id,
+            purpose=Purpose.ACCESS,
+            name="first key",
+            scopes=None,
+            clearance=guest.clearance,
+            created_at=now,
+        )
+        async with self.together(guest):
+            if not await self.keys.revoke(guest, invitation_id, now):
+                raise InvitationUsed
+            await self.keys.add(guest, stored, key.digest(self.pepper))
+        return IssuedKey(key, stored)
+
+
+def invitation_for(identity: Identity, now: datetime, entropy: Entropy) -> tuple[StoredKey, ApiKey]:
+    key = ApiKey.mint(entropy)
+    stored = StoredKey(
+        id=key.id,
+        space=identity.space,
+        principal=identity.id,
+        purpose=Purpose.INVITATION,
+        name=f"invitation of {identity.name}",
+        scopes=None,
+        clearance=identity.clearance,
+        created_at=now,
+        expires_at=now + INVITATION_LIFETIME,
+    )
+    return stored, key

@@ -1,0 +1,111 @@
+"""Who there is in a space: add them, look at them, change what they may do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from portico.guard.core.errors import OwnAccess
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role, Scope, check_reach, scopes_of
+from portico.guard.permit import permit
+from portico.guard.ports import Principals
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import PrincipalId
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal, PrincipalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrincipalWish:
+    kind: PrincipalKind
+    name: str
+    roles: frozenset[Role] = field(default_factory=lambda: frozenset({Role.MEMBER}))
+    clearance: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrincipalChange:
+    """What is None stays."""
+
+    roles: frozenset[Role] | None = None
+    clearance: Label | None = None
+    disabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPrincipal:
+    principals: Principals
+    clock: Clock
+    entropy: Entropy
+
+    async def __call__(self, caller: Principal, wish: PrincipalWish) -> Identity:
+        """Raises `NotPermitted`, `Overreach`, `NameTaken`."""
+        permit(caller, Scope.PRINCIPALS_WRITE)
+        check_reach(caller, scopes_of(wish.roles), wish.clearance)
+        now = self.clock.now()
+        identity = Identity(
+            id=PrincipalId.mint(now, self.entropy),
+            space=caller.space,
+            kind=wish.kind,
+            name=wish.name,
+            roles=wish.roles,
+            clearance=wish.clearance,
+            created_at=now,
+        )
+        await self.principals.add(caller, identity)
+        return identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPrincipals:
+    principals: Principals
+
+    async def __call__(
+        self, caller: Principal, *, after: PrincipalId | None, limit: int
+    ) -> Sequence[Identity]:
+        permit(caller, Scope.PRINCIPALS_READ)
+        return await self.principals.page(caller, after=after, limit=limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPrincipal:
+    principals: Principals
+
+    async def __call__(self, caller: Principal, principal: PrincipalId) -> Identity:
+        """Oneself always; others with the scope. Raises `PrincipalNotFound`."""
+        if principal != caller.id:
+            permit(caller, Scope.PRINCIPALS_READ)
+        return await self.principals.get(caller, principal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePrincipal:
+    principals: Principals
+    clock: Clock
+
+    async def __call__(
+        self, caller: Principal, principal: PrincipalId, change: PrincipalChange
+    ) -> Identity:
+        """Raises `NotPermitted`, `OwnAccess`, `Overreach`, `PrincipalNotFound`."""
+        permit(caller, Scope.PRINCIPALS_WRITE)
+        if principal == caller.id:
+            raise OwnAccess
+        before = await self.principals.get(caller, principal)
+        after = _changed(before, change, self.clock.now())
+        for identity in (before, after):
+            check_reach(caller, identity.scopes, identity.clearance)
+        await self.principals.save(caller, after)
+        return after
+
+
+def _changed(identity: Identity, change: PrincipalChange, now: datetime) -> Identity:
+    disabled_at = identity.disabled_at
+    if change.disabled is not None:
+        disabled_at = (disabled_at or now) if change.disabled else None
+    return replace(
+        identity,
+        roles=identity.roles if change.roles is None else change.roles,
+        clearance=change.clearance or identity.clearance,
+        disabled_at=disabled_at,
+    )

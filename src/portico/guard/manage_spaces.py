@@ -1,0 +1,145 @@
+"""Spaces: found one, look at one's own, take everything out of it, or end it."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.errors import NotConfirmed, SpaceNotFound
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role, Scope
+from portico.guard.core.space import ExportedRow, Space
+from portico.guard.invite import INVITATION_LIFETIME, Invitation, invitation_for
+from portico.guard.issue_key import IssuedKey
+from portico.guard.permit import permit
+from portico.guard.ports import Spaces
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceWish:
+    name: str
+    admin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    space: Space
+    admin: Identity
+    key: IssuedKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallHome:
+    """The first space of an installation, whose admin may found others."""
+
+    spaces: Spaces
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, wish: SpaceWish) -> Installed:
+        now = self.clock.now()
+        space, first = _founding(wish, self.clock, self.entropy)
+        admin = replace(first, grants=frozenset({Scope.SPACES_CREATE}))
+        key = ApiKey.mint(self.entropy)
+        stored = StoredKey(
+            id=key.id,
+            space=space.id,
+            principal=admin.id,
+            purpose=Purpose.ACCESS,
+            name="command line",
+            scopes=None,
+            clearance=admin.clearance,
+            created_at=now,
+        )
+        await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+        return Installed(space, admin, IssuedKey(key, stored))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSpace:
+    """A new tenant. Its admin comes in by invitation; the founder has no way in."""
+
+    spaces: Spaces
+    clock: Clock
+    entropy: Entropy
+    pepper: bytes
+
+    async def __call__(self, caller: Principal, wish: SpaceWish) -> tuple[Space, Invitation]:
+        """Raises `NotPermitted`."""
+        permit(caller, Scope.SPACES_CREATE)
+        space, admin = _founding(wish, self.clock, self.entropy)
+        stored, key = invitation_for(admin, self.clock.now(), self.entropy)
+        await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+        return space, Invitation(admin, key, self.clock.now() + INVITATION_LIFETIME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSpace:
+    spaces: Spaces
+
+    async def __call__(self, caller: Principal, space: SpaceId | None = None) -> Space:
+        """One's own; any other does not exist. Raises `SpaceNotFound`."""
+        permit(caller, Scope.SPACE_READ)
+        return await _own(self.spaces, caller, space)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameSpace:
+    spaces: Spaces
+
+    async def __call__(self, caller: Principal, space: SpaceId, name: str) -> Space:
+        permit(caller, Scope.SPACE_WRITE)
+        before = await _own(self.spaces, caller, space)
+        await self.spaces.rename(caller, name)
+        return replace(before, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSpace:
+    spaces: Spaces
+
+    async def __call__(
+        self, caller: Principal, space: SpaceId
+    ) -> AsyncGenerator[ExportedRow, None]:
+        permit(caller, Scope.SPACE_EXPORT)
+        await _own(self.spaces, caller, space)
+        return self.spaces.export(caller)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteSpace:
+    spaces: Spaces
+
+    async def __call__(self, caller: Principal, space: SpaceId, *, confirm: str) -> None:
+        """Raises `NotConfirmed` unless `confirm` repeats the space's name."""
+        permit(caller, Scope.SPACE_DELETE)
+        doomed = await _own(self.spaces, caller, space)
+        if confirm != doomed.name:
+            raise NotConfirmed(doomed.name)
+        await self.spaces.delete(caller)
+
+
+async def _own(spaces: Spaces, caller: Principal, space: SpaceId | None) -> Space:
+    if space not in (None, caller.space):
+        raise SpaceNotFound(str(space))
+    return await spaces.get(caller)
+
+
+def _founding(wish: SpaceWish, clock: Clock, entropy: Entropy) -> tuple[Space, Identity]:
+    now = clock.now()
+    space = Space(SpaceId.mint(now, entropy), wish.name, now)
+    admin = Identity(
+        id=PrincipalId.mint(now, entropy),
+        space=space.id,
+        kind=PrincipalKind.PERSON,
+        name=wish.admin,
+        roles=frozenset({Role.ADMIN}),
+        clearance=Label(Level.RESTRICTED),
+        created_at=now,
+    )
+    return space, admin

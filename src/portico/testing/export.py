@@ -1,0 +1,81 @@
+"""A space's rows on their way out of memory, by the database's names for them."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from portico.guard.core.api_key import StoredKey
+from portico.guard.core.identity import Identity
+from portico.guard.core.space import ExportedRow
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+from portico.testing.world import MemoryWorld
+
+
+def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+    """By table, as the database gives them; of receipts only the caller's own."""
+    keys = [held.key for held in world.keys.values() if held.key.space == caller.space]
+    identities = [each for each in world.identities.values() if each.space == caller.space]
+    yield from (ExportedRow("api_key", _key(key)) for key in keys)
+    yield from (ExportedRow("principal", _identity(identity)) for identity in identities)
+    yield from (ExportedRow("receipt", values) for values in _receipts(world, caller))
+    yield from (ExportedRow("setting", values) for values in _settings(world, caller))
+    if caller.space in world.spaces:
+        space = world.spaces[caller.space]
+        values = {"name": space.name, "created_at": space.created_at.isoformat()}
+        yield ExportedRow("space", {"space_id": str(space.id.value), **values})
+
+
+def _key(key: StoredKey) -> JsonObject:
+    return {
+        "key_id": key.id,
+        "space_id": str(key.space.value),
+        "principal_id": str(key.principal.value),
+        "purpose": key.purpose.value,
+        "name": key.name,
+        "scopes": None if key.scopes is None else sorted(key.scopes),
+        "level": int(key.clearance.level),
+        "compartments": sorted(key.clearance.compartments),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": _text(key.expires_at),
+        "last_used_at": _text(key.last_used_at),
+        "revoked_at": _text(key.revoked_at),
+    }
+
+
+def _identity(identity: Identity) -> JsonObject:
+    return {
+        "space_id": str(identity.space.value),
+        "principal_id": str(identity.id.value),
+        "kind": identity.kind.value,
+        "name": identity.name,
+        "roles": sorted(identity.roles),
+        "grants": sorted(identity.grants),
+        "level": int(identity.clearance.level),
+        "compartments": sorted(identity.clearance.compartments),
+        "created_at": identity.created_at.isoformat(),
+        "disabled_at": _text(identity.disabled_at),
+    }
+
+
+def _receipts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, principal, operation, key), answer in world.receipts.items():
+        if (space, principal) == (caller.space, caller.id):
+            yield {
+                "space_id": str(space.value),
+                "principal_id": str(principal.value),
+                "operation": operation,
+                "key": key,
+                "fingerprint": answer.fingerprint,
+                "body": json.loads(answer.text),
+            }
+
+
+def _settings(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, name), text in world.settings.items():
+        if space == caller.space:
+            yield {"space_id": str(space.value), "name": name, "value": json.loads(text)}
+
+
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

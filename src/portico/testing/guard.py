@@ -1,0 +1,231 @@
+"""The guard's doors in memory, with the same walls as the real ones, and makers of who there is."""
+
+import json
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.errors import KeyNotFound, NameTaken, PrincipalNotFound, SpaceNotFound
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role, Scope
+from portico.guard.core.space import HOME, ExportedRow, Space
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.json import JsonValue
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.export import exported
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.world import HeldKey, MemoryWorld, RowRefused, all_or_nothing, within
+
+TEAM: Final = Label(Level.TEAM)
+
+
+class MemoryKeyRing:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def find(self, key_id: str) -> KeyHolder | None:
+        held = self._world.keys.get(key_id)
+        if held is None:
+            return None
+        identity = self._world.identities[held.key.space, held.key.principal]
+        return KeyHolder(held.key, held.digest, identity)
+
+    async def used(self, caller: Principal, key_id: str, at: datetime) -> None:
+        held = _mine(self._world, caller, key_id)
+        if held is not None:
+            self._world.keys[key_id] = replace(held, key=replace(held.key, last_used_at=at))
+
+
+class MemoryKeys:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def add(self, caller: Principal, key: StoredKey, digest: bytes) -> None:
+        within(caller, key.space)
+        _insert_key(self._world, key, digest)
+
+    async def get(self, caller: Principal, key_id: str) -> StoredKey:
+        held = _mine(self._world, caller, key_id)
+        if held is None:
+            raise KeyNotFound(key_id)
+        return held.key
+
+    async def page(
+        self, caller: Principal, *, of: PrincipalId | None, after: str | None, limit: int
+    ) -> Sequence[StoredKey]:
+        start = None if after is None else _mine(self._world, caller, after)
+        if after is not None and start is None:
+            return []
+        found = [
+            held.key
+            for held in self._world.keys.values()
+            if held.key.space == caller.space
+            and held.key.purpose is Purpose.ACCESS
+            and of in (None, held.key.principal)
+            and (start is None or _age(held.key) > _age(start.key))
+        ]
+        return sorted(found, key=_age)[:limit]
+
+    async def expire(self, caller: Principal, key_id: str, at: datetime) -> None:
+        held = _mine(self._world, caller, key_id)
+        if held is not None:
+            self._world.keys[key_id] = replace(held, key=replace(held.key, expires_at=at))
+
+    async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
+        held = _mine(self._world, caller, key_id)
+        if held is None or held.key.revoked_at is not None:
+            return False
+        self._world.keys[key_id] = replace(held, key=replace(held.key, revoked_at=at))
+        return True
+
+
+class MemoryPrincipals:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def add(self, caller: Principal, identity: Identity) -> None:
+        within(caller, identity.space)
+        _insert_identity(self._world, identity)
+
+    async def get(self, caller: Principal, principal: PrincipalId) -> Identity:
+        found = self._world.identities.get((caller.space, principal))
+        if found is None:
+            raise PrincipalNotFound(str(principal))
+        return found
+
+    async def page(
+        self, caller: Principal, *, after: PrincipalId | None, limit: int
+    ) -> Sequence[Identity]:
+        found = [
+            identity
+            for identity in self._world.identities.values()
+            if identity.space == caller.space and (after is None or identity.id.value > after.value)
+        ]
+        return sorted(found, key=lambda identity: identity.id.value)[:limit]
+
+    async def save(self, caller: Principal, identity: Identity) -> None:
+        """Only what can change: roles, clearance, and whether it is disabled."""
+        place = (identity.space, identity.id)
+        if identity.space != caller.space or place not in self._world.identities:
+            raise PrincipalNotFound(str(identity.id))
+        self._world.identities[place] = replace(
+            self._world.identities[place],
+            roles=identity.roles,
+            clearance=identity.clearance,
+            disabled_at=identity.disabled_at,
+        )
+
+
+class MemorySpaces:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def found(self, space: Space, first: Identity, key: StoredKey, digest: bytes) -> None:
+        founder = as_principal(first)
+        within(founder, space.id)
+        within(founder, key.space)
+        with all_or_nothing():
+            self._world.spaces.insert(space.id, space)
+            _insert_identity(self._world, first)
+            _insert_key(self._world, key, digest)
+
+    async def get(self, caller: Principal) -> Space:
+        found = self._world.spaces.get(caller.space)
+        if found is None:
+            raise SpaceNotFound(str(caller.space))
+        return found
+
+    async def rename(self, caller: Principal, name: str) -> None:
+        found = self._world.spaces.get(caller.space)
+        if found is not None:
+            self._world.spaces[caller.space] = replace(found, name=name)
+
+    async def delete(self, caller: Principal) -> None:
+        self._world.forget(caller.space)
+
+    async def export(self, caller: Principal) -> AsyncGenerator[ExportedRow, None]:
+        for row in [*exported(self._world, caller)]:
+            yield row
+
+
+class MemorySpaceSettings:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def get(self, caller: Principal, name: str) -> JsonValue:
+        found: JsonValue = json.loads(self._world.settings.get((caller.space, name), "null"))
+        return found
+
+    async def put(self, caller: Principal, name: str, value: JsonValue) -> None:
+        if caller.space not in self._world.spaces:
+            raise RowRefused(f"There is no space {caller.space}.")
+        self._world.settings[caller.space, name] = json.dumps(value)
+
+
+def a_space(name: str = HOME) -> Space:
+    """The same name, the same id."""
+    return Space(SpaceId.mint(BEGINNING, SeededEntropy(f"space {name}")), name, BEGINNING)
+
+
+def an_identity(
+    name: str = "ana",
+    *,
+    space: Space | None = None,
+    kind: PrincipalKind = PrincipalKind.PERSON,
+    roles: Collection[Role] = (Role.MEMBER,),
+    grants: Collection[Scope] = (),
+    clearance: Label = TEAM,
+) -> Identity:
+    """The same name in the same space (`home` unless it is given), the same id."""
+    home = space or a_space()
+    return Identity(
+        id=PrincipalId.mint(BEGINNING, SeededEntropy(f"principal {name} of {home.id}")),
+        space=home.id,
+        kind=kind,
+        name=name,
+        roles=frozenset(roles),
+        grants=frozenset(grants),
+        clearance=clearance,
+        created_at=BEGINNING,
+    )
+
+
+def a_person(
+    name: str = "ana",
+    *,
+    space: Space | None = None,
+    roles: Collection[Role] = (Role.MEMBER,),
+    grants: Collection[Scope] = (),
+    clearance: Label = TEAM,
+) -> Principal:
+    """Whoever `an_identity` would make, as they ask: with all that they may."""
+    identity = an_identity(name, space=space, roles=roles, grants=grants, clearance=clearance)
+    return as_principal(identity)
+
+
+def _mine(world: MemoryWorld, caller: Principal, key_id: str) -> HeldKey | None:
+    held = world.keys.get(key_id)
+    return held if held is not None and held.key.space == caller.space else None
+
+
+def _age(key: StoredKey) -> tuple[datetime, str]:
+    return key.created_at, key.id
+
+
+def _insert_identity(world: MemoryWorld, identity: Identity) -> None:
+    if identity.space not in world.spaces:
+        raise RowRefused(f"There is no space {identity.space}.")
+    neighbours = (other for other in world.identities.values() if other.space == identity.space)
+    if any(identity.name == other.name or identity.id == other.id for other in neighbours):
+        raise NameTaken(identity.name)
+    world.identities.insert((identity.space, identity.id), identity)
+
+
+def _insert_key(world: MemoryWorld, key: StoredKey, digest: bytes) -> None:
+    if (key.space, key.principal) not in world.identities:
+        raise RowRefused(f"There is no principal {key.principal} to hold a key.")
+    world.keys.insert(key.id, HeldKey(key, digest))

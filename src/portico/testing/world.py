@@ -1,0 +1,122 @@
+"""What the in-memory doors share: the rows of every space, and writes that can be taken back.
+
+It refuses what the database would refuse, with one error for all of it. What it does not imitate
+is that unfinished writes are hidden from others until they are done.
+"""
+
+from collections import UserDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+from portico.guard.core.api_key import StoredKey
+from portico.guard.core.identity import Identity
+from portico.guard.core.space import Space
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.principal import Principal
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+_undoing: ContextVar[list[Callable[[], object]] | None] = ContextVar("undoing", default=None)
+
+
+class RowRefused(Exception):
+    """A row of another space, one that points nowhere, or one that is there already."""
+
+
+class Rows(UserDict[Key, Value]):
+    """A table. What is written inside `all_or_nothing` remembers what was there before."""
+
+    def __setitem__(self, key: Key, item: Value) -> None:
+        self._remember(key)
+        super().__setitem__(key, item)
+
+    def __delitem__(self, key: Key) -> None:
+        self._remember(key)
+        super().__delitem__(key)
+
+    def insert(self, key: Key, value: Value) -> None:
+        if key in self.data:
+            raise RowRefused(f"There is a row {key!r} already.")
+        self[key] = value
+
+    def drop(self, doomed: Callable[[Key, Value], bool]) -> None:
+        for key in [key for key, value in self.items() if doomed(key, value)]:
+            del self[key]
+
+    def _remember(self, key: Key) -> None:
+        undos = _undoing.get()
+        if undos is None:
+            return
+        if key in self.data:
+            before = self.data[key]
+            undos.append(lambda: self.data.update({key: before}))
+        else:
+            undos.append(lambda: self.data.pop(key, None))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldKey:
+    key: StoredKey
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """`text` is JSON: a kept answer is what can be written down, not the values themselves."""
+
+    fingerprint: str
+    text: str
+
+
+class MemoryWorld:
+    """An installation's rows. Doors opened on one world see one another's writes."""
+
+    def __init__(self) -> None:
+        self.spaces: Rows[SpaceId, Space] = Rows()
+        self.identities: Rows[tuple[SpaceId, PrincipalId], Identity] = Rows()
+        self.keys: Rows[str, HeldKey] = Rows()
+        self.settings: Rows[tuple[SpaceId, str], str] = Rows()
+        self.receipts: Rows[tuple[SpaceId, PrincipalId, str, str], KeptAnswer] = Rows()
+
+    def forget(self, space: SpaceId) -> None:
+        """A space with everything in it, as the database's cascades do it."""
+        self.spaces.pop(space, None)
+        self.identities.drop(lambda place, _: place[0] == space)
+        self.keys.drop(lambda _, held: held.key.space == space)
+        self.settings.drop(lambda place, _: place[0] == space)
+        self.receipts.drop(lambda place, _: place[0] == space)
+
+
+def within(caller: Principal, space: SpaceId) -> None:
+    """The wall around the caller's space. Raises `RowRefused`."""
+    if caller.space != space:
+        raise RowRefused(f"{caller.name!r} is not in the space {space}.")
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Takes back every write made inside it if it is left by an exception."""
+    outer = _undoing.get()
+    undos: list[Callable[[], object]] = []
+    token = _undoing.set(undos)
+    try:
+        yield
+    except BaseException:
+        for undo in reversed(undos):
+            undo()
+        raise
+    finally:
+        _undoing.reset(token)
+    if outer is not None:
+        outer.extend(undos)
+
+
+@asynccontextmanager
+async def together(_caller: Principal, /) -> AsyncIterator[None]:
+    """The guard's `Together`."""
+    with all_or_nothing():
+        yield

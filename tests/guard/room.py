@@ -1,0 +1,107 @@
+"""The guard with in-memory doors: every use case over one world, one clock and one entropy."""
+
+from datetime import timedelta
+
+from portico.guard.authenticate import Authenticate
+from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
+from portico.guard.core.api_key import ApiKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role
+from portico.guard.core.space import Space
+from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.issue_key import IssueKey
+from portico.guard.manage_principals import (
+    AddPrincipal,
+    ChangePrincipal,
+    ListPrincipals,
+    ShowPrincipal,
+)
+from portico.guard.manage_spaces import (
+    DeleteSpace,
+    ExportSpace,
+    FoundSpace,
+    InstallHome,
+    RenameSpace,
+    ShowSpace,
+)
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+from portico.testing.guard import (
+    TEAM,
+    MemoryKeyRing,
+    MemoryKeys,
+    MemoryPrincipals,
+    MemorySpaces,
+    a_space,
+    an_identity,
+)
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.world import MemoryWorld, together
+
+PEPPER = b"a pepper for tests"
+
+
+class Room:
+    def __init__(self) -> None:
+        self.world = world = MemoryWorld()
+        self.clock = clock = TickingClock(BEGINNING + timedelta(days=1))
+        self.keys = keys = MemoryKeys(world)
+        self.principals = principals = MemoryPrincipals(world)
+        self.spaces = spaces = MemorySpaces(world)
+        entropy, pepper = SeededEntropy(), PEPPER
+        self.authenticate = Authenticate(key_ring=MemoryKeyRing(world), clock=clock, pepper=pepper)
+        self.issue_key = IssueKey(
+            keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
+        )
+        self.list_keys = ListKeys(keys=keys)
+        self.show_key = ShowKey(keys=keys)
+        self.rotate_key = RotateKey(
+            keys=keys,
+            principals=principals,
+            together=together,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
+        self.revoke_key = RevokeKey(keys=keys, principals=principals, clock=clock)
+        self.add_principal = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
+        self.list_principals = ListPrincipals(principals=principals)
+        self.show_principal = ShowPrincipal(principals=principals)
+        self.change_principal = ChangePrincipal(principals=principals, clock=clock)
+        self.invite_person = InvitePerson(
+            add_principal=self.add_principal,
+            keys=keys,
+            together=together,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
+        self.invite_again = InviteAgain(
+            principals=principals, keys=keys, clock=clock, entropy=entropy, pepper=pepper
+        )
+        self.accept_invitation = AcceptInvitation(
+            keys=keys, together=together, clock=clock, entropy=entropy, pepper=pepper
+        )
+        self.install_home = InstallHome(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper)
+        self.found_space = FoundSpace(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper)
+        self.show_space = ShowSpace(spaces=spaces)
+        self.rename_space = RenameSpace(spaces=spaces)
+        self.export_space = ExportSpace(spaces=spaces)
+        self.delete_space = DeleteSpace(spaces=spaces)
+
+    def holds(self, *identities: Identity, space: Space | None = None) -> None:
+        """They were there before the story begins."""
+        home = space or a_space()
+        self.world.spaces[home.id] = home
+        for identity in identities:
+            self.world.identities[identity.space, identity.id] = identity
+
+    def person(self, name: str, role: Role = Role.MEMBER, clearance: Label = TEAM) -> Principal:
+        """Somebody who was there before the story begins, as they ask."""
+        identity = an_identity(name, roles=[role], clearance=clearance)
+        self.holds(identity)
+        return as_principal(identity)
+
+    async def enters(self, key: ApiKey) -> Principal:
+        return (await self.authenticate(key.reveal())).principal
