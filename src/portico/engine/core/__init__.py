@@ -1,0 +1,1 @@
+"""The engine's nouns: migrations, health, receipts."""

@@ -1,0 +1,70 @@
+"""What identifies an asking, and what is kept of its answer."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.engine.core.errors import (
+    AlreadyProvisioned,
+    KeyReused,
+    SchemaBehind,
+    StoreBusy,
+)
+from portico.engine.core.receipt import Answer, Claim
+from portico.engine.core.store import Source, StoreInfo, StoreStatus
+
+
+def test_the_same_request_has_the_same_fingerprint_in_whatever_order_it_is_written() -> None:
+    one = Claim.of("keys.issue", "k1", {"name": "laptop", "days": 7})
+    other = Claim.of("keys.issue", "k1", {"days": 7, "name": "laptop"})
+
+    assert one == other
+
+
+requests = st.dictionaries(st.text("abc", max_size=3), st.integers() | st.text("12"), max_size=3)
+
+
+@given(requests, requests)
+def test_different_requests_have_different_fingerprints(
+    one: dict[str, int | str], other: dict[str, int | str]
+) -> None:
+    same = Claim.of("op", "k", one).fingerprint == Claim.of("op", "k", other).fingerprint
+
+    assert same == (one == other)
+
+
+def test_a_claim_does_not_hold_the_request_itself() -> None:
+    claim = Claim.of("join", "k1", {"secret": "hunter2"})
+
+    assert "hunter2" not in repr(claim)
+
+
+def test_what_is_shown_once_is_in_the_first_answer_and_not_in_what_is_kept() -> None:
+    answer = Answer({"id": "1", "key": None}, shown_once={"key": "ptc_…"})
+
+    assert answer.first() == {"id": "1", "key": "ptc_…"}
+    assert answer.kept == {"id": "1", "key": None}
+    assert Answer({"id": "1"}).first() == {"id": "1"}
+
+
+def test_a_refusal_of_a_key_does_not_repeat_a_long_one() -> None:
+    error = KeyReused("k" * 5000)
+
+    assert len(str(error)) < 150
+    assert error.key == "k" * 5000
+
+
+def test_refusals_of_the_store_name_the_mend() -> None:
+    behind = SchemaBehind(2)
+
+    assert behind.pending == 2
+    assert "portico db migrate" in str(behind.fix)
+    assert "--force" in str(StoreBusy("in use").fix)
+    assert "--rotate" in str(AlreadyProvisioned("roles").fix)
+
+
+def test_a_store_is_told_of_without_tables_until_it_is_asked_for_them() -> None:
+    status = StoreStatus(source=Source.DSN, address="db.example", running=True)
+
+    info = StoreInfo(status=status, size=1, connections=1)
+
+    assert (info.extensions, info.tables) == ((), ())
