@@ -1,0 +1,63 @@
+"""Where things are kept: the platform's own folders, or all of them below `PORTICO_HOME`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    config: Path
+    data: Path
+    state: Path
+    cache: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.config / "portico.toml"
+
+    @property
+    def provisioned_file(self) -> Path:
+        """Addresses with passwords, written by `db provision`, readable by the user alone."""
+        return self.config / "provisioned.toml"
+
+    @property
+    def key_file(self) -> Path:
+        return self.config / "client.key"
+
+    @property
+    def secrets(self) -> Path:
+        return self.data / "secrets"
+
+    @property
+    def passwords_file(self) -> Path:
+        return self.secrets / "postgres.json"
+
+    @property
+    def pepper_file(self) -> Path:
+        return self.secrets / "pepper"
+
+    @property
+    def postgres(self) -> Path:
+        return self.data / "postgres"
+
+    @property
+    def backups(self) -> Path:
+        return self.state / "backups"
+
+
+def find_paths(environment: Mapping[str, str]) -> Paths:
+    if home := environment.get("PORTICO_HOME"):
+        root = Path(home).expanduser().absolute()
+        return Paths(root / "config", root / "data", root / "state", root / "cache")
+    dirs = PlatformDirs("portico", appauthor=False, use_site_for_root=True)
+    data = dirs.user_state_path if _is_root() else dirs.user_data_path
+    return Paths(dirs.user_config_path, data, dirs.user_state_path, dirs.user_cache_path)
+
+
+def _is_root() -> bool:
+    """Root's home is closed to the account that its PostgreSQL runs as; /var/lib is not."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0

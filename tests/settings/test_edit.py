@@ -1,0 +1,109 @@
+"""Changing one setting leaves the rest of the file alone."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from portico.settings.edit import STARTER, as_toml, with_setting
+from portico.settings.errors import InvalidSettings
+from portico.settings.load import check
+
+FILE = Path("/somewhere/portico.toml")
+MINE = """\
+# Mine, all mine.
+[server]  # where it listens
+port = 3200   # not the usual one
+
+# quiet please
+[log]
+level = "warning"
+"""
+
+
+@pytest.mark.requirement("settings:change:keeps-the-rest")
+def test_every_comment_and_every_other_line_stays() -> None:
+    changed = with_setting(MINE, "server.port", "3300", FILE)
+
+    assert changed == MINE.replace("3200", "3300")
+
+
+@pytest.mark.requirement("settings:change:keeps-the-rest")
+def test_a_setting_joins_its_section() -> None:
+    changed = with_setting(MINE, "server.host", "localhost", FILE)
+
+    assert tomllib.loads(changed)["server"] == {"port": 3200, "host": "localhost"}
+    for comment in ("# Mine, all mine.", "# where it listens", "# not the usual one", "# quiet"):
+        assert comment in changed
+
+
+def test_a_section_is_made_if_there_is_none() -> None:
+    changed = with_setting(MINE, "database.source", "system", FILE)
+
+    assert changed.startswith(MINE)
+    assert tomllib.loads(changed)["database"] == {"source": "system"}
+
+
+def test_a_dotted_setting_is_changed_in_its_place() -> None:
+    changed = with_setting("server.port = 1 # one\n", "server.port", "2", FILE)
+
+    assert tomllib.loads(changed) == {"server": {"port": 2}}
+    assert "# one" in changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "written"),
+    [
+        ("server.port", "3300", 3300),
+        ("database.auto_migrate", "true", True),
+        ("database.auto_migrate", "false", False),
+        ("log.level", "debug", "debug"),
+        ("server.host", "127.0.0.1", "127.0.0.1"),
+        ("server.public_url", 'https://a.example/"', 'https://a.example/"'),
+    ],
+)
+def test_a_number_or_a_truth_value_is_written_as_one(
+    path: str, value: str, written: object
+) -> None:
+    section, name = path.split(".")
+
+    assert tomllib.loads(with_setting("", path, value, FILE))[section][name] == written
+
+
+@pytest.mark.parametrize("path", ["server", "server.prot", "", "prot", "server.port.deep"])
+def test_a_setting_that_does_not_exist_is_refused(path: str) -> None:
+    with pytest.raises(InvalidSettings, match="no such setting") as caught:
+        with_setting(MINE, path, "1", FILE)
+
+    assert caught.value.flaws[0].field == path
+
+
+def test_a_file_that_is_no_toml_is_not_touched() -> None:
+    with pytest.raises(InvalidSettings, match="not valid TOML") as caught:
+        with_setting("[server\nport = 1", "server.port", "2", FILE)
+
+    assert caught.value.flaws[0].field == str(FILE)
+
+
+def test_a_section_that_is_no_table_is_told_and_not_overwritten() -> None:
+    with pytest.raises(InvalidSettings, match="server"):
+        with_setting("server = 5", "server.port", "2", FILE)
+
+
+def test_the_file_that_init_writes_is_valid_and_decides_nothing() -> None:
+    check(STARTER, FILE)
+
+    assert tomllib.loads(STARTER) == {"server": {}, "database": {}}
+
+
+def test_a_setting_goes_into_the_starter_file() -> None:
+    changed = with_setting(STARTER, "server.port", "3300", FILE)
+
+    assert tomllib.loads(changed)["server"] == {"port": 3300}
+    assert all(line in changed for line in STARTER.splitlines())
+
+
+def test_addresses_are_written_as_toml() -> None:
+    addresses = {"dsn": 'host=db password=a"b\\c', "owner_dsn": "x"}
+
+    assert tomllib.loads(as_toml({"database": addresses})) == {"database": addresses}

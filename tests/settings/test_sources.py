@@ -1,0 +1,135 @@
+"""Values with their origins: lines in files, variables in strings."""
+
+from pathlib import Path
+
+import pytest
+
+from portico.settings.errors import InvalidSettings
+from portico.settings.sources import (
+    Origin,
+    from_environment,
+    from_file,
+    from_flags,
+    line_of,
+    process_environment,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        ("[server]\nport = 1", "server.port", 2),
+        ("server.port = 1", "server.port", 1),
+        ("# one\n\n# three\nserver.host = 'a'\nserver.port = 1", "server.port", 5),
+        ("server = {host = 'a', port = 1}", "server.port", 1),
+        ('[server]\nhost = """\na\nb"""\nport = 1', "server.host", 2),
+        ('[server]\nhost = """\na\nb"""\nport = 1', "server.port", 5),
+        ("[server]\nhosts = [\n  'a',\n  'b',\n]\nport = 1", "server.hosts", 2),
+        ("[server]\nhosts = [\n  'a',\n  'b',\n]\nport = 1", "server.port", 6),
+        ("\ufeff[server]\nport = 1", "server.port", 2),
+        ("[server]\n[log]\nlevel = 'x'", "server", 1),
+        ("[server]\n[log]\nlevel = 'x'", "log", 2),
+        ("[server.deep]\nport = 1", "server.deep", 1),
+        ("[server]\nhost = 'a\u2028b'\nport = 1", "server.port", 3),
+        ("[server]\nport = 1", "server.host", None),
+        ("", "server.port", None),
+        ("port = = 1", "port", None),
+    ],
+)
+@pytest.mark.requirement("settings:sources:origin")
+def test_a_setting_is_found_on_its_line(text: str, path: str, line: int | None) -> None:
+    assert line_of(text, path) == line
+
+
+def test_a_value_that_was_in_no_file_has_no_line() -> None:
+    assert Origin("environment X").line("server.port") is None
+    assert Origin("environment X").describe("server.port") == "environment X"
+
+
+@pytest.mark.requirement("settings:sources:origin")
+def test_a_file_that_begins_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text("\ufeff[server]\nport = 3200", encoding="utf-8")
+
+    value = from_file(file, {})["server.port"]
+
+    assert value.value == 3200
+    assert value.origin.describe("server.port") == f"{file}:2"
+
+
+def test_a_file_from_windows_has_the_same_lines(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_bytes(b"[server]\r\nhost = 'a'\r\nport = 3200\r\n")
+
+    assert from_file(file, {})["server.port"].origin.line("server.port") == 3
+
+
+def test_a_file_that_is_not_there_decides_nothing(tmp_path: Path) -> None:
+    assert from_file(tmp_path / "portico.toml", {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "resolved"),
+    [
+        ("${DB_HOST}", "db.example"),
+        ("${env:DB_HOST}", "db.example"),
+        ("postgresql://${DB_USER}@${DB_HOST}:5432", "postgresql://ana@db.example:5432"),
+        ("${MISSING:-fallback}", "fallback"),
+        ("${env:MISSING:-}", ""),
+        ("${DB_HOST:-fallback}", "db.example"),
+        ("$DB_HOST", "$DB_HOST"),
+        ("${not a name}", "${not a name}"),
+        ("${NESTED}", "${DB_HOST}"),
+    ],
+)
+def test_a_string_may_refer_to_the_environment(tmp_path: Path, written: str, resolved: str) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text(f'[database]\ndsn = "{written}"\npool_size = 3')
+    environment = {"DB_HOST": "db.example", "DB_USER": "ana", "NESTED": "${DB_HOST}"}
+
+    layer = from_file(file, environment)
+
+    assert layer["database.dsn"].value == resolved
+    assert layer["database.pool_size"].value == 3
+
+
+def test_a_variable_that_is_not_set_is_named_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text('[database]\ndsn = "${DB_PASSWORD}"')
+
+    with pytest.raises(InvalidSettings, match="DB_PASSWORD is not set") as caught:
+        from_file(file, {})
+
+    [flaw] = caught.value.flaws
+    assert flaw.field == f"{file}: database.dsn"
+
+
+def test_only_variables_of_ours_with_a_section_and_a_value_are_settings() -> None:
+    environment = {
+        "PORTICO_SERVER__PORT": "1",
+        "PORTICO_DATABASE__POOL_SIZE": "2",
+        "PORTICO_LOG__LEVEL": "",
+        "PORTICO_HOME": "/home",
+        "PORTICO_CONFIG": "/file",
+        "SERVER__PORT": "3",
+    }
+
+    layer = from_environment(environment)
+
+    assert {path: value.value for path, value in layer.items()} == {
+        "server.port": "1",
+        "database.pool_size": "2",
+    }
+
+
+def test_a_flag_that_was_not_given_is_not_there() -> None:
+    assert set(from_flags({"server.port": 1, "server.host": None})) == {"server.port"}
+
+
+def test_the_processs_own_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTICO_TEST", "before")
+    environment = process_environment()
+
+    monkeypatch.setenv("PORTICO_TEST", "after")
+
+    assert environment["PORTICO_TEST"] == "before"
