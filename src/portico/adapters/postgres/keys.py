@@ -1,0 +1,102 @@
+"""Keys, kept in PostgreSQL; what proves one goes in and never comes out again."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, LiteralString
+
+from portico.adapters.postgres.rows import holder_from, key_from, key_row, uuid_or_none
+from portico.adapters.postgres.transaction import Transactions
+from portico.guard.core.api_key import KeyHolder, StoredKey
+from portico.guard.core.errors import KeyNotFound
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+
+_COLUMNS: Final[LiteralString] = """
+    key_id, space_id, principal_id, purpose, name, scopes, level, compartments,
+    created_at, expires_at, last_used_at, revoked_at
+"""
+_FIND: Final[LiteralString] = "SELECT * FROM portico.find_api_key(%(key)s)"
+_GET: Final[LiteralString] = (
+    f"SELECT {_COLUMNS} FROM api_key WHERE space_id = %(space)s AND key_id = %(key)s"
+)
+_PAGE: Final[LiteralString] = f"""
+    SELECT {_COLUMNS} FROM api_key
+     WHERE space_id = %(space)s AND purpose = 'access'
+       AND (%(principal)s::uuid IS NULL OR principal_id = %(principal)s)
+       AND (%(after)s::text IS NULL OR (created_at, key_id) >
+            (SELECT created_at, key_id FROM api_key
+              WHERE space_id = %(space)s AND key_id = %(after)s))
+     ORDER BY created_at, key_id
+     LIMIT %(limit)s
+"""
+INSERT_KEY: Final[LiteralString] = """
+    INSERT INTO api_key (key_id, space_id, principal_id, purpose, name, digest, scopes, level,
+                         compartments, created_at, expires_at, last_used_at, revoked_at)
+    VALUES (%(key)s, %(space)s, %(principal)s, %(purpose)s, %(name)s, %(digest)s, %(scopes)s,
+            %(level)s, %(compartments)s, %(created)s, %(expires)s, %(last_used)s, %(revoked)s)
+"""
+_USED: Final[LiteralString] = """
+    UPDATE api_key SET last_used_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s
+"""
+_EXPIRE: Final[LiteralString] = """
+    UPDATE api_key SET expires_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s
+"""
+_REVOKE: Final[LiteralString] = """
+    UPDATE api_key SET revoked_at = %(at)s
+     WHERE space_id = %(space)s AND key_id = %(key)s AND revoked_at IS NULL
+"""
+
+
+class PostgresKeyRing:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def find(self, key_id: str) -> KeyHolder | None:
+        async with self._transactions.begin_outside() as connection:
+            row = await (await connection.execute(_FIND, {"key": key_id})).fetchone()
+        return None if row is None else holder_from(row)
+
+    async def used(self, caller: Principal, key_id: str, at: datetime) -> None:
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_USED, _of(caller, key_id, at))
+
+
+class PostgresKeys:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def add(self, caller: Principal, key: StoredKey, digest: bytes) -> None:
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(INSERT_KEY, key_row(key, digest))
+
+    async def get(self, caller: Principal, key_id: str) -> StoredKey:
+        async with self._transactions.begin(caller) as connection:
+            row = await (await connection.execute(_GET, _of(caller, key_id))).fetchone()
+        if row is None:
+            raise KeyNotFound(key_id)
+        return key_from(row)
+
+    async def page(
+        self, caller: Principal, *, of: PrincipalId | None, after: str | None, limit: int
+    ) -> Sequence[StoredKey]:
+        wanted = {
+            "space": caller.space.value,
+            "principal": uuid_or_none(of),
+            "after": after,
+            "limit": limit,
+        }
+        async with self._transactions.begin(caller) as connection:
+            return [key_from(row) async for row in await connection.execute(_PAGE, wanted)]
+
+    async def expire(self, caller: Principal, key_id: str, at: datetime) -> None:
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_EXPIRE, _of(caller, key_id, at))
+
+    async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
+        async with self._transactions.begin(caller) as connection:
+            done = await connection.execute(_REVOKE, _of(caller, key_id, at))
+        return done.rowcount == 1
+
+
+def _of(caller: Principal, key_id: str, at: datetime | None = None) -> dict[str, object]:
+    return {"space": caller.space.value, "key": key_id, "at": at}

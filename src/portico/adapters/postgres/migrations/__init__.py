@@ -1,0 +1,1 @@
+"""The schema's history, forward only; never edit a file that has been released."""

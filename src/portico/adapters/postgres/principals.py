@@ -1,0 +1,68 @@
+"""Principals, kept in PostgreSQL."""
+
+from collections.abc import Sequence
+from typing import Final, LiteralString
+
+import psycopg
+
+from portico.adapters.postgres.rows import identity_from, identity_row, uuid_or_none
+from portico.adapters.postgres.transaction import Transactions
+from portico.guard.core.errors import NameTaken, PrincipalNotFound
+from portico.guard.core.identity import Identity
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+
+INSERT_PRINCIPAL: Final[LiteralString] = """
+    INSERT INTO principal (space_id, principal_id, kind, name, roles, grants, level, compartments,
+                           created_at, disabled_at)
+    VALUES (%(space)s, %(principal)s, %(kind)s, %(name)s, %(roles)s, %(grants)s, %(level)s,
+            %(compartments)s, %(created)s, %(disabled)s)
+"""
+_GET: Final[LiteralString] = """
+    SELECT * FROM principal WHERE space_id = %(space)s AND principal_id = %(principal)s
+"""
+_PAGE: Final[LiteralString] = """
+    SELECT * FROM principal
+     WHERE space_id = %(space)s AND (%(after)s::uuid IS NULL OR principal_id > %(after)s)
+     ORDER BY principal_id
+     LIMIT %(limit)s
+"""
+_SAVE: Final[LiteralString] = """
+    UPDATE principal
+       SET roles = %(roles)s, level = %(level)s, compartments = %(compartments)s,
+           disabled_at = %(disabled)s
+     WHERE space_id = %(space)s AND principal_id = %(principal)s
+"""
+
+
+class PostgresPrincipals:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def add(self, caller: Principal, identity: Identity) -> None:
+        try:
+            async with self._transactions.begin(caller) as connection:
+                await connection.execute(INSERT_PRINCIPAL, identity_row(identity))
+        except psycopg.errors.UniqueViolation as error:
+            raise NameTaken(identity.name) from error
+
+    async def get(self, caller: Principal, principal: PrincipalId) -> Identity:
+        async with self._transactions.begin(caller) as connection:
+            wanted = {"space": caller.space.value, "principal": principal.value}
+            row = await (await connection.execute(_GET, wanted)).fetchone()
+        if row is None:
+            raise PrincipalNotFound(str(principal))
+        return identity_from(row)
+
+    async def page(
+        self, caller: Principal, *, after: PrincipalId | None, limit: int
+    ) -> Sequence[Identity]:
+        wanted = {"space": caller.space.value, "after": uuid_or_none(after), "limit": limit}
+        async with self._transactions.begin(caller) as connection:
+            return [identity_from(row) async for row in await connection.execute(_PAGE, wanted)]
+
+    async def save(self, caller: Principal, identity: Identity) -> None:
+        async with self._transactions.begin(caller) as connection:
+            done = await connection.execute(_SAVE, identity_row(identity))
+        if done.rowcount != 1:
+            raise PrincipalNotFound(str(identity.id))

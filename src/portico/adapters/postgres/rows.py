@@ -1,0 +1,99 @@
+"""From rows to the guard's nouns and back."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role, Scope
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import PrincipalKind
+
+Row = Mapping[str, Any]
+
+
+def identity_from(row: Row) -> Identity:
+    return Identity(
+        id=PrincipalId(row["principal_id"]),
+        space=SpaceId(row["space_id"]),
+        kind=PrincipalKind(row["kind"]),
+        name=row["name"],
+        roles=frozenset(map(Role, row["roles"])),
+        grants=frozenset(map(Scope, row["grants"])),
+        clearance=_label(row["level"], row["compartments"]),
+        created_at=row["created_at"],
+        disabled_at=row["disabled_at"],
+    )
+
+
+def identity_row(identity: Identity) -> dict[str, object]:
+    return {
+        "principal": identity.id.value,
+        "space": identity.space.value,
+        "kind": identity.kind,
+        "name": identity.name,
+        "roles": sorted(identity.roles),
+        "grants": sorted(identity.grants),
+        "level": int(identity.clearance.level),
+        "compartments": sorted(identity.clearance.compartments),
+        "created": identity.created_at,
+        "disabled": identity.disabled_at,
+    }
+
+
+def key_from(row: Row) -> StoredKey:
+    return StoredKey(
+        id=row["key_id"],
+        space=SpaceId(row["space_id"]),
+        principal=PrincipalId(row["principal_id"]),
+        purpose=Purpose(row["purpose"]),
+        name=row["name"],
+        scopes=None if row["scopes"] is None else frozenset(map(Scope, row["scopes"])),
+        clearance=_label(row["level"], row["compartments"]),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        last_used_at=row["last_used_at"],
+        revoked_at=row["revoked_at"],
+    )
+
+
+def key_row(key: StoredKey, digest: bytes) -> dict[str, object]:
+    return {
+        "key": key.id,
+        "space": key.space.value,
+        "principal": key.principal.value,
+        "purpose": key.purpose,
+        "name": key.name,
+        "digest": digest,
+        "scopes": None if key.scopes is None else sorted(key.scopes),
+        "level": int(key.clearance.level),
+        "compartments": sorted(key.clearance.compartments),
+        "created": key.created_at,
+        "expires": key.expires_at,
+        "last_used": key.last_used_at,
+        "revoked": key.revoked_at,
+    }
+
+
+def holder_from(row: Row) -> KeyHolder:
+    """A row of `find_api_key`: the key's columns, and its principal's beside them."""
+    key = key_from(
+        {
+            **row,
+            "name": row["key_name"],
+            "level": row["key_level"],
+            "compartments": row["key_compartments"],
+        }
+    )
+    identity = identity_from({**row, "created_at": row["principal_created_at"]})
+    return KeyHolder(key, bytes(row["digest"]), identity)
+
+
+def _label(level: int, compartments: list[str]) -> Label:
+    return Label(Level(level), frozenset(compartments))
+
+
+def uuid_or_none(principal: PrincipalId | None) -> UUID | None:
+    return None if principal is None else principal.value

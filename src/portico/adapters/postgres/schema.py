@@ -1,0 +1,86 @@
+"""The schema's migrations, as files beside this one and as rows in the database."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from portico.engine.core.errors import NotProvisioned, StoreUnavailable
+from portico.engine.core.migration import Applied, Migration
+
+_LOCK: Final = 0x706F727469636F  # "portico": any number that nobody else locks
+_NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
+_RECORD: Final[LiteralString] = """
+    INSERT INTO portico.schema_migration (number, name, checksum)
+    VALUES (%(number)s, %(name)s, %(checksum)s)
+"""
+_APPLIED: Final[LiteralString] = """
+    SELECT number, name, checksum, applied_at FROM portico.schema_migration ORDER BY number
+"""
+
+
+def known_migrations() -> Sequence[Migration]:
+    found = [
+        Migration(int(name[1]), name[2], file.read_text(encoding="utf-8"))
+        for file in files("portico.adapters.postgres.migrations").iterdir()
+        if (name := _NAME.fullmatch(file.name))
+    ]
+    return sorted(found, key=lambda migration: migration.number)
+
+
+class PostgresSchema:
+    """As the owner it can change the schema; as anybody else it can only be asked."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncIterator[None]:
+        async with self._connected() as connection:
+            await connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+            yield
+
+    async def applied(self) -> Sequence[Applied]:
+        async with self._connected() as connection:
+            there = await connection.execute(
+                "SELECT to_regclass('portico.schema_migration') IS NOT NULL AS found"
+            )
+            row = await there.fetchone()
+            if row is None or not row["found"]:
+                return []
+            return [Applied(**row) async for row in await connection.execute(_APPLIED)]
+
+    async def apply(self, migration: Migration) -> None:
+        async with self._connected() as connection, connection.transaction():
+            await connection.execute(migration.sql.encode())
+            await connection.execute(
+                _RECORD,
+                {
+                    "number": migration.number,
+                    "name": migration.name,
+                    "checksum": migration.checksum,
+                },
+            )
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        try:
+            connection = await AsyncConnection[DictRow].connect(
+                self._address, autocommit=True, row_factory=dict_row, connect_timeout=10
+            )
+        except psycopg.OperationalError as error:
+            raise _explained(error) from error
+        async with connection:
+            yield connection
+
+
+def _explained(error: psycopg.OperationalError) -> NotProvisioned | StoreUnavailable:
+    text = str(error).strip().splitlines()[-1]
+    if "does not exist" in text or "authentication failed" in text:
+        return NotProvisioned(f"The database is not set up for us: {text}")
+    return StoreUnavailable(f"The database does not answer: {text}")

@@ -1,0 +1,34 @@
+"""What spaces have decided for themselves, kept in PostgreSQL."""
+
+from typing import Final, LiteralString
+
+from psycopg.types.json import Jsonb
+
+from portico.adapters.postgres.transaction import Transactions
+from portico.kernel.json import JsonValue
+from portico.kernel.principal import Principal
+
+_GET: Final[LiteralString] = """
+    SELECT value FROM setting WHERE space_id = %(space)s AND name = %(name)s
+"""
+_PUT: Final[LiteralString] = """
+    INSERT INTO setting (space_id, name, value) VALUES (%(space)s, %(name)s, %(value)s)
+    ON CONFLICT (space_id, name) DO UPDATE SET value = excluded.value, updated_at = now()
+"""
+
+
+class PostgresSpaceSettings:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def get(self, caller: Principal, name: str) -> JsonValue:
+        async with self._transactions.begin(caller) as connection:
+            wanted = {"space": caller.space.value, "name": name}
+            row = await (await connection.execute(_GET, wanted)).fetchone()
+        found: JsonValue = None if row is None else row["value"]
+        return found
+
+    async def put(self, caller: Principal, name: str, value: JsonValue) -> None:
+        values = {"space": caller.space.value, "name": name, "value": Jsonb(value)}
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_PUT, values)

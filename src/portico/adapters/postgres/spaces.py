@@ -1,0 +1,88 @@
+"""Spaces, kept in PostgreSQL: born whole, taken out whole, ended whole."""
+
+from collections.abc import AsyncGenerator
+from typing import Final, LiteralString
+
+from psycopg import sql
+from psycopg.rows import DictRow
+
+from portico.adapters.postgres.keys import INSERT_KEY
+from portico.adapters.postgres.principals import INSERT_PRINCIPAL
+from portico.adapters.postgres.rows import identity_row, key_row
+from portico.adapters.postgres.transaction import Transactions
+from portico.guard.core.api_key import StoredKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.errors import SpaceNotFound
+from portico.guard.core.identity import Identity
+from portico.guard.core.space import ExportedRow, Space
+from portico.kernel.ids import SpaceId
+from portico.kernel.principal import Principal
+
+_INSERT: Final[LiteralString] = """
+    INSERT INTO space (space_id, name, created_at) VALUES (%(space)s, %(name)s, %(created)s)
+"""
+_GET: Final[LiteralString] = """
+    SELECT space_id, name, created_at FROM space WHERE space_id = %(space)s
+"""
+_RENAME: Final[LiteralString] = "UPDATE space SET name = %(name)s WHERE space_id = %(space)s"
+_DELETE: Final[LiteralString] = "DELETE FROM space WHERE space_id = %(space)s"
+_TABLES: Final[LiteralString] = """
+    SELECT c.relname AS name,
+           array_agg(a.attname::text ORDER BY a.attnum)
+               FILTER (WHERE has_column_privilege(c.oid, a.attnum, 'SELECT')) AS columns
+      FROM pg_class c
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.relnamespace = 'portico'::regnamespace
+       AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND EXISTS (SELECT FROM pg_attribute s WHERE s.attrelid = c.oid AND s.attname = 'space_id')
+     GROUP BY c.oid, c.relname
+     ORDER BY c.relname
+"""
+
+
+class PostgresSpaces:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def found(self, space: Space, first: Identity, key: StoredKey, digest: bytes) -> None:
+        async with self._transactions.begin(as_principal(first)) as connection:
+            values = {"space": space.id.value, "name": space.name, "created": space.created_at}
+            await connection.execute(_INSERT, values)
+            await connection.execute(INSERT_PRINCIPAL, identity_row(first))
+            await connection.execute(INSERT_KEY, key_row(key, digest))
+
+    async def get(self, caller: Principal) -> Space:
+        async with self._transactions.begin(caller) as connection:
+            row = await (await connection.execute(_GET, {"space": caller.space.value})).fetchone()
+        if row is None:
+            raise SpaceNotFound(str(caller.space))
+        return Space(SpaceId(row["space_id"]), row["name"], row["created_at"])
+
+    async def rename(self, caller: Principal, name: str) -> None:
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_RENAME, {"space": caller.space.value, "name": name})
+
+    async def delete(self, caller: Principal) -> None:
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_DELETE, {"space": caller.space.value})
+
+    async def export(self, caller: Principal) -> AsyncGenerator[ExportedRow, None]:
+        """One snapshot of all tables, since one statement reads them; row by row, however large."""
+        async with self._transactions.begin_apart(caller) as connection:
+            tables = await (await connection.execute(_TABLES)).fetchall()
+            query = sql.SQL(" UNION ALL ").join(map(_rows, tables))
+            async with connection.cursor(name="export") as cursor:
+                await cursor.execute(query, {"space": caller.space.value})
+                async for row in cursor:
+                    yield ExportedRow(row["name"], row["values"])
+
+
+def _rows(table: DictRow) -> sql.Composed:
+    return sql.SQL(
+        "SELECT {} AS name, to_jsonb(t) AS values "
+        "FROM (SELECT {} FROM {} WHERE space_id = %(space)s) t"
+    ).format(
+        sql.Literal(table["name"]),
+        sql.SQL(", ").join(map(sql.Identifier, table["columns"])),
+        sql.Identifier("portico", table["name"]),
+    )

@@ -1,0 +1,174 @@
+"""One transaction for one caller: its space, principal and clearance are in it, and end with it."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from portico.engine.core.errors import StoreUnavailable
+from portico.kernel.principal import Principal
+
+Connection = AsyncConnection[DictRow]
+
+_SET_CONTEXT: Final[LiteralString] = """
+    SELECT set_config('portico.space', %(space)s, true),
+           set_config('portico.principal', %(principal)s, true),
+           set_config('portico.level', %(level)s, true),
+           set_config('portico.compartments', %(compartments)s, true)
+"""
+_PATIENCE: Final = 10.0
+"""Seconds that a request waits for a database which is being restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    owner: "Transactions"
+    connection: Connection
+    caller: Principal
+
+
+_open: ContextVar[_Open | None] = ContextVar("portico_open_transaction", default=None)
+
+
+class Transactions:
+    """`begin` inside a `begin` joins it, so that several repositories can act as one."""
+
+    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+        self._pool = pool
+
+    @asynccontextmanager
+    async def begin(self, caller: Principal) -> AsyncIterator[Connection]:
+        """Raises `StoreUnavailable`."""
+        outer = _open.get()
+        if outer is not None and outer.owner is self:
+            async with self._joined(outer, caller) as connection:
+                yield connection
+            return
+        async with self._fresh(caller) as connection:
+            token = _open.set(_Open(self, connection, caller))
+            try:
+                yield connection
+            finally:
+                _open.reset(token)
+
+    @asynccontextmanager
+    async def begin_apart(self, caller: Principal) -> AsyncIterator[Connection]:
+        """One that nothing joins, since it stays open while a reader takes its rows one by one:
+        an async generator shares its reader's context, and may be ended in yet another."""
+        async with self._fresh(caller) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def begin_outside(self) -> AsyncIterator[Connection]:
+        """In no space at all: every table is empty. For what is asked before one is known."""
+        async with self._fresh(None) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _joined(self, outer: _Open, caller: Principal) -> AsyncIterator[Connection]:
+        connection = outer.connection
+        async with connection.transaction():
+            if caller == outer.caller:
+                yield connection
+                return
+            await connection.execute(_SET_CONTEXT, _context(caller))
+            yield connection
+            await connection.execute(_SET_CONTEXT, _context(outer.caller))
+
+    @asynccontextmanager
+    async def _fresh(self, caller: Principal | None) -> AsyncIterator[Connection]:
+        connection = await self._ready(caller)
+        try:
+            async with _translated():
+                try:
+                    yield connection
+                except BaseException:
+                    await _roll_back(connection)
+                    raise
+                await connection.commit()
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _ready(self, caller: Principal | None) -> Connection:
+        """A connection that has answered: nothing is written yet, so trying again is safe."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            async with _translated():
+                connection = await self._pool.getconn(max(deadline - time.monotonic(), 0.1))
+            try:
+                if caller is None:
+                    await connection.execute("SELECT 1")
+                else:
+                    await connection.execute(_SET_CONTEXT, _context(caller))
+            except psycopg.OperationalError as error:
+                await self._pool.putconn(connection)
+                if time.monotonic() > deadline:
+                    raise _unavailable(error) from error
+            except BaseException:
+                await self._pool.putconn(connection)
+                raise
+            else:
+                return connection
+
+
+def open_pool(address: str, size: int) -> AsyncConnectionPool[Connection]:
+    """Not opened yet; `await pool.open()` does that."""
+    return AsyncConnectionPool(
+        address,
+        connection_class=AsyncConnection[DictRow],
+        kwargs={"row_factory": dict_row, "application_name": "portico", **_KEEPALIVE},
+        min_size=1,
+        max_size=size,
+        open=False,
+        timeout=_PATIENCE,
+        reconnect_timeout=60,
+        name="portico",
+    )
+
+
+_KEEPALIVE: Final[dict[str, Any]] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "tcp_user_timeout": 30_000,
+}
+
+
+def _context(caller: Principal) -> dict[str, str]:
+    return {
+        "space": str(caller.space.value),
+        "principal": str(caller.id.value),
+        "level": str(int(caller.clearance.level)),
+        "compartments": ",".join(sorted(caller.clearance.compartments)),
+    }
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    try:
+        yield
+    except (psycopg.OperationalError, PoolTimeout) as error:
+        raise _unavailable(error) from error
+
+
+async def _roll_back(connection: Connection) -> None:
+    """A connection that is lost cannot roll back, and need not: its transaction is gone."""
+    if not connection.closed:
+        try:
+            await connection.rollback()
+        except psycopg.OperationalError:
+            await connection.close()
+
+
+def _unavailable(error: Exception) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"The database does not answer ({type(error).__name__}).",
+        fix="Try again in a moment; if it lasts: portico doctor",
+    )

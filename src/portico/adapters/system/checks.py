@@ -1,0 +1,98 @@
+"""What can be wrong with the machine and the files on it."""
+
+import asyncio
+import errno
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from portico.adapters.system.private_files import open_to_others
+from portico.engine.core.health import Finding, State
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPython:
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # nothing to mend here
+        version = ".".join(map(str, sys.version_info[:3]))
+        detail = f"Python {version} on {sys.platform}"
+        if sys.platform == "win32":
+            return Finding(
+                check="platform",
+                state=State.WARNING,
+                detail=detail,
+                fix="Run Portico in WSL, or use a PostgreSQL of your own by its DSN.",
+            )
+        return Finding(check="platform", state=State.GOOD, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPrivateFiles:
+    """Secrets that others on this machine can read are no secrets."""
+
+    paths: Sequence[Path]
+
+    async def __call__(self, *, mend: bool) -> Finding:
+        open_ones = [path for path in self.paths if path.exists() and open_to_others(path)]
+        if not open_ones:
+            there = sum(path.exists() for path in self.paths)
+            return Finding(
+                check="private files", state=State.GOOD, detail=f"{there} closed to others"
+            )
+        names = ", ".join(map(str, open_ones))
+        if not mend:
+            return Finding(
+                check="private files",
+                state=State.BROKEN,
+                detail=f"others can read {names}",
+                fix="portico doctor --fix",
+            )
+        for path in open_ones:
+            path.chmod(0o700 if path.is_dir() else 0o600)
+        return Finding(check="private files", state=State.MENDED, detail=f"closed {names}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPort:
+    host: str
+    port: int
+
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # nothing to mend here
+        where = f"{self.host}:{self.port}"
+        with socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    return Finding(
+                        check="port",
+                        state=State.BROKEN,
+                        detail=f"{where} cannot be used: {os.strerror(error.errno or 0)}",
+                        fix="Set another: portico config set server.port NUMBER",
+                    )
+                if await asyncio.to_thread(_is_portico, self.host, self.port):
+                    return Finding(
+                        check="port", state=State.GOOD, detail=f"Portico is running on {where}"
+                    )
+                return Finding(
+                    check="port",
+                    state=State.BROKEN,
+                    detail=f"another program listens on {where}",
+                    fix="End it, or set another: portico config set server.port NUMBER",
+                )
+        return Finding(check="port", state=State.GOOD, detail=f"{where} is free")
+
+
+def _is_portico(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=3)
+    try:
+        connection.request("GET", "/healthz")
+        return b'"alive"' in connection.getresponse().read(100)
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()

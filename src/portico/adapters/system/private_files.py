@@ -1,0 +1,54 @@
+"""Files and folders that only their owner can read, from the first byte on."""
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def private_folder(folder: Path) -> Path:
+    """Make it for this user alone. As root, what is missing above it lets others pass through:
+    the database runs as another account, and must come to its own folder."""
+    above = 0o711 if os.geteuid() == 0 else 0o700
+    for part in reversed(folder.parents):
+        if not part.exists():
+            part.mkdir(exist_ok=True)
+            part.chmod(above)
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def write_private(file: Path, text: str) -> None:
+    """Whole or not at all, and never readable by others, not even for a moment."""
+    with _written_beside(file, text) as half:
+        half.replace(file)
+
+
+def kept_secret(file: Path) -> str:
+    """256 random bits, made the first time and read ever after; of two who make it, one does."""
+    if not file.exists():
+        with _written_beside(file, secrets.token_hex(32)) as half, suppress(FileExistsError):
+            file.hardlink_to(half)
+    return file.read_text()
+
+
+@contextmanager
+def _written_beside(file: Path, text: str) -> Iterator[Path]:
+    private_folder(file.parent)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def open_to_others(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)

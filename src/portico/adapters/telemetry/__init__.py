@@ -1,0 +1,1 @@
+"""What is written down about the running house, and what must never be."""

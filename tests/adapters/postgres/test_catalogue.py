@@ -1,0 +1,133 @@
+"""The catalogue has no gap in its walls, and the test for that finds one when there is one."""
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.survey import unsafe
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(params=["embedded", "tcp"])
+def database(request: pytest.FixtureRequest) -> Addresses:
+    found: Addresses = request.getfixturevalue(f"{request.param}_database")
+    return found
+
+
+@pytest.mark.requirement("isolation:catalogue:forced")
+async def test_every_table_is_walled_and_the_application_owns_nothing(database: Addresses) -> None:
+    assert await unsafe(database.app) == []
+
+
+@pytest.mark.requirement("isolation:catalogue:forced")
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            "CREATE TABLE portico.forgotten (space_id uuid)",
+            "table forgotten lacks forced row-level security",
+        ),
+        (
+            "CREATE TABLE portico.half (space_id uuid);"
+            "ALTER TABLE portico.half ENABLE ROW LEVEL SECURITY",
+            "table half lacks forced row-level security",
+        ),
+        (
+            "ALTER TABLE portico.setting NO FORCE ROW LEVEL SECURITY",
+            "table setting lacks forced row-level security",
+        ),
+        (
+            "CREATE VIEW portico.window AS SELECT space_id FROM portico.principal",
+            "view window is not security_invoker",
+        ),
+        (
+            "CREATE MATERIALIZED VIEW portico.copy AS SELECT space_id FROM portico.principal",
+            "materialized view copy cannot have row-level security",
+        ),
+        (
+            "CREATE FUNCTION portico.loose() RETURNS int LANGUAGE sql SECURITY DEFINER"
+            " AS 'SELECT 1'",
+            "the function loose runs as its owner without a fixed search_path",
+        ),
+    ],
+)
+async def test_a_gap_in_the_walls_is_found(database: Addresses, change: str, problem: str) -> None:
+    with psycopg.connect(str(database.owner), autocommit=True) as owner:
+        owner.execute(change.encode())
+
+    assert await unsafe(database.app) == [problem]
+
+
+async def test_a_table_that_the_application_owns_is_found(database: Addresses) -> None:
+    with psycopg.connect(str(database.admin), autocommit=True) as admin:
+        admin.execute("CREATE TABLE public.mine (n int)")
+        admin.execute("ALTER TABLE public.mine OWNER TO portico_app")
+
+    assert await unsafe(database.app) == ["the role portico_app owns mine"]
+
+
+def test_every_walled_table_has_the_same_policies_in_the_form_that_is_evaluated_once(
+    database: Addresses,
+) -> None:
+    with psycopg.connect(str(database.owner)) as owner:
+        rows = owner.execute(
+            "SELECT tablename, policyname, roles, qual, with_check FROM pg_policies"
+            " WHERE schemaname = 'portico'"
+        ).fetchall()
+        tables = owner.execute(
+            "SELECT table_name FROM information_schema.columns"
+            " WHERE table_schema = 'portico' AND column_name = 'space_id'"
+        ).fetchall()
+
+    by_table: dict[str, dict[str, tuple[str, str]]] = {}
+    for table, policy, _roles, qual, check in rows:
+        by_table.setdefault(table, {})[policy] = (qual, check)
+    assert set(by_table) == {row[0] for row in tables}
+    for policies in by_table.values():
+        assert set(policies) == {"space_wall", "owner_door"}
+        qual, check = policies["space_wall"]
+        assert qual == check
+        assert "( SELECT (NULLIF(current_setting('portico.space'" in qual
+
+
+def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> None:
+    with psycopg.connect(database.app, autocommit=True) as app:
+        for statement in (
+            "CREATE TABLE portico.mine (n int)",
+            "CREATE TABLE public.mine (n int)",
+            "CREATE SCHEMA mine",
+            "CREATE ROLE mine",
+            "SET ROLE portico_owner",
+            "ALTER TABLE setting DISABLE ROW LEVEL SECURITY",
+            "COPY (SELECT 1) TO PROGRAM 'true'",
+            "SELECT pg_read_file('/etc/hostname')",
+        ):
+            with pytest.raises(psycopg.Error):
+                app.execute(statement.encode())
+
+
+def test_the_engine_reaches_nothing_of_ours(database: Addresses) -> None:
+    with (
+        psycopg.connect(str(database.engine), autocommit=True) as engine,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        engine.execute("SELECT * FROM portico.space")
+
+
+def test_every_walled_table_goes_with_its_space(database: Addresses) -> None:
+    with psycopg.connect(str(database.owner)) as owner:
+        left_behind = owner.execute(
+            """
+            SELECT c.relname FROM pg_class c
+             WHERE c.relnamespace = 'portico'::regnamespace AND c.relkind IN ('r', 'p')
+               AND c.relname <> 'space'
+               AND EXISTS (SELECT FROM pg_attribute a
+                            WHERE a.attrelid = c.oid AND a.attname = 'space_id')
+               AND NOT EXISTS (SELECT FROM pg_constraint k
+                                WHERE k.conrelid = c.oid AND k.contype = 'f'
+                                  AND k.confdeltype = 'c' AND k.convalidated)
+            """
+        ).fetchall()
+
+    assert left_behind == []

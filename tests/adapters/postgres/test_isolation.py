@@ -1,0 +1,319 @@
+"""Two hundred spaces in one database, and nobody ever sees a row of another's."""
+
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.principals import PostgresPrincipals
+from portico.adapters.postgres.space_settings import PostgresSpaceSettings
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.guard.core.errors import KeyNotFound, PrincipalNotFound
+from portico.kernel.ids import PrincipalId, SpaceId, uuid7
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from tests.servers import Template
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
+
+SPACES = 200
+PRINCIPALS, KEYS, SETTINGS, RECEIPTS = 25, 25, 25, 24
+QUERIES = 2_000
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TABLES = ["space", "principal", "api_key", "setting", "receipt"]
+
+
+@dataclass(frozen=True)
+class Town:
+    """Two hundred spaces with a hundred rows each, and who lives where."""
+
+    addresses: Addresses
+    people: dict[UUID, list[UUID]]
+    keys: dict[UUID, list[str]]
+    rows: int
+
+    def somebody(self, chance: random.Random) -> Principal:
+        space = chance.choice(list(self.people))
+        return Principal(
+            id=PrincipalId(chance.choice(self.people[space])),
+            space=SpaceId(space),
+            kind=PrincipalKind.PERSON,
+            name="somebody",
+            clearance=Label(Level.RESTRICTED),
+        )
+
+
+@pytest.fixture(scope="module", params=["embedded", "tcp"])
+def town(request: pytest.FixtureRequest) -> Iterator[Town]:
+    template: Template = request.getfixturevalue(f"{request.param}_template")
+    with template.copy() as addresses:
+        yield _built(addresses)
+
+
+def _built(addresses: Addresses, spaces: int = SPACES) -> Town:
+    chance = random.Random(7)
+    people: dict[UUID, list[UUID]] = {}
+    keys: dict[UUID, list[str]] = {}
+    for _ in range(spaces):
+        space = uuid7(NOW, chance.randbytes(8))
+        people[space] = [uuid7(NOW, chance.randbytes(8)) for _ in range(PRINCIPALS)]
+        keys[space] = [f"{chance.getrandbits(64):016x}"[:12] for _ in range(KEYS)]
+    with psycopg.connect(str(addresses.owner)) as owner:
+        for space, inhabitants in people.items():
+            _fill(owner, space, inhabitants, keys[space])
+        rows = sum(_count(owner, table) for table in TABLES)
+    return Town(addresses, people, keys, rows)
+
+
+def _fill(
+    owner: psycopg.Connection, space: UUID, people: Sequence[UUID], keys: Sequence[str]
+) -> None:
+    first = people[0]
+    owner.execute("INSERT INTO space VALUES (%s, 'a space', %s)", [space, NOW])
+    with owner.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO principal (space_id, principal_id, kind, name, roles, level, created_at)"
+            " VALUES (%s, %s, 'agent', %s, '{member}', 1, %s)",
+            [(space, who, f"agent {n}", NOW) for n, who in enumerate(people)],
+        )
+        cursor.executemany(
+            "INSERT INTO api_key (key_id, space_id, principal_id, purpose, name, digest, level,"
+            " created_at) VALUES (%s, %s, %s, 'access', 'a key', %s, 1, %s)",
+            [(key, space, first, b"\0" * 32, NOW) for key in keys],
+        )
+        cursor.executemany(
+            "INSERT INTO setting (space_id, name, value) VALUES (%s, %s, '1')",
+            [(space, f"setting {n}") for n in range(SETTINGS)],
+        )
+        cursor.executemany(
+            "INSERT INTO receipt (space_id, principal_id, operation, key, fingerprint)"
+            " VALUES (%s, %s, 'op', %s, 'f')",
+            [(space, first, f"key {n}") for n in range(RECEIPTS)],
+        )
+
+
+def _count(connection: psycopg.Connection, table: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _enter(connection: psycopg.Connection, caller: Principal) -> None:
+    connection.execute(
+        "SELECT set_config('portico.space', %s, true), set_config('portico.principal', %s, true)",
+        [str(caller.space.value), str(caller.id.value)],
+    )
+
+
+def _random_query(chance: random.Random) -> str:
+    """One of many ways to ask for rows; each gives the space_id of what it found."""
+    one, other = chance.choice(TABLES), chance.choice(TABLES)
+    return chance.choice(
+        [
+            f"SELECT space_id FROM {one}",
+            f"SELECT space_id FROM {one} WHERE true OR space_id IS NOT NULL",
+            f"SELECT a.space_id FROM {one} a JOIN {other} b ON true LIMIT 500",
+            f"SELECT b.space_id FROM {one} a RIGHT JOIN {other} b USING (space_id) LIMIT 500",
+            f"SELECT space_id FROM (SELECT * FROM {one} ORDER BY random()) x LIMIT 50",
+            f"WITH x AS MATERIALIZED (SELECT space_id FROM {one}) SELECT space_id FROM x",
+            f"SELECT space_id FROM {one} UNION ALL SELECT space_id FROM {other}",
+            f"SELECT DISTINCT space_id FROM {one}",
+            f"SELECT space_id FROM {one} GROUP BY space_id HAVING count(*) > 0",
+            f"SELECT (SELECT max(space_id::text)::uuid FROM {other}) FROM {one} LIMIT 20",
+            f"SELECT space_id FROM {one} TABLESAMPLE SYSTEM (100)",
+            f"SELECT space_id FROM ONLY {one} WHERE ctid > '(0,0)'",
+            f"SELECT (x).space_id FROM (SELECT {one} AS x FROM {one}) y",
+            f"SELECT (to_jsonb(x)->>'space_id')::uuid FROM (SELECT space_id FROM {one}) x",
+            f"SELECT space_id FROM {one} x, LATERAL (SELECT 1 FROM {other} LIMIT 1) y",
+            f"SELECT space_id FROM {one} WHERE space_id <> current_setting('portico.space')::uuid",
+        ]
+    )
+
+
+@pytest.mark.requirement("isolation:space:raw-queries")
+def test_no_raw_query_of_the_application_finds_a_row_of_another_space(town: Town) -> None:
+    asked, found, foreign = _asked_at_random(town, QUERIES)
+
+    assert town.rows >= 20_000
+    assert asked > QUERIES * 0.9
+    assert found > 10_000
+    assert foreign == 0
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_same_queries_do_find_foreign_rows_once_a_wall_is_down(
+    embedded_template: Template, table: str
+) -> None:
+    with embedded_template.copy() as addresses:
+        town = _built(addresses, spaces=5)
+        with psycopg.connect(str(addresses.owner), autocommit=True) as owner:
+            owner.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
+
+        _, _, foreign = _asked_at_random(town, 100)
+
+    assert foreign > 0
+
+
+def _asked_at_random(town: Town, queries: int) -> tuple[int, int, int]:
+    """How many queries were answered, with how many rows, how many of them another space's."""
+    chance = random.Random(11)
+    asked = found = foreign = 0
+    with psycopg.connect(town.addresses.app) as connection:
+        for _ in range(queries):
+            caller = town.somebody(chance)
+            with connection.transaction(force_rollback=True):
+                _enter(connection, caller)
+                try:
+                    rows = connection.execute(_random_query(chance).encode()).fetchall()
+                except psycopg.errors.InsufficientPrivilege:
+                    continue  # a whole row of api_key: its digest is not for the application
+            asked += 1
+            found += len(rows)
+            foreign += sum(row[0] not in (None, caller.space.value) for row in rows)
+    return asked, found, foreign
+
+
+@pytest.mark.requirement("isolation:space:no-context")
+@pytest.mark.parametrize("table", TABLES)
+def test_without_a_space_every_table_is_empty_on_fresh_and_on_used_connections(
+    town: Town, table: str
+) -> None:
+    caller = town.somebody(random.Random(13))
+
+    with psycopg.connect(town.addresses.app) as connection:
+        fresh = _visible(connection, table)
+        connection.commit()
+        _enter(connection, caller)
+        inside = _visible(connection, table)
+        connection.commit()
+        used = _visible(connection, table)
+
+    assert (fresh, used) == (0, 0)
+    assert inside > 0 or table == "receipt"
+
+
+def _visible(connection: psycopg.Connection, table: str) -> int:
+    row = connection.execute(f"SELECT count(space_id) FROM {table}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.requirement("isolation:space:writes")
+def test_no_write_of_the_application_reaches_another_space(town: Town) -> None:
+    chance = random.Random(17)
+
+    with psycopg.connect(town.addresses.app) as connection:
+        for _ in range(200):
+            me, them = town.somebody(chance), town.somebody(chance)
+            if me.space == them.space:
+                continue
+            with connection.transaction(force_rollback=True):
+                _enter(connection, me)
+                assert _touched(connection, "UPDATE space SET name = 'mine'") == 1
+                assert _touched(connection, "UPDATE principal SET level = 0") == PRINCIPALS
+                assert _touched(connection, "UPDATE api_key SET revoked_at = now()") == KEYS
+                assert _touched(connection, "DELETE FROM setting") == SETTINGS
+                assert _touched(connection, "DELETE FROM space") == 1
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+                _enter(connection, me)
+                connection.execute(
+                    "INSERT INTO setting (space_id, name, value) VALUES (%s, 'planted', '1')",
+                    [them.space.value],
+                )
+
+
+def _touched(connection: psycopg.Connection, statement: str) -> int:
+    return connection.execute(statement.encode()).rowcount
+
+
+@pytest.fixture
+async def transactions(town: Town) -> AsyncIterator[Transactions]:
+    async with open_pool(town.addresses.app, 4) as pool:
+        yield Transactions(pool)
+
+
+@pytest.mark.requirement("isolation:space:repositories")
+async def test_no_repository_gives_a_row_of_another_space(
+    town: Town, transactions: Transactions
+) -> None:
+    chance = random.Random(19)
+    keys, principals = PostgresKeys(transactions), PostgresPrincipals(transactions)
+    spaces, decided = PostgresSpaces(transactions), PostgresSpaceSettings(transactions)
+
+    for _ in range(100):
+        me, them = town.somebody(chance), town.somebody(chance)
+        if me.space == them.space:
+            continue
+        their_key = chance.choice(town.keys[them.space.value])
+
+        assert (await spaces.get(me)).id == me.space
+        assert {each.space for each in await principals.page(me, after=None, limit=200)} == {
+            me.space
+        }
+        assert {each.space for each in await keys.page(me, of=None, after=None, limit=200)} == {
+            me.space
+        }
+        assert await keys.page(me, of=them.id, after=None, limit=200) == []
+        assert await decided.get(me, "setting 1") == 1
+        with pytest.raises(KeyNotFound):
+            await keys.get(me, their_key)
+        with pytest.raises(PrincipalNotFound):
+            await principals.get(me, them.id)
+        assert not await keys.revoke(me, their_key, NOW)
+        await keys.expire(me, their_key, NOW)
+        await PostgresKeyRing(transactions).used(me, their_key, NOW)
+        holder = await PostgresKeyRing(transactions).find(their_key)
+        assert holder is not None
+        assert (holder.key.revoked_at, holder.key.expires_at, holder.key.last_used_at) == (
+            None,
+            None,
+            None,
+        )
+
+
+async def test_an_export_holds_one_space_and_no_proof_of_any_key(
+    town: Town, transactions: Transactions
+) -> None:
+    me = town.somebody(random.Random(23))
+
+    rows = [row async for row in PostgresSpaces(transactions).export(me)]
+
+    assert {row.values["space_id"] for row in rows} == {str(me.space.value)}
+    assert {row.table for row in rows} >= {"space", "principal", "api_key", "setting"}
+    assert not any("digest" in row.values for row in rows)
+
+
+def test_the_application_cannot_read_what_proves_a_key(town: Town) -> None:
+    with (
+        psycopg.connect(town.addresses.app) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        _enter(connection, town.somebody(random.Random(29)))
+        connection.execute("SELECT digest FROM api_key")
+
+
+def test_one_principal_does_not_see_the_receipts_of_another_in_the_same_space(town: Town) -> None:
+    space = next(iter(town.people))
+    first, second = town.people[space][:2]
+
+    with psycopg.connect(town.addresses.app) as connection:
+        seen = []
+        for who in (first, second):
+            with connection.transaction():
+                _enter(connection, _principal(space, who))
+                seen.append(_visible(connection, "receipt"))
+
+    assert seen == [RECEIPTS, 0]
+
+
+def _principal(space: UUID, who: UUID) -> Principal:
+    return Principal(
+        id=PrincipalId(who), space=SpaceId(space), kind=PrincipalKind.AGENT, name="one"
+    )

@@ -1,0 +1,465 @@
+"""The embedded server: who can reach it, how it is shared, and what it survives."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from portico.adapters.postgres.account import account_for
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.embedded_store import EmbeddedStore
+from portico.adapters.postgres.folders import socket_folder
+from portico.adapters.postgres.passwords import ADMIN, APP, read
+from portico.adapters.postgres.source import Wanted, open_store
+from portico.adapters.system.clock import system_entropy
+from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused
+from portico.engine.core.store import Source
+from tests.servers import IS_ROOT, embedded_store, reachable_folder, wheel
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="becoming another user needs root")
+
+
+@pytest.fixture(params=[18, 16])
+def store(request: pytest.FixtureRequest) -> Iterator[EmbeddedStore]:
+    with reachable_folder() as folder:
+        made = embedded_store(folder, request.param)
+        made.start_here(create=True)
+        yield made
+        made.server.stop(force=True)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with reachable_folder() as made:
+        yield made
+
+
+def postmaster(store: EmbeddedStore) -> int:
+    return int((store.server.data / "postmaster.pid").read_text().split()[0])
+
+
+def psql(store: EmbeddedStore, *, user: str | None, password: str | None) -> tuple[bool, str]:
+    """Whether PostgreSQL's own client gets in, run by an account of the operating system."""
+    environment = {"PATH": os.defpath, "PGCONNECT_TIMEOUT": "5"}
+    if password is not None:
+        environment["PGPASSWORD"] = password
+    done = subprocess.run(
+        [
+            str(wheel(18)["psql"]),
+            "--no-password",
+            f"--host={store.server.socket}",
+            f"--username={ADMIN}",
+            "--dbname=postgres",
+            "--command=SELECT 1",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
+        env=environment,
+        user=user,
+        group=None if user is None else "nogroup",
+        extra_groups=None if user is None else [],
+    )
+    return done.returncode == 0, done.stderr
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.requirement("postgres:access:other-os-user")
+def test_another_user_of_this_machine_cannot_connect_even_with_the_password(
+    store: EmbeddedStore,
+) -> None:
+    password = read(store._passwords_file)[ADMIN]
+
+    ours, _ = psql(store, user=None, password=password)
+    theirs, said = psql(store, user="nobody", password=password)
+
+    assert ours
+    assert not theirs
+    assert "Permission denied" in said
+
+
+@pytest.mark.requirement("postgres:access:password")
+def test_a_process_without_the_password_cannot_connect_though_it_can_reach_the_socket(
+    store: EmbeddedStore,
+) -> None:
+    with_password, _ = psql(store, user=None, password=read(store._passwords_file)[ADMIN])
+    without, said = psql(store, user=None, password=None)
+    wrong, also_said = psql(store, user=None, password="postgres")
+
+    assert with_password
+    assert not without
+    assert "no password supplied" in said
+    assert not wrong
+    assert "password authentication failed" in also_said
+
+
+@pytest.mark.requirement("postgres:access:no-tcp")
+def test_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
+    listening = psutil.Process(postmaster(store)).net_connections("inet")
+
+    assert listening == []
+    with psycopg.connect(str(store.addresses.admin)) as connection:
+        assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
+
+
+@pytest.mark.requirement("postgres:access:no-trust")
+def test_every_line_of_the_access_file_asks_for_a_scram_password(store: EmbeddedStore) -> None:
+    with psycopg.connect(str(store.addresses.admin)) as connection:
+        rules = connection.execute("SELECT type, auth_method FROM pg_hba_file_rules").fetchall()
+        hashes = connection.execute(
+            "SELECT rolpassword FROM pg_authid WHERE rolcanlogin"
+        ).fetchall()
+
+    assert rules == [("local", "scram-sha-256")]
+    assert "trust" not in (store.server.data / "pg_hba.conf").read_text()
+    assert all(row[0].startswith("SCRAM-SHA-256$") for row in hashes)
+
+
+def test_every_folder_and_secret_is_closed_to_others(store: EmbeddedStore) -> None:
+    folders = [store.server.data, store.server.socket, store.server.data.parent]
+    secret = store._passwords_file
+
+    assert {path: path.stat().st_mode & 0o077 for path in folders} == dict.fromkeys(folders, 0)
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert secret.parent.stat().st_mode & 0o777 == 0o700
+    assert len(read(secret)[APP]) == 43  # 256 bits in base 64
+
+
+def test_the_last_one_out_stops_it(store: EmbeddedStore) -> None:
+    second = embedded_store(store._folder.parent, store._binaries.major)
+    second.start_here(create=False)
+
+    store.server.release()
+    still = second.server.running()
+    second.server.release()
+
+    assert still
+    assert not second.server.running()
+
+
+def test_it_outlives_a_process_that_is_killed_and_the_next_one_takes_it_over(
+    store: EmbeddedStore,
+) -> None:
+    first_pid = postmaster(store)
+    with holder(store._folder.parent, store._binaries.major):
+        store.server._users.give_back()
+
+    after = embedded_store(store._folder.parent, store._binaries.major)
+    assert after.server.running()
+    after.start_here(create=False)
+    assert postmaster(after) == first_pid
+    after.server.release()
+    assert not after.server.running()
+
+
+@contextmanager
+def holder(folder: Path, major: int) -> Iterator[None]:
+    """Another process that uses the server, until it is killed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(folder), str(major)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+_HOLDER = """
+import sys, time
+from pathlib import Path
+from tests.servers import embedded_store
+store = embedded_store(Path(sys.argv[1]), int(sys.argv[2]))
+store.start_here(create=False)
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+def test_stopping_it_is_refused_while_others_use_it_unless_forced(store: EmbeddedStore) -> None:
+    operator = embedded_store(store._folder.parent, store._binaries.major)
+
+    with pytest.raises(StoreBusy):
+        operator.server.stop()
+
+    assert operator.server.stop(force=True)
+    assert not operator.server.stop(force=True)
+
+
+def test_one_that_was_told_to_stay_stays_until_it_is_stopped(store: EmbeddedStore) -> None:
+    store.server.keep()
+    store.server.release()
+    stayed = store.server.running()
+
+    stopped = store.server.stop()
+
+    assert stayed
+    assert stopped
+    store.start_here(create=False)
+    store.server.release()
+    assert not store.server.running()
+
+
+@pytest.mark.requirement("postgres:heals:kill")
+def test_it_starts_again_after_its_postmaster_was_killed(store: EmbeddedStore) -> None:
+    with psycopg.connect(str(store.addresses.admin), autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    os.kill(postmaster(store), signal.SIGKILL)
+
+    store.server.start()
+
+    with psycopg.connect(str(store.addresses.admin)) as connection:
+        assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+
+
+def test_a_pid_file_that_names_a_stranger_does_not_keep_it_from_starting(
+    store: EmbeddedStore,
+) -> None:
+    store.server.stop(force=True)
+    account = account_for("portico" if IS_ROOT else None)
+    stranger = subprocess.Popen(
+        ["sleep", "60"],
+        user=account.uid if account.switch else None,
+        group=account.gid if account.switch else None,
+    )
+    pid_file = store.server.data / "postmaster.pid"
+    pid_file.write_text(f"{stranger.pid}\n{store.server.data}\n1\n5432\n\n\n1 1\nready\n")
+    account.owns(pid_file)
+
+    store.server.start()
+
+    assert store.server.running()
+    assert stranger.poll() is None
+    stranger.kill()
+    stranger.wait()
+
+
+def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:
+    store = embedded_store(folder)
+    half = folder / "postgres" / "18.new"
+    store.start_here(create=True)
+    store.server.release()
+    store.server.data.rename(half)
+    (half / "PG_VERSION").unlink()
+
+    store.start_here(create=True)
+
+    assert store.server.running()
+    assert not half.exists()
+    store.server.release()
+
+
+def test_without_its_passwords_an_existing_database_is_not_replaced(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    store._passwords_file.unlink()
+
+    with pytest.raises(StoreRefused, match="passwords are gone"):
+        embedded_store(folder).start_here(create=True)
+
+
+def test_another_password_than_the_server_has_is_told_plainly(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    text = store._passwords_file.read_text()
+    store._passwords_file.write_text(text.replace(read(store._passwords_file)[ADMIN], "x" * 43))
+
+    with pytest.raises(StoreRefused, match="does not accept the password"):
+        embedded_store(folder).start_here(create=False)
+
+    store.server.stop(force=True)
+
+
+def test_a_secret_that_others_can_read_is_not_used(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    store._passwords_file.chmod(0o644)
+
+    with pytest.raises(StoreRefused, match="Others can read"):
+        embedded_store(folder).start_here(create=False)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
+def test_a_folder_that_others_can_look_into_is_not_used(folder: Path, mode: int) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    (folder / "postgres" / "run").chmod(mode)
+
+    with pytest.raises(StoreRefused, match="Others can look into"):
+        embedded_store(folder).start_here(create=False)
+
+
+def test_a_link_in_the_place_of_the_socket_folder_is_not_followed(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    run = folder / "postgres" / "run"
+    run.rename(folder / "elsewhere")
+    run.symlink_to(folder / "elsewhere")
+
+    with pytest.raises(StoreRefused, match="not a folder"):
+        embedded_store(folder).start_here(create=False)
+
+
+def test_a_long_path_gets_a_short_private_socket_folder() -> None:
+    with reachable_folder() as folder:
+        deep = folder / ("d" * 60) / ("e" * 60)
+        store = embedded_store(deep)
+
+        store.start_here(create=True)
+
+        assert len(str(store.server.socket)) < 60
+        assert store.server.socket.stat().st_mode & 0o077 == 0
+        assert store.server.running()
+        store.server.release()
+        store.server.socket.rmdir()
+
+
+def test_the_short_socket_folder_of_somebody_else_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = folder / ("d" * 60) / ("e" * 60) / "postgres"
+    squatted = socket_folder(deep)
+    squatted.mkdir(mode=0o777)
+    squatted.chmod(0o777)
+
+    try:
+        with pytest.raises(StoreRefused):
+            embedded_store(deep.parent).start_here(create=True)
+    finally:
+        squatted.rmdir()
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.requirement("postgres:root:refused")
+def test_root_is_refused_unless_a_setting_names_an_unprivileged_account() -> None:
+    with pytest.raises(StoreRefused, match="does not run as root") as refusal:
+        account_for(None)
+    with pytest.raises(StoreRefused, match="root itself"):
+        account_for("root")
+    with pytest.raises(StoreRefused, match="no account"):
+        account_for("no-such-account")
+
+    assert "database.run_as" in str(refusal.value.fix)
+
+
+@needs_root
+@pytest.mark.root
+def test_an_account_that_cannot_reach_the_folder_is_told_where_to_put_it(folder: Path) -> None:
+    folder.chmod(0o700)
+
+    with pytest.raises(StoreRefused, match="cannot reach"):
+        embedded_store(folder).start_here(create=True)
+
+
+@pytest.mark.requirement("postgres:windows:refused")
+def test_windows_is_refused_with_the_two_ways_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+
+    with pytest.raises(StoreRefused) as refusal:
+        open_store(wanted(folder))
+
+    assert "WSL" in str(refusal.value.fix)
+    assert "DSN" in str(refusal.value.fix)
+
+
+def test_a_dsn_is_taken_before_anything_else(folder: Path) -> None:
+    addresses = Addresses(app="host=example dbname=portico")
+
+    store = open_store(wanted(folder, addresses=addresses))
+
+    assert store.addresses is addresses
+
+
+def test_a_source_without_its_address_is_refused(folder: Path) -> None:
+    with pytest.raises(StoreRefused, match=r"database\.dsn is not set"):
+        open_store(wanted(folder, chosen="dsn"))
+
+
+def test_a_version_that_is_not_here_is_refused_with_what_to_install(folder: Path) -> None:
+    with pytest.raises(StoreRefused, match="no PostgreSQL 17"):
+        open_store(wanted(folder, chosen="embedded", version=17))
+
+
+@pytest.mark.parametrize("major", [16, 18])
+def test_binaries_of_the_system_are_found_on_the_path_and_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, major: int
+) -> None:
+    monkeypatch.setenv("PATH", f"{wheel(major).folder}:{os.defpath}")
+
+    store = open_store(wanted(folder, chosen="system", version=major))
+
+    assert store.source is Source.SYSTEM
+    store.start_here(create=True)
+    with psycopg.connect(str(store.addresses.owner)) as owner:
+        assert owner.info.server_version // 10000 == major
+    assert isinstance(store, EmbeddedStore)
+    store.server.release()
+
+
+def test_an_existing_database_keeps_its_version(folder: Path) -> None:
+    store = embedded_store(folder, 16)
+    store.start_here(create=True)
+    store.server.release()
+
+    again = open_store(wanted(folder, version=18))
+
+    assert isinstance(again, EmbeddedStore)
+    assert again.server.data.name == "16"
+
+
+def test_nothing_is_started_before_there_is_a_database(folder: Path) -> None:
+    with pytest.raises(NotProvisioned):
+        embedded_store(folder).start_here(create=False)
+
+
+def test_a_crowd_that_starts_at_once_shares_one_server(folder: Path) -> None:
+    first = embedded_store(folder)
+    first.start_here(create=True)
+    first.server.release()
+
+    with ThreadPoolExecutor(4) as threads, ExitStack() as crowd:
+        entered = [threads.submit(crowd.enter_context, holder(folder, 18)) for _ in range(4)]
+        for each in entered:
+            each.result()
+        pids = {postmaster(embedded_store(folder)) for _ in range(4)}
+
+    assert len(pids) == 1
+    assert embedded_store(folder).server.stop()
+
+
+def wanted(
+    folder: Path,
+    *,
+    chosen: str = "auto",
+    version: int = 18,
+    addresses: Addresses | None = None,
+) -> Wanted:
+    return Wanted(
+        source=chosen,
+        version=version,
+        run_as="portico" if IS_ROOT else None,
+        addresses=addresses,
+        folder=folder / "postgres",
+        passwords_file=folder / "secrets" / "postgres.json",
+        entropy=system_entropy,
+    )

@@ -1,0 +1,147 @@
+"""Setting up a PostgreSQL of the user's own."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from portico.adapters.postgres.addresses import DATABASE
+from portico.adapters.postgres.passwords import new_passwords
+from portico.adapters.postgres.provision import provision, provisioned_addresses
+from portico.adapters.postgres.survey import unsafe
+from portico.adapters.system.clock import system_entropy
+from portico.engine.core.errors import (
+    AlreadyProvisioned,
+    NotProvisioned,
+    StoreRefused,
+    StoreUnavailable,
+)
+from tests.servers import free_port, migrate, tcp_server
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+
+
+@pytest.fixture(params=[16, 18])
+def admin(request: pytest.FixtureRequest) -> Iterator[str]:
+    with tcp_server(request.param) as address:
+        yield address
+
+
+async def test_it_makes_roles_database_and_extension_and_all_is_safe(admin: str) -> None:
+    passwords = new_passwords(system_entropy).by_role
+
+    provision(admin, passwords)
+
+    made = provisioned_addresses(admin, passwords)
+    with psycopg.connect(made["owner_dsn"]) as owner:
+        assert owner.execute("SELECT extname FROM pg_extension ORDER BY 1").fetchall() == [
+            ("plpgsql",),
+            ("vector",),
+        ]
+    await _migrated_and_safe(made)
+
+
+async def _migrated_and_safe(made: dict[str, str]) -> None:
+    import asyncio
+
+    await asyncio.to_thread(migrate, made["owner_dsn"])
+    assert await unsafe(made["dsn"]) == []
+    with psycopg.connect(made["dsn"]) as app:
+        assert app.execute("SELECT count(*) FROM space").fetchone() == (0,)
+
+
+def test_roles_that_exist_are_left_alone_unless_told_otherwise(admin: str) -> None:
+    first, second = (new_passwords(system_entropy).by_role for _ in range(2))
+    provision(admin, first)
+
+    with pytest.raises(AlreadyProvisioned) as refusal:
+        provision(admin, second)
+
+    assert "--rotate" in str(refusal.value.fix)
+    with psycopg.connect(provisioned_addresses(admin, first)["dsn"]):
+        pass
+    provision(admin, second, rotate=True)
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(provisioned_addresses(admin, first)["dsn"])
+    with psycopg.connect(provisioned_addresses(admin, second)["dsn"]):
+        pass
+
+
+async def test_an_administrator_who_is_no_superuser_needs_help_with_the_extension_only(
+    admin: str,
+) -> None:
+    with psycopg.connect(admin, autocommit=True) as superuser:
+        superuser.execute("CREATE ROLE chief LOGIN CREATEROLE CREATEDB PASSWORD 'chief'")
+    chief = make_conninfo(admin, user="chief", password="chief")
+    passwords = new_passwords(system_entropy).by_role
+
+    with pytest.raises(NotProvisioned) as refusal:
+        provision(chief, passwords)
+    assert "CREATE EXTENSION vector" in str(refusal.value.fix)
+    with psycopg.connect(make_conninfo(admin, dbname=DATABASE), autocommit=True) as superuser:
+        superuser.execute("CREATE EXTENSION vector")
+    provision(chief, passwords, rotate=True)
+
+    await _migrated_and_safe(provisioned_addresses(chief, passwords))
+
+
+def test_strangers_are_shut_out_of_the_database(admin: str) -> None:
+    with psycopg.connect(admin, autocommit=True) as superuser:
+        superuser.execute("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
+
+    provision(admin, new_passwords(system_entropy).by_role)
+
+    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+        psycopg.connect(make_conninfo(admin, user="stranger", password="stranger", dbname=DATABASE))
+
+
+def test_the_server_is_never_told_a_password_in_clear(admin: str) -> None:
+    passwords = new_passwords(system_entropy).by_role
+    with psycopg.connect(admin, autocommit=True) as superuser:
+        superuser.execute("ALTER SYSTEM SET log_statement = 'all'")
+        superuser.execute("SELECT pg_reload_conf()")
+
+    provision(admin, passwords)
+
+    with psycopg.connect(admin) as superuser:
+        folder = superuser.execute("SHOW data_directory").fetchone()
+    assert folder is not None
+    from pathlib import Path
+
+    log = Path(folder[0]).parent.joinpath("log").read_text()
+    assert "CREATE ROLE" in log
+    assert not any(password in log for password in passwords.values())
+
+
+def test_a_server_that_does_not_answer_is_told_as_such() -> None:
+    with pytest.raises(StoreUnavailable):
+        provision(
+            f"postgresql://postgres@127.0.0.1:{free_port()}/postgres",
+            new_passwords(system_entropy).by_role,
+        )
+
+
+def test_repeating_it_is_safe(admin: str) -> None:
+    passwords = new_passwords(system_entropy).by_role
+    provision(admin, passwords)
+
+    provision(admin, passwords, rotate=True)
+
+    with psycopg.connect(admin) as superuser:
+        query = sql.SQL("SELECT count(*) FROM pg_database WHERE datname = {}")
+        assert superuser.execute(query.format(sql.Literal(DATABASE))).fetchone() == (1,)
+
+
+@pytest.mark.parametrize("right", ["SUPERUSER", "BYPASSRLS"])
+def test_a_role_that_could_see_through_the_walls_is_not_taken_over(admin: str, right: str) -> None:
+    passwords = new_passwords(system_entropy).by_role
+    provision(admin, passwords)
+    with psycopg.connect(admin, autocommit=True) as superuser:
+        superuser.execute(f"ALTER ROLE portico_app {right}".encode())
+
+    with pytest.raises(StoreRefused) as refusal:
+        provision(admin, passwords, rotate=True)
+
+    assert "ALTER ROLE portico_app" in str(refusal.value.fix)

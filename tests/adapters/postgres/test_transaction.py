@@ -1,0 +1,162 @@
+"""What a transaction carries, joins, and leaves behind."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+from blockbuster import blockbuster_ctx
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.transaction import Connection, Transactions, open_pool
+from portico.engine.core.errors import StoreUnavailable
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.kernel import SeededEntropy, TickingClock
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+ENTROPY, CLOCK = SeededEntropy("transactions"), TickingClock()
+
+
+def somebody() -> Principal:
+    return Principal(
+        id=PrincipalId.mint(CLOCK.now(), ENTROPY),
+        space=SpaceId.mint(CLOCK.now(), ENTROPY),
+        kind=PrincipalKind.PERSON,
+        name="ana",
+        clearance=Label(Level.CONFIDENTIAL, frozenset({"legal", "finance"})),
+    )
+
+
+@pytest.fixture
+async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
+    async with open_pool(embedded_database.app, 2) as pool:
+        with blockbuster_ctx("portico"):
+            yield Transactions(pool)
+
+
+async def context(connection: Connection) -> dict[str, str | None]:
+    row = await (
+        await connection.execute(
+            "SELECT nullif(current_setting('portico.space', true), '') AS space,"
+            " nullif(current_setting('portico.principal', true), '') AS principal,"
+            " nullif(current_setting('portico.level', true), '') AS level,"
+            " nullif(current_setting('portico.compartments', true), '') AS compartments"
+        )
+    ).fetchone()
+    assert row is not None
+    return dict(row)
+
+
+async def test_it_carries_the_callers_space_principal_and_clearance(
+    transactions: Transactions,
+) -> None:
+    caller = somebody()
+
+    async with transactions.begin(caller) as connection:
+        found = await context(connection)
+
+    assert found == {
+        "space": str(caller.space.value),
+        "principal": str(caller.id.value),
+        "level": "2",
+        "compartments": "finance,legal",
+    }
+
+
+async def test_nothing_of_it_is_left_on_a_connection_that_is_used_again(
+    transactions: Transactions,
+) -> None:
+    for _ in range(4):
+        async with transactions.begin(somebody()):
+            pass
+
+    async with transactions.begin_outside() as connection:
+        found = await context(connection)
+
+    assert set(found.values()) == {None}
+
+
+async def test_one_inside_another_joins_it_and_both_are_undone_together(
+    transactions: Transactions,
+) -> None:
+    caller = somebody()
+
+    with pytest.raises(RuntimeError):
+        async with transactions.begin(caller) as outer:
+            async with transactions.begin(caller) as inner:
+                assert inner is outer
+                await inner.execute(
+                    "INSERT INTO space VALUES (%s, 'never', now())", [caller.space.value]
+                )
+            raise RuntimeError
+
+    async with transactions.begin(caller) as connection:
+        row = await (await connection.execute("SELECT count(*) AS n FROM space")).fetchone()
+    assert row == {"n": 0}
+
+
+async def test_one_inside_another_for_somebody_else_acts_for_them_and_then_goes_on(
+    transactions: Transactions,
+) -> None:
+    me, them = somebody(), somebody()
+
+    async with transactions.begin(me) as connection:
+        async with transactions.begin(them) as joined:
+            inside = await context(joined)
+        after = await context(connection)
+
+    assert inside["space"] == str(them.space.value)
+    assert after["space"] == str(me.space.value)
+
+
+async def test_tasks_side_by_side_do_not_share_one(transactions: Transactions) -> None:
+    both_in = asyncio.Barrier(2)
+
+    async def one(caller: Principal) -> bool:
+        async with transactions.begin(caller) as connection:
+            await both_in.wait()
+            return (await context(connection))["space"] == str(caller.space.value)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(somebody())) for _ in range(2)]
+
+    assert [task.result() for task in tasks] == [True, True]
+
+
+async def test_a_connection_that_has_died_meanwhile_is_replaced_unnoticed(
+    transactions: Transactions, embedded_database: Addresses
+) -> None:
+    async with transactions.begin(somebody()):
+        pass
+    async with await psycopg.AsyncConnection.connect(
+        str(embedded_database.admin), autocommit=True
+    ) as admin:
+        await admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = 'portico_app'"
+        )
+
+    async with transactions.begin(somebody()) as connection:
+        found = await context(connection)
+
+    assert found["space"] is not None
+
+
+async def test_a_connection_that_dies_inside_is_told_as_unavailable(
+    transactions: Transactions, embedded_database: Addresses
+) -> None:
+    with pytest.raises(StoreUnavailable):
+        async with transactions.begin(somebody()) as connection:
+            pid = connection.info.backend_pid
+            async with await psycopg.AsyncConnection.connect(
+                str(embedded_database.admin), autocommit=True
+            ) as admin:
+                await admin.execute("SELECT pg_terminate_backend(%s)", [pid])
+            await connection.execute("SELECT 1")
+
+    async with transactions.begin(replace(somebody(), name="next")) as connection:
+        assert (await context(connection))["space"] is not None

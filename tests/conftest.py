@@ -1,0 +1,62 @@
+"""What every test may ask for."""
+
+from collections.abc import Iterator
+
+import pytest
+from blockbuster import blockbuster_ctx
+from hypothesis import settings
+
+from portico.adapters.postgres.addresses import Addresses
+from tests.servers import Template, embedded_store, provisioned, reachable_folder, tcp_server
+
+settings.register_profile("portico", deadline=None)
+settings.load_profile("portico")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def nothing_blocks() -> Iterator[None]:
+    """A blocking call from Portico's own code inside the event loop fails the test."""
+    with blockbuster_ctx("portico"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def embedded_template() -> Iterator[Template]:
+    with reachable_folder() as folder:
+        store = embedded_store(folder)
+        store.start_here(create=True)
+        try:
+            yield Template(store.addresses)
+        finally:
+            store.server.release()
+
+
+@pytest.fixture(scope="session")
+def tcp_template() -> Iterator[Template]:
+    with tcp_server(16) as admin:
+        yield Template(provisioned(admin))
+
+
+@pytest.fixture
+def embedded_database(embedded_template: Template) -> Iterator[Addresses]:
+    """A fresh, migrated database on the embedded PostgreSQL 18, over its private socket."""
+    with embedded_template.copy() as addresses:
+        yield addresses
+
+
+@pytest.fixture
+def tcp_database(tcp_template: Template) -> Iterator[Addresses]:
+    """A fresh, migrated database on PostgreSQL 16, by DSN over TCP with SCRAM."""
+    with tcp_template.copy() as addresses:
+        yield addresses
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-schema", action="store_true", help="write schema.sql instead of comparing it"
+    )

@@ -1,0 +1,35 @@
+"""Each contract is held by the doors in memory, by the embedded server and by one over TCP."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from tests.contracts.doors import Doors, memory_doors, postgres_doors
+
+_REAL = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("embedded", marks=_REAL),
+        pytest.param("tcp", marks=_REAL),
+    ]
+)
+def addresses(request: pytest.FixtureRequest) -> Addresses | None:
+    """Of a fresh, migrated database; None for the doors in memory."""
+    if request.param == "memory":
+        return None
+    found: Addresses = request.getfixturevalue(f"{request.param}_database")
+    return found
+
+
+@pytest.fixture
+async def doors(addresses: Addresses | None) -> AsyncIterator[Doors]:
+    if addresses is None:
+        yield memory_doors()
+        return
+    async with open_pool(addresses.app, 6) as pool:
+        yield postgres_doors(Transactions(pool))

@@ -1,0 +1,227 @@
+"""What the guard may rely on of `Keys` and `KeyRing`."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.errors import KeyNotFound
+from portico.guard.core.roles import Scope
+from portico.kernel.label import Label, Level
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from tests.contracts.doors import PEPPER, REFUSED, Doors, another_id
+
+LATER = BEGINNING + timedelta(days=1)
+
+
+async def test_a_key_comes_back_as_it_was_put_in(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    key = ApiKey.mint(SeededEntropy("full"))
+    full = StoredKey(
+        id=key.id,
+        space=bob.space,
+        principal=bob.id,
+        purpose=Purpose.ACCESS,
+        name="everything in it, é 😀",
+        scopes=frozenset({Scope.KEYS_OWN, Scope.STATUS_READ}),
+        clearance=Label(Level.CONFIDENTIAL, frozenset({"finance", "legal"})),
+        created_at=BEGINNING + timedelta(microseconds=1),
+        expires_at=LATER,
+        last_used_at=BEGINNING,
+        revoked_at=LATER,
+    )
+
+    await doors.keys.add(root, full, key.digest(PEPPER))
+
+    assert await doors.keys.get(root, full.id) == full
+
+
+@pytest.mark.parametrize("scopes", [None, frozenset[Scope]()])
+async def test_a_key_for_everything_is_not_a_key_for_nothing(
+    doors: Doors, scopes: frozenset[Scope] | None
+) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    key = replace(another_id(await doors.key_of(root, bob)), scopes=scopes)
+
+    await doors.keys.add(root, key, b"x" * 32)
+
+    assert (await doors.keys.get(root, key.id)).scopes == scopes
+
+
+async def test_a_key_that_is_not_there_is_not_found(doors: Doors) -> None:
+    root = await doors.founded("home")
+
+    with pytest.raises(KeyNotFound):
+        await doors.keys.get(root, "nowhere")
+
+
+async def test_the_ring_finds_a_key_of_any_space_with_its_holder(doors: Doors) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    for admin in (home, acme):
+        bob = await doors.joined(admin, "bob")
+        stored = await doors.key_of(admin, bob)
+
+        found = await doors.key_ring.find(stored.id)
+
+        assert found is not None
+        assert (found.key, found.identity) == (stored, bob)
+        assert found.digest == ApiKey.mint(SeededEntropy(f"k of {bob.id}")).digest(PEPPER)
+
+
+async def test_the_ring_has_no_key_that_was_never_made(doors: Doors) -> None:
+    await doors.founded("home")
+
+    assert await doors.key_ring.find("nowhere") is None
+
+
+async def test_the_ring_notes_the_last_use(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+
+    await doors.key_ring.used(root, key.id, LATER)
+
+    assert await doors.keys.get(root, key.id) == replace(key, last_used_at=LATER)
+
+
+async def test_a_key_is_given_an_end(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+
+    await doors.keys.expire(root, key.id, LATER)
+
+    assert await doors.keys.get(root, key.id) == replace(key, expires_at=LATER)
+
+
+async def test_a_key_is_revoked_once(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+
+    first = await doors.keys.revoke(root, key.id, BEGINNING)
+    second = await doors.keys.revoke(root, key.id, LATER)
+
+    assert (first, second) == (True, False)
+    assert await doors.keys.get(root, key.id) == replace(key, revoked_at=BEGINNING)
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_of_several_who_revoke_at_once_one_hears_that_it_was_them(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+
+    heard = await asyncio.gather(*(doors.keys.revoke(root, key.id, LATER) for _ in range(4)))
+
+    assert sorted(heard) == [False, False, False, True]
+
+
+async def test_revoking_what_is_not_there_is_nobodys_doing(doors: Doors) -> None:
+    root = await doors.founded("home")
+
+    assert not await doors.keys.revoke(root, "nowhere", LATER)
+
+
+async def test_keys_are_paged_by_age_and_each_is_seen_once(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    base = await doors.key_of(root, bob)
+    ages = [3, 1, 1, 1, 2]
+    made = [
+        replace(another_id(base, str(n)), created_at=BEGINNING + timedelta(days=age))
+        for n, age in enumerate(ages)
+    ]
+    for key in made:
+        await doors.keys.add(root, key, b"x" * 32)
+
+    seen: list[StoredKey] = []
+    after = None
+    while page := await doors.keys.page(root, of=bob.id, after=after, limit=2):
+        assert len(page) <= 2
+        seen += page
+        after = page[-1].id
+
+    assert [key.created_at for key in seen] == sorted(key.created_at for key in [base, *made])
+    assert {key.id for key in seen} == {key.id for key in [base, *made]}
+    assert len(seen) == 6
+
+
+async def test_a_page_may_be_of_one_holders_keys_or_of_all(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob, eve = await doors.joined(root, "bob"), await doors.joined(root, "eve")
+    bobs, eves = await doors.key_of(root, bob), await doors.key_of(root, eve)
+
+    of_bob = await doors.keys.page(root, of=bob.id, after=None, limit=10)
+    of_all = await doors.keys.page(root, of=None, after=None, limit=10)
+
+    assert [key.id for key in of_bob] == [bobs.id]
+    assert len(of_all) == 3  # with the admin's first
+    assert {bobs.id, eves.id} < {key.id for key in of_all}
+
+
+async def test_invitations_are_on_no_page(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    invitation = replace(another_id(await doors.key_of(root, bob)), purpose=Purpose.INVITATION)
+    await doors.keys.add(root, invitation, b"x" * 32)
+
+    page = await doors.keys.page(root, of=bob.id, after=None, limit=10)
+
+    assert invitation.id not in {key.id for key in page}
+    assert await doors.keys.get(root, invitation.id) == invitation
+
+
+async def test_the_page_after_a_key_that_is_not_there_is_empty(doors: Doors) -> None:
+    root = await doors.founded("home")
+
+    assert list(await doors.keys.page(root, of=None, after="nowhere", limit=10)) == []
+
+
+@pytest.mark.requirement("guard:spaces:walls")
+async def test_the_keys_of_another_space_do_not_exist(doors: Doors) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    theirs = await doors.key_of(acme, await doors.joined(acme, "bob"))
+
+    with pytest.raises(KeyNotFound):
+        await doors.keys.get(home, theirs.id)
+    await doors.keys.expire(home, theirs.id, LATER)
+    await doors.key_ring.used(home, theirs.id, LATER)
+    revoked = await doors.keys.revoke(home, theirs.id, LATER)
+    all_ = await doors.keys.page(home, of=None, after=None, limit=10)
+    of_them = await doors.keys.page(home, of=theirs.principal, after=None, limit=10)
+    behind = await doors.keys.page(home, of=None, after=theirs.id, limit=10)
+
+    assert not revoked
+    assert {key.space for key in all_} == {home.space}
+    assert [*of_them, *behind] == []
+    assert await doors.keys.get(acme, theirs.id) == theirs
+
+
+@pytest.mark.requirement("guard:spaces:walls")
+async def test_no_key_is_put_into_another_space_or_into_the_hands_of_its_people(
+    doors: Doors,
+) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    theirs = await doors.key_of(acme, await doors.joined(acme, "bob"))
+    smuggled = another_id(theirs)
+
+    with pytest.raises(REFUSED):
+        await doors.keys.add(home, smuggled, b"x" * 32)
+    with pytest.raises(REFUSED):
+        await doors.keys.add(home, replace(smuggled, space=home.space), b"x" * 32)
+
+    assert await doors.key_ring.find(smuggled.id) is None
+
+
+async def test_an_id_is_given_once_in_all_spaces(doors: Doors) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    bob = await doors.joined(home, "bob")
+    taken = await doors.key_of(acme, await doors.joined(acme, "bob"))
+
+    with pytest.raises(REFUSED):
+        await doors.keys.add(home, replace(taken, space=home.space, principal=bob.id), b"x" * 32)
+
+    found = await doors.key_ring.find(taken.id)
+    assert found is not None
+    assert found.key == taken

@@ -1,0 +1,117 @@
+"""Small filled databases of earlier versions, as dumps, for every later version to upgrade."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.keys import PostgresKeys
+from portico.adapters.postgres.principals import PostgresPrincipals
+from portico.adapters.postgres.receipts import PostgresReceipts
+from portico.adapters.postgres.schema import known_migrations
+from portico.adapters.postgres.space_settings import PostgresSpaceSettings
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.engine.core.receipt import Answer, Claim
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.guard.issue_key import IssueKey, KeyWish
+from portico.guard.manage_principals import AddPrincipal, PrincipalWish
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import PrincipalKind
+from portico.testing.kernel import SeededEntropy, TickingClock
+from tests.servers import Template, embedded_store, reachable_folder, wheel
+
+FOLDER: Final = Path(__file__).parent / "fixtures"
+FIXTURES: Final = sorted(FOLDER.glob("*.sql"))
+
+
+def load_fixture(database: Addresses, file: Path) -> None:
+    """In the place of what the database holds."""
+    with psycopg.connect(str(database.owner), autocommit=True) as owner:
+        owner.execute("DROP SCHEMA portico CASCADE")
+        owner.execute(file.read_bytes())
+
+
+def write_fixture() -> Path:
+    """The end state of this version; run by `just fixture` when the schema has changed."""
+    with reachable_folder() as folder:
+        store = embedded_store(folder)
+        store.start_here(create=True)
+        try:
+            with Template(store.addresses).copy() as database:
+                asyncio.run(_fill(database))
+                return _dump(database)
+        finally:
+            store.server.release()
+
+
+def _dump(database: Addresses) -> Path:
+    last = known_migrations()[-1]
+    target = FOLDER / f"{last.number:04}_{last.name}.sql"
+    target.parent.mkdir(exist_ok=True)
+    password = conninfo_to_dict(str(database.owner))["password"]
+    text = subprocess.run(
+        [
+            wheel(18)["pg_dump"],
+            "--inserts",
+            "--enable-row-security",
+            "--schema=portico",
+            f"--dbname={without_password(str(database.owner))}",
+        ],
+        env={**os.environ, "PGPASSWORD": str(password)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    kept = [
+        line
+        for line in text.splitlines()
+        if not line.startswith(("--", "\\", "SET ")) or "check_function_bodies" in line
+    ]
+    target.write_text("\n".join(line for line in kept if line.strip()) + "\n")
+    return target
+
+
+async def _fill(database: Addresses) -> None:
+    clock, entropy, pepper = TickingClock(), SeededEntropy("fixture"), b"fixture"
+    async with open_pool(database.app, 2) as pool:
+        transactions = Transactions(pool)
+        keys, principals = PostgresKeys(transactions), PostgresPrincipals(transactions)
+        for name in ("home", "other"):
+            install = InstallHome(
+                spaces=PostgresSpaces(transactions), clock=clock, entropy=entropy, pepper=pepper
+            )
+            admin = as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)
+            add = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
+            robot = await add(
+                admin,
+                PrincipalWish(
+                    kind=PrincipalKind.AGENT,
+                    name="robot",
+                    roles=frozenset({Role.MEMBER}),
+                    clearance=Label(Level.CONFIDENTIAL, frozenset({"finance"})),
+                ),
+            )
+            issue = IssueKey(
+                keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
+            )
+            await issue(admin, KeyWish(name="robot's", principal=robot.id))
+            await PostgresSpaceSettings(transactions).put(admin, "greeting", {"text": "Grüß Gott"})
+            await PostgresReceipts(transactions).once(
+                admin, Claim.of("keys.issue", "k1", {"name": "x"}), _answer
+            )
+
+
+async def _answer() -> Answer:
+    return Answer({"id": "x"}, {"key": "never kept"})
+
+
+if __name__ == "__main__":
+    print(write_fixture())

@@ -1,0 +1,116 @@
+"""The schema is the sum of its migrations, and every earlier database can be brought to it."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from portico.adapters.postgres import migrations
+from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+from portico.adapters.postgres.survey import unsafe
+from portico.engine.core.errors import SchemaAhead, SchemaEdited
+from portico.engine.migrate_store import MigrateStore
+from tests.migrations.fixture import FIXTURES, load_fixture
+from tests.servers import wheel
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+SCHEMA = Path(str(migrations.__file__)).parent.parent / "schema.sql"
+
+
+def dumped(database: Addresses) -> str:
+    """The schema as PostgreSQL writes it, without what differs from run to run."""
+    password = conninfo_to_dict(str(database.owner))["password"]
+    text = subprocess.run(
+        [
+            wheel(18)["pg_dump"],
+            "--schema-only",
+            "--schema=portico",
+            f"--dbname={without_password(str(database.owner))}",
+        ],
+        env={"PGPASSWORD": str(password)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    kept = [
+        line
+        for line in text.splitlines()
+        if not line.startswith(("--", "\\restrict", "\\unrestrict", "SET ", "SELECT pg_catalog."))
+    ]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip() + "\n"
+
+
+@pytest.mark.requirement("postgres:schema:sum-of-migrations")
+def test_the_committed_schema_is_the_sum_of_the_migrations(
+    embedded_database: Addresses, request: pytest.FixtureRequest
+) -> None:
+    now = dumped(embedded_database)
+
+    if request.config.getoption("--write-schema"):
+        SCHEMA.write_text(now)
+
+    assert SCHEMA.read_text() == now
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    numbers = [migration.number for migration in known_migrations()]
+
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_migrating_twice_does_nothing_the_second_time(embedded_database: Addresses) -> None:
+    migrate = MigrateStore(
+        schema=PostgresSchema(str(embedded_database.owner)), known=known_migrations()
+    )
+
+    assert [migration async for migration in migrate()] == []
+
+
+async def test_an_edited_migration_is_noticed(embedded_database: Addresses) -> None:
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        owner.execute("UPDATE schema_migration SET checksum = 'other' WHERE number = 1")
+    migrate = MigrateStore(
+        schema=PostgresSchema(str(embedded_database.owner)), known=known_migrations()
+    )
+
+    with pytest.raises(SchemaEdited):
+        await anext(migrate())
+
+
+async def test_a_database_of_a_newer_version_is_left_alone(embedded_database: Addresses) -> None:
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        owner.execute("INSERT INTO schema_migration VALUES (9999, 'later', 'x', now())")
+    migrate = MigrateStore(
+        schema=PostgresSchema(str(embedded_database.owner)), known=known_migrations()
+    )
+
+    with pytest.raises(SchemaAhead):
+        await anext(migrate())
+
+
+@pytest.fixture(params=FIXTURES, ids=lambda path: path.stem)
+def earlier(request: pytest.FixtureRequest, embedded_database: Addresses) -> Addresses:
+    load_fixture(embedded_database, request.param)
+    return embedded_database
+
+
+@pytest.mark.requirement("postgres:schema:upgrades")
+async def test_every_earlier_database_comes_to_this_schema_with_its_rows(
+    earlier: Addresses,
+) -> None:
+    migrate = MigrateStore(schema=PostgresSchema(str(earlier.owner)), known=known_migrations())
+
+    _ = [migration async for migration in migrate()]
+
+    assert dumped(earlier) == SCHEMA.read_text()
+    assert await unsafe(earlier.app) == []
+    with psycopg.connect(str(earlier.owner)) as owner:
+        for table in ("space", "principal", "api_key", "setting", "receipt"):
+            row = owner.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+            assert row is not None
+            assert row[0] > 0, table
