@@ -1,0 +1,1 @@
+"""Who knocks: decode, call one use case, encode."""

@@ -1,0 +1,40 @@
+"""From a kind of failure to an exit code. The only place that knows them."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from portico.kernel.errors import Kind, PorticoError
+
+
+class Exit(IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    CONFIG = 3
+    NOT_RUNNING = 4
+    DENIED = 5
+    APPROVAL = 6
+    BUDGET = 7
+    SKIPPED = 77
+    INTERRUPTED = 130
+
+
+_BY_KIND: Final[Mapping[Kind, Exit]] = {
+    Kind.INVALID: Exit.USAGE,
+    Kind.DENIED: Exit.DENIED,
+    Kind.NOT_FOUND: Exit.FAILED,
+    Kind.CONFLICT: Exit.FAILED,
+    Kind.EXHAUSTED: Exit.BUDGET,
+    Kind.UNAVAILABLE: Exit.NOT_RUNNING,
+}
+_BY_CODE: Final[Mapping[str, Exit]] = {
+    "invalid_settings": Exit.CONFIG,
+    "unreadable_settings": Exit.CONFIG,
+    "store_refused": Exit.CONFIG,
+    "backup_failed": Exit.FAILED,
+}
+
+
+def exit_for(error: PorticoError) -> Exit:
+    return _BY_CODE.get(error.code, _BY_KIND[error.kind])

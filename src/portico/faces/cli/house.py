@@ -1,0 +1,87 @@
+"""What the command line needs of the house; the composition root gives it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
+    from portico.engine.diagnose import Diagnose
+    from portico.engine.migrate_store import MigrateStore
+    from portico.engine.ports import Archive, Store
+    from portico.kernel.json import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class SettingEntry:
+    path: str
+    value: "JsonValue"
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whereabouts:
+    """Where this installation keeps its things and where its server is."""
+
+    server_url: str
+    config_file: Path
+    key_file: Path
+    data: Path
+    backups: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """How `init` found the house, or left it."""
+
+    new: bool
+    recovered: bool
+    space: str
+    admin: str
+    key_file: Path
+    migrations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisioned:
+    """What `db provision` has made: addresses with passwords, by setting."""
+
+    addresses: Mapping[str, str]
+    file: Path | None
+
+
+class House(Protocol):
+    @property
+    def version(self) -> str: ...
+
+    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "House": ...
+
+    def whereabouts(self) -> Whereabouts: ...
+
+    def settings(self) -> Sequence[SettingEntry]:
+        """Raises `InvalidSettings`."""
+        ...
+
+    def settings_schema(self) -> "JsonObject": ...
+
+    def change_setting(self, path: str, value: str) -> Path: ...
+
+    def store(self) -> "Store": ...
+
+    def archive(self) -> "Archive": ...
+
+    def migrate(self) -> "MigrateStore": ...
+
+    def provision(self, admin_dsn: str, *, rotate: bool, write: bool) -> Provisioned: ...
+
+    async def install(
+        self, *, admin: str, recover: bool, progress: Callable[[str], None]
+    ) -> Welcome: ...
+
+    def diagnose(self) -> "Diagnose": ...
+
+    def serve(self, announce: Callable[[str], None]) -> None:
+        """Until interrupted."""
+        ...
+
+    def save_key(self, key: str) -> Path: ...

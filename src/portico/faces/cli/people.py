@@ -1,0 +1,139 @@
+"""People and agents, from the command line."""
+
+from typing import Any, Literal
+
+from cyclopts import App
+
+from portico.faces.cli.server import Server
+from portico.faces.cli.terminal import PLAIN, At
+from portico.guard.core.errors import PrincipalNotFound
+
+app = App(
+    name="people",
+    help="Invite people, add agents, change roles.",
+    help_format="plaintext",
+    default_parameter=PLAIN,
+)
+
+RoleName = Literal["viewer", "member", "operator", "admin"]
+
+
+@app.command
+def invite(
+    name: str,
+    *,
+    role: list[RoleName] | None = None,
+    clearance: str = "team",
+    again: bool = False,
+    at: At,
+) -> None:
+    """Invite a person by a link that works once, within a week.
+
+    Parameters
+    ----------
+    name
+        What they will be called.
+    role
+        member if left away; may be given several times.
+    clearance
+        The most they may read: public, team, confidential, restricted, +compartments.
+    again
+        Make a new link for somebody who was invited before and has lost theirs.
+    """
+    server = Server(at.house)
+    if again:
+        made = server.post(f"/invitations/{find(server, name)['id']}/again")
+    else:
+        wish = {"name": name, "roles": role or ["member"], "clearance": clearance}
+        made = server.post("/invitations", wish)
+    at.say(f"Send this link to {name}; it works once, until {made['expires_at'][:10]}.")
+    at.data(made, made["link"])
+
+
+@app.command
+def add(
+    name: str,
+    *,
+    kind: Literal["agent", "worker"] = "agent",
+    role: list[RoleName] | None = None,
+    clearance: str = "team",
+    at: At,
+) -> None:
+    """Add an agent or a worker; then make it a key: portico keys create --to NAME …
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    kind
+        An agent acts by itself; a worker carries out what others have decided.
+    role
+        member if left away; may be given several times.
+    clearance
+        The most it may read.
+    """
+    wish = {"kind": kind, "name": name, "roles": role or ["member"], "clearance": clearance}
+    at.facts(Server(at.house).post("/principals", wish))
+
+
+@app.command(name="list")
+def list_(*, at: At) -> None:
+    """Everybody in this space."""
+    found = list(Server(at.house).pages("/principals"))
+    columns = ["name", "kind", "roles", "clearance", "created_at", "disabled_at", "id"]
+    at.table(columns, found, {"data": found})
+
+
+@app.command
+def change(
+    who: str, *, role: list[RoleName] | None = None, clearance: str | None = None, at: At
+) -> None:
+    """Change what somebody may do; never yourself.
+
+    Parameters
+    ----------
+    who
+        Name or id.
+    role
+        The new roles, all of them.
+    clearance
+        The new clearance.
+    """
+    _change(at, who, {"roles": role, "clearance": clearance})
+
+
+@app.command
+def disable(who: str, *, at: At) -> None:
+    """Shut somebody out at once; all their keys stop working.
+
+    Parameters
+    ----------
+    who
+        Name or id.
+    """
+    _change(at, who, {"disabled": True})
+
+
+@app.command
+def enable(who: str, *, at: At) -> None:
+    """Let somebody in again.
+
+    Parameters
+    ----------
+    who
+        Name or id.
+    """
+    _change(at, who, {"disabled": False})
+
+
+def find(server: Server, who: str) -> dict[str, Any]:
+    for each in server.pages("/principals"):
+        if who in (each["id"], each["name"]):
+            found: dict[str, Any] = each
+            return found
+    raise PrincipalNotFound(who)
+
+
+def _change(at: At, who: str, change: dict[str, object]) -> None:
+    server = Server(at.house)
+    at.facts(server.patch(f"/principals/{find(server, who)['id']}", change))

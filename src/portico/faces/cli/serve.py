@@ -1,0 +1,22 @@
+"""Run the server."""
+
+from portico.faces.cli.terminal import At
+
+
+def serve(
+    *, host: str | None = None, port: int | None = None, log_level: str | None = None, at: At
+) -> None:
+    """Run the server in this terminal, until Ctrl-C.
+
+    Parameters
+    ----------
+    host
+        Address to listen on (setting server.host).
+    port
+        Port to listen on (setting server.port).
+    log_level
+        Least level that is logged: debug, info, warning, error (setting log.level).
+    """
+    flags = {"server.host": host, "server.port": port, "log.level": log_level}
+    house = at.house.with_flags(config=None, flags=flags)
+    house.serve(lambda url: at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)"))

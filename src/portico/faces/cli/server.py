@@ -1,0 +1,128 @@
+"""The running server, as most commands talk to it."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from portico.faces.cli.house import House
+from portico.kernel.errors import Flaw, Kind, PorticoError
+
+_KINDS: Final = {
+    401: Kind.DENIED,
+    403: Kind.DENIED,
+    404: Kind.NOT_FOUND,
+    409: Kind.CONFLICT,
+    421: Kind.DENIED,
+    422: Kind.INVALID,
+    429: Kind.EXHAUSTED,
+    503: Kind.UNAVAILABLE,
+}
+
+
+class NotRunning(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "not_running"
+    title = "Portico is not running"
+    fix = "Start it in another terminal: portico serve"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"Nothing answers at {url}.")
+
+
+class NoKey(PorticoError):
+    kind = Kind.DENIED
+    code = "no_key"
+    title = "There is no key to come in with"
+    fix = "Run `portico init` on this machine, or `portico join LINK` with an invitation."
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(f"There is no key in {file}.")
+
+
+class Refused(PorticoError):
+    """What the server said, in its own words and under its own code."""
+
+    def __init__(self, status: int, problem: dict[str, Any]) -> None:
+        super().__init__(str(problem.get("detail", f"The server answered {status}.")))
+        self.kind = _KINDS.get(status, Kind.UNAVAILABLE)
+        self.code = str(problem.get("code", "http_error"))
+        self.title = str(problem.get("title", "The server refused"))
+        self.fix = problem.get("fix")
+        self.flaws = tuple(
+            Flaw(detail["field"], detail["message"]) for detail in problem.get("errors", ())
+        )
+
+    kind = Kind.UNAVAILABLE
+    code = "refused"
+    title = "The server refused"
+
+
+class Server:
+    def __init__(self, house: House, *, key: str | None = None, url: str | None = None) -> None:
+        """`key` and `url` of None: those of this installation."""
+        where = house.whereabouts()
+        self._url = url or where.server_url
+        self._key = key or _read_key(where.key_file)
+
+    def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 # JSON, shown as it is
+        return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
+
+    def post(self, path: str, body: object = None) -> Any:  # noqa: ANN401 # likewise
+        headers = {"Idempotency-Key": secrets.token_hex(16)}
+        return self._ask("POST", path, json=body, headers=headers)
+
+    def patch(self, path: str, body: object) -> Any:  # noqa: ANN401 # likewise
+        headers = {"Idempotency-Key": secrets.token_hex(16)}
+        return self._ask("PATCH", path, json=body, headers=headers)
+
+    def delete(self, path: str, **query: object) -> None:
+        self._ask("DELETE", path, params=query)
+
+    def pages(self, path: str) -> Iterator[Any]:
+        """Every item, page after page."""
+        after = None
+        while True:
+            page = self.get(path, limit=200, after=after)
+            yield from page["data"]
+            after = page["next"]
+            if after is None:
+                return
+
+    def lines(self, path: str) -> Iterator[str]:
+        with self._client() as client, client.stream("GET", f"/api/v1{path}") as answer:
+            if answer.status_code >= 400:
+                answer.read()
+                raise Refused(answer.status_code, _problem(answer))
+            yield from answer.iter_lines()
+
+    def _ask(self, method: str, path: str, **sent: Any) -> Any:  # noqa: ANN401 # likewise
+        try:
+            with self._client() as client:
+                answer = client.request(method, f"/api/v1{path}", **sent)
+        except httpx2.TransportError as error:
+            raise NotRunning(self._url) from error
+        if answer.status_code >= 400:
+            raise Refused(answer.status_code, _problem(answer))
+        return answer.json() if answer.content else None
+
+    def _client(self) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        return httpx2.Client(base_url=self._url, headers=headers, timeout=30, trust_env=False)
+
+
+def _read_key(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError as error:
+        raise NoKey(file) from error
+
+
+def _problem(answer: httpx2.Response) -> dict[str, Any]:
+    try:
+        found = answer.json()
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,96 @@
+"""Spaces, from the command line."""
+
+import sys
+from pathlib import Path
+
+from cyclopts import App
+
+from portico.faces.cli.server import Server
+from portico.faces.cli.terminal import PLAIN, At
+
+app = App(
+    name="spaces",
+    help="Found, export and delete spaces.",
+    help_format="plaintext",
+    default_parameter=PLAIN,
+)
+
+
+@app.command(name="list")
+def list_(*, at: At) -> None:
+    """The spaces that you can see: your own."""
+    found = list(Server(at.house).pages("/spaces"))
+    at.table(["name", "id", "created_at"], found, {"data": found})
+
+
+@app.command
+def create(name: str, *, admin: str, at: At) -> None:
+    """Found a space of its own for others; prints the link by which its admin comes in.
+
+    Parameters
+    ----------
+    name
+        What the space is called.
+    admin
+        The person who will be its admin.
+    """
+    made = Server(at.house).post("/spaces", {"name": name, "admin": admin})
+    at.say(f"Send this link to {admin}; it works once.")
+    at.data(made, made["invitation"]["link"])
+
+
+@app.command
+def rename(name: str, *, at: At) -> None:
+    """Give your space another name.
+
+    Parameters
+    ----------
+    name
+        The new name.
+    """
+    server = Server(at.house)
+    at.facts(server.patch(f"/spaces/{_own(server)['id']}", {"name": name}))
+
+
+@app.command
+def export(target: Path | None = None, *, at: At) -> None:
+    """Everything in your space, one JSON object a line, but for what proves a key.
+
+    Parameters
+    ----------
+    target
+        The file to write; standard output if left away.
+    """
+    server = Server(at.house)
+    lines = server.lines(f"/spaces/{_own(server)['id']}/export")
+    if target is None:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        return
+    count = 0
+    with at.working("exporting"), target.open("w") as stream:
+        target.chmod(0o600)
+        for line in lines:
+            stream.write(f"{line}\n")
+            count += 1
+    at.data({"file": str(target), "rows": count}, f"{target} ({count:,} rows)")
+
+
+@app.command
+def delete(*, confirm: str, at: At) -> None:
+    """Remove your space and everything in it, for ever.
+
+    Parameters
+    ----------
+    confirm
+        The space's name, to show that you mean it.
+    """
+    server = Server(at.house)
+    space = _own(server)
+    server.delete(f"/spaces/{space['id']}", confirm=confirm)
+    at.data({"deleted": space["id"]}, f"The space {space['name']} is gone.")
+
+
+def _own(server: Server) -> dict[str, str]:
+    found: dict[str, str] = next(server.pages("/spaces"))
+    return found

@@ -1,0 +1,40 @@
+"""How the running server is."""
+
+from portico.faces.cli.exits import Exit
+from portico.faces.cli.terminal import At
+
+
+def status(*, verbose: bool = False, at: At) -> int:
+    """How the running server is; exits with 4 if it does not run.
+
+    Parameters
+    ----------
+    verbose
+        Also who you are there, where things are kept, and the database's version.
+    """
+    from portico.faces.cli.server import Server
+
+    where = at.house.whereabouts()
+    server = Server(at.house)
+    found = server.get("/status")
+    facts = {
+        "server": where.server_url,
+        "version": found["version"],
+        "ready": found["ready"],
+    }
+    if verbose:
+        me = server.get("/me")
+        store = found["store"]
+        facts |= {
+            "you_are": me["name"],
+            "roles": me["roles"],
+            "clearance": me["clearance"],
+            "database": f"PostgreSQL {store['server_version']} ({store['source']})",
+            "migrations_applied": store["migrations_applied"],
+            "migrations_pending": store["migrations_pending"],
+            "config_file": str(where.config_file),
+            "key_file": str(where.key_file),
+            "data": str(where.data),
+        }
+    at.facts(facts)
+    return Exit.OK if found["ready"] else Exit.NOT_RUNNING

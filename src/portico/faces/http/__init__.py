@@ -1,0 +1,1 @@
+"""The REST interface and the guard in front of it."""

@@ -1,0 +1,90 @@
+"""The HTTP face put together: walls outside, routes inside."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from portico.faces.http import health, invitations, keys, principals, spaces
+from portico.faces.http.authentication import Authentication
+from portico.faces.http.body_limit import BodyLimit
+from portico.faces.http.host_guard import Allowed, HostGuard
+from portico.faces.http.problems import (
+    Problem,
+    on_http_error,
+    on_invalid_request,
+    on_portico_error,
+    on_unexpected,
+)
+from portico.faces.http.use_cases import UseCases
+from portico.kernel.errors import PorticoError
+
+API = "/api/v1"
+
+
+Running = Callable[[], AbstractAsyncContextManager[None]]
+
+
+def build(use: UseCases, allowed: Allowed, running: Running) -> ASGIApp:
+    """`running` is entered while the server runs. What is returned has every wall around it."""
+    inside = BodyLimit(routes(use, running))
+    return HostGuard(Authentication(inside, use.authenticate), allowed)
+
+
+def routes(use: UseCases, running: Running) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with running():
+            yield
+
+    app = FastAPI(
+        title="Portico",
+        summary="One door for AI agents.",
+        version=use.version,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    for kind, answer in {
+        PorticoError: on_portico_error,
+        RequestValidationError: on_invalid_request,
+        HTTPException: on_http_error,
+        Exception: on_unexpected,
+    }.items():
+        app.add_exception_handler(kind, answer)
+
+    app.state.use_cases = use
+    for room in (health, spaces, principals, invitations, keys):
+        app.include_router(room.router, prefix=API)
+    app.include_router(health.probes)
+    app.include_router(invitations.join_page)
+    _describe(app)
+    return app
+
+
+def _describe(app: FastAPI) -> None:
+    """The parts of the document that FastAPI cannot know: the bearer key, and our problems."""
+    generate = app.openapi
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            found = generate()
+            parts = found.setdefault("components", {})
+            parts.setdefault("schemas", {}).update(_schemas())
+            parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            found["security"] = [{"key": []}]
+            app.openapi_schema = found
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign] # FastAPI's documented way
+
+
+def _schemas() -> dict[str, Any]:
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs", {}), "Problem": schema}

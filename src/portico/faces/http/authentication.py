@@ -1,0 +1,58 @@
+"""The second wall: a bearer key on everything but the few paths that say so here."""
+
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from portico.faces.http.problems import problem_response
+from portico.guard.authenticate import Authenticate, Entry
+from portico.guard.core.errors import NotAuthenticated
+from portico.kernel.errors import PorticoError
+from portico.kernel.principal import Principal
+
+OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/join"})
+"""Whether the server lives, and the page behind an invitation link; nothing that is anybody's."""
+
+_ENTRY: Final = "portico.entry"
+
+
+class Authentication:
+    def __init__(self, app: ASGIApp, authenticate: Authenticate) -> None:
+        self._app = app
+        self._authenticate = authenticate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
+            await self._app(scope, receive, send)
+            return
+        try:
+            scope[_ENTRY] = await self._authenticate(_bearer(scope))
+        except PorticoError as error:
+            await problem_response(error)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _bearer(scope: Scope) -> str:
+    """Raises `NotAuthenticated`. Only the header counts: addresses end up in logs."""
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, key = found[0].decode("latin-1").partition(" ") if len(found) == 1 else ("", "", "")
+    if scheme.lower() != "bearer":
+        raise NotAuthenticated
+    return key.strip()
+
+
+def _entry(request: Request) -> Entry:
+    entry = request.scope.get(_ENTRY)
+    if not isinstance(entry, Entry):
+        raise NotAuthenticated
+    return entry
+
+
+def _caller(request: Request) -> Principal:
+    return _entry(request).principal
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+CallerEntry = Annotated[Entry, Depends(_entry)]

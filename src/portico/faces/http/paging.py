@@ -1,0 +1,54 @@
+"""Pages: so many at a time, and an opaque cursor to the next ones."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Annotated, Final, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from portico.kernel.errors import Kind, PorticoError
+
+Item = TypeVar("Item")
+
+Limit = Annotated[int, Query(ge=1, le=200, description="Most items in this page.")]
+After = Annotated[
+    str | None, Query(max_length=200, description="`next` of the page before this one.")
+]
+DEFAULT_LIMIT: Final = 50
+
+
+class BadCursor(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_cursor"
+    title = "Not a cursor of ours"
+    fix = "Send `after` exactly as the page before gave it in `next`, or leave it away."
+
+    def __init__(self) -> None:
+        super().__init__("The cursor cannot be read.")
+
+
+class Page(BaseModel, Generic[Item]):
+    data: list[Item]
+    next: str | None
+
+
+def opaque(position: str) -> str:
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+
+
+def position(cursor: str | None) -> str | None:
+    """Raises `BadCursor`."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, UnicodeError) as error:
+        raise BadCursor from error
+
+
+def next_cursor(found: Sequence[object], limit: int, last: str) -> str | None:
+    """A full page may have a next one; asking costs less than counting."""
+    return opaque(last) if len(found) == limit else None

@@ -1,0 +1,148 @@
+"""Principals over REST: who there is in a space, and what they may do."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from portico.engine.core.receipt import Answer
+from portico.faces.http.authentication import Caller
+from portico.faces.http.once import Asked
+from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
+from portico.faces.http.problems import documented
+from portico.faces.http.use_cases import Use
+from portico.faces.http.words import LabelText, Name, PrincipalIdPath, Roles
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role
+from portico.guard.manage_principals import PrincipalChange, PrincipalWish
+from portico.kernel.ids import PrincipalId
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal, PrincipalKind
+
+
+class PrincipalIn(BaseModel):
+    kind: PrincipalKind
+    name: Name
+    roles: Roles = [Role.MEMBER]
+    clearance: LabelText = "team"
+
+
+class PrincipalChangeIn(BaseModel):
+    """What is left away stays as it is."""
+
+    roles: Roles | None = None
+    clearance: LabelText | None = None
+    disabled: Annotated[bool, Field(strict=True)] | None = None
+
+
+class PrincipalOut(BaseModel):
+    id: str
+    kind: PrincipalKind
+    name: str
+    roles: list[str]
+    clearance: str
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+class MeOut(BaseModel):
+    """Who the key you sent makes you, and what it lets you do."""
+
+    id: str
+    space: str
+    kind: PrincipalKind
+    name: str
+    roles: list[str]
+    scopes: list[str]
+    clearance: str
+
+
+router = APIRouter(tags=["principals"])
+
+
+@router.get("/me", responses=documented())
+async def me(caller: Caller) -> MeOut:
+    return _me(caller)
+
+
+@router.get("/principals", responses=documented())
+async def list_principals(
+    use: Use, caller: Caller, limit: Limit = DEFAULT_LIMIT, after: After = None
+) -> Page[PrincipalOut]:
+    start = position(after)
+    found = await use.list_principals(
+        caller, after=PrincipalId.parse(start) if start is not None else None, limit=limit
+    )
+    data = [principal_out(identity) for identity in found]
+    return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
+
+
+@router.post("/principals", status_code=201, response_model=PrincipalOut, responses=documented(409))
+async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
+    """Add an agent or a worker; a person is better invited."""
+    wish = PrincipalWish(
+        kind=body.kind,
+        name=body.name,
+        roles=frozenset(body.roles),
+        clearance=Label.parse(body.clearance),
+    )
+
+    async def action() -> Answer:
+        identity = await use.add_principal(asked.caller, wish)
+        return Answer(principal_out(identity).model_dump(mode="json"))
+
+    return await asked.once("principals.add", body, action, status=201)
+
+
+@router.get("/principals/{principal_id}", responses=documented(404))
+async def show_principal(use: Use, caller: Caller, principal_id: PrincipalIdPath) -> PrincipalOut:
+    return principal_out(await use.show_principal(caller, PrincipalId.parse(principal_id)))
+
+
+@router.patch(
+    "/principals/{principal_id}",
+    response_model=PrincipalOut,
+    responses=documented(404, 409),
+)
+async def change_principal(
+    use: Use, asked: Asked, principal_id: PrincipalIdPath, body: PrincipalChangeIn
+) -> Response:
+    """Change roles or clearance, disable or enable; never one's own."""
+    change = PrincipalChange(
+        roles=None if body.roles is None else frozenset(body.roles),
+        clearance=None if body.clearance is None else Label.parse(body.clearance),
+        disabled=body.disabled,
+    )
+
+    async def action() -> Answer:
+        who = PrincipalId.parse(principal_id)
+        identity = await use.change_principal(asked.caller, who, change)
+        return Answer(principal_out(identity).model_dump(mode="json"))
+
+    return await asked.once("principals.change", body, action, status=200)
+
+
+def principal_out(identity: Identity) -> PrincipalOut:
+    return PrincipalOut(
+        id=str(identity.id),
+        kind=identity.kind,
+        name=identity.name,
+        roles=sorted(identity.roles),
+        clearance=str(identity.clearance),
+        created_at=identity.created_at,
+        disabled_at=identity.disabled_at,
+    )
+
+
+def _me(caller: Principal) -> MeOut:
+    return MeOut(
+        id=str(caller.id),
+        space=str(caller.space),
+        kind=caller.kind,
+        name=caller.name,
+        roles=sorted(caller.roles),
+        scopes=sorted(caller.scopes),
+        clearance=str(caller.clearance),
+    )

@@ -1,0 +1,177 @@
+"""From a failure to an HTTP answer (RFC 9457). The only place that knows status codes."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from portico.faces.http.words import HINTS
+from portico.kernel.errors import Kind, PorticoError
+
+_log: Final = logging.getLogger("portico.http")
+
+STATUS: Final[Mapping[Kind, int]] = {
+    Kind.INVALID: 422,
+    Kind.DENIED: 403,
+    Kind.NOT_FOUND: 404,
+    Kind.CONFLICT: 409,
+    Kind.EXHAUSTED: 429,
+    Kind.UNAVAILABLE: 503,
+}
+_STATUS_OF: Final[Mapping[str, int]] = {"not_authenticated": 401, "host_refused": 421}
+_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"WWW-Authenticate": 'Bearer realm="portico"'},
+    503: {"Retry-After": "1"},
+}
+_BY_STATUS: Final[Mapping[int, tuple[str, str, str | None]]] = {
+    400: ("bad_request", "The request cannot be read", "Send valid JSON in UTF-8."),
+    404: (
+        "route_not_found",
+        "There is no such address",
+        "See /api/v1/openapi.json for what there is.",
+    ),
+    405: ("method_not_allowed", "This address has no such method", None),
+    413: ("too_large", "The request is too large", "Send at most one megabyte."),
+}
+
+
+class ProblemDetail(BaseModel):
+    """One thing that is wrong with one field."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457), with a stable `code` and what to do about it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    fix: str | None
+    retryable: bool
+    errors: list[ProblemDetail]
+
+
+def status_of(error: PorticoError) -> int:
+    return _STATUS_OF.get(error.code, STATUS[error.kind])
+
+
+def problem_response(error: PorticoError) -> JSONResponse:
+    errors = [ProblemDetail(field=flaw.field, message=flaw.message) for flaw in error.flaws]
+    return _response(
+        status_of(error), error.title, str(error), error.code, error.fix, errors=errors
+    )
+
+
+async def on_portico_error(_request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, PorticoError):
+        raise error
+    return problem_response(error)
+
+
+async def on_invalid_request(_request: Request, error: Exception) -> JSONResponse:
+    """Names the fields and what is wrong with them, never what was sent: it may be a secret."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    errors = [
+        ProblemDetail(field=_field(detail["loc"]), message=_message(detail))
+        for detail in error.errors()
+    ]
+    return _response(
+        422,
+        "The request is invalid",
+        f"{len(errors)} field(s) are not as they must be.",
+        "invalid_request",
+        "Mend what is named for each field.",
+        errors=errors,
+    )
+
+
+async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, HTTPException):
+        raise error
+    code, title, fix = _BY_STATUS.get(error.status_code, ("http_error", "Not possible", None))
+    response = _response(error.status_code, title, f"{title}.", code, fix)
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(_methods(request))
+    return response
+
+
+async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
+    _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _response(
+        500,
+        "Something broke on our side",
+        "The server met an error that it did not expect; its log says more.",
+        "internal_error",
+        "Look into the server's log, and please report it.",
+    )
+
+
+def _methods(request: Request) -> list[str]:
+    """All that this address has; the framework names only those of the first route it met."""
+    found: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path_regex.match(request.url.path):
+            found |= route.methods or set()
+    return sorted(found)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What a route answers besides success, for the OpenAPI document; some can happen anywhere."""
+    everywhere = (400, 401, 403, 413, 421, 422, 503)
+    return {
+        status: {
+            "description": "Problem",
+            "content": {
+                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+            },
+        }
+        for status in sorted({*everywhere, *statuses})
+    }
+
+
+def _response(
+    status: int,
+    title: str,
+    detail: str,
+    code: str,
+    fix: str | None,
+    *,
+    errors: Sequence[ProblemDetail] = (),
+) -> JSONResponse:
+    problem = Problem(
+        type=f"urn:portico:problem:{code}",
+        title=title,
+        status=status,
+        detail=detail,
+        code=code,
+        fix=fix,
+        retryable=status in {429, 503},
+        errors=list(errors),
+    )
+    return JSONResponse(
+        problem.model_dump(),
+        status,
+        media_type="application/problem+json",
+        headers=_HEADERS.get(status),
+    )
+
+
+def _message(detail: Mapping[str, Any]) -> str:
+    pattern = detail.get("ctx", {}).get("pattern")
+    return HINTS.get(pattern, detail["msg"]) if pattern else str(detail["msg"])
+
+
+def _field(location: Sequence[int | str]) -> str:
+    parts = location[1:] if len(location) > 1 else location
+    return ".".join(map(str, parts))

@@ -1,0 +1,32 @@
+"""The small words of the wire: names, labels, ids, as they may be written."""
+
+from typing import Annotated, Final
+
+from fastapi import Path
+from pydantic import Field, StringConstraints
+
+from portico.guard.core.roles import Role
+
+_ID: Final = "[0-7][0-9a-hjkmnp-tv-z]{25}"
+_COMPARTMENTS: Final = r"(\+[a-z0-9][a-z0-9-]{0,62}){0,20}"
+
+_NAME: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+$"
+_LABEL: Final = f"^(public|team|confidential|restricted){_COMPARTMENTS}$"
+_KEY_ID: Final = "^[0-9A-Za-z]{12}$"
+
+HINTS: Final = {
+    _NAME: "must be plain text on one line",
+    _LABEL: "must be public, team, confidential or restricted, and compartments: team+finance",
+    _KEY_ID: "must be a key's id, twelve letters and digits, as `portico keys list` shows it",
+    f"^prn_{_ID}$": "must be a principal's id: prn_…",
+    f"^spc_{_ID}$": "must be a space's id: spc_…",
+}
+"""What to say to whoever did not meet a pattern."""
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
+LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]
+Roles = Annotated[list[Role], Field(max_length=10)]
+SpaceIdPath = Annotated[str, Path(pattern=f"^spc_{_ID}$")]
+PrincipalIdPath = Annotated[str, Path(pattern=f"^prn_{_ID}$")]
+PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
+KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]

@@ -1,0 +1,157 @@
+"""Configuration commands on the real house, in a folder of their own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portico.faces.cli.app import run
+from portico.main.house import PorticoHouse
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's configuration file; nothing of the machine's own environment is left."""
+    for name in ("PORTICO_CONFIG", "PORTICO_SERVER__PORT", "PORTICO_DATABASE__DSN"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "config").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("PORTICO_HOME", str(tmp_path))
+    return tmp_path / "config" / "portico.toml"
+
+
+def shown(capsys: Captured) -> dict[str, Any]:
+    assert run(PorticoHouse(), ["config", "show", "--origin", "--json"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    return {each["setting"]: (each["value"], each["origin"]) for each in settings}
+
+
+@pytest.mark.requirement("settings:sources:origin")
+def test_every_value_is_shown_with_where_it_came_from(
+    user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file.write_text('# mine\n[log]\nlevel = "debug"\n')
+    monkeypatch.setenv("PORTICO_SERVER__PORT", "3200")
+    monkeypatch.setenv("PORTICO_DATABASE__DSN", "postgresql://app:hunter2@db/portico")
+
+    found = shown(capsys)
+
+    assert found["log.level"] == ("debug", f"{user_file}:3")
+    assert found["server.port"] == (3200, "environment PORTICO_SERVER__PORT")
+    assert found["server.host"] == ("127.0.0.1", "default")
+    assert found["database.dsn"] == ("********", "environment PORTICO_DATABASE__DSN")
+
+
+@pytest.mark.requirement("settings:file:validated")
+def test_a_bad_file_exits_with_3_and_names_file_line_and_mend(
+    user_file: Path, capsys: Captured
+) -> None:
+    user_file.write_text("[server]\nport = 3100\nprot = 3200\n")
+
+    assert run(PorticoHouse(), ["config", "validate"]) == 3
+
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{user_file}:3" in told
+    assert "did you mean server.port?" in told
+    assert "fix" in told
+
+
+@pytest.mark.requirement("settings:file:validated")
+def test_a_bad_file_is_told_to_a_program_too(user_file: Path, capsys: Captured) -> None:
+    user_file.write_text("[server\n")
+
+    assert run(PorticoHouse(), ["config", "validate", "--json"]) == 3
+
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "invalid_settings"
+    assert error["errors"][0]["field"] == str(user_file)
+    assert error["fix"]
+
+
+def test_a_named_file_is_used_instead(user_file: Path, capsys: Captured, tmp_path: Path) -> None:
+    user_file.write_text("this is [not toml")
+    named = tmp_path / "named.toml"
+    named.write_text("[server]\nport = 3333")
+
+    assert run(PorticoHouse(), ["config", "show", "--json", "--config", str(named)]) == 0
+
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert {"setting": "server.port", "value": 3333} in settings
+
+
+@pytest.mark.requirement("settings:change:keeps-the-rest")
+def test_setting_a_value_keeps_comments_and_closes_the_file(
+    user_file: Path, capsys: Captured
+) -> None:
+    user_file.write_text('# mine\n[server]\nport = 3200 # ours\n[log]\nlevel = "debug"\n')
+
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300"]) == 0
+
+    text = user_file.read_text()
+    assert text == '# mine\n[server]\nport = 3300 # ours\n[log]\nlevel = "debug"\n'
+    assert user_file.stat().st_mode & 0o077 == 0
+
+
+def test_the_first_setting_makes_the_file(user_file: Path, capsys: Captured) -> None:
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300", "--quiet"]) == 0
+    capsys.readouterr()
+
+    assert shown(capsys)["server.port"][0] == 3300
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("server.port", "99999"), ("server.prot", "1"), ("log.level", "loud")]
+)
+def test_an_invalid_value_changes_nothing(
+    user_file: Path, capsys: Captured, setting: str, value: str
+) -> None:
+    user_file.write_text("[server]\nport = 3200\n")
+
+    assert run(PorticoHouse(), ["config", "set", setting, value]) == 3
+
+    assert user_file.read_text() == "[server]\nport = 3200\n"
+
+
+def test_a_setting_is_changed_beside_one_that_refers_to_the_environment(
+    user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_PORT", "3200")
+    user_file.write_text('[server]\nport = "${MY_PORT}"\n')
+
+    assert run(PorticoHouse(), ["config", "set", "log.level", "debug"]) == 0
+
+    assert 'port = "${MY_PORT}"' in user_file.read_text()
+
+
+def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -> None:
+    assert run(PorticoHouse(), ["config", "schema"]) == 0
+
+    schema = json.loads(capsys.readouterr().out)
+    assert set(schema["properties"]) == {"server", "database", "identity", "log"}
+    port = schema["$defs"]["ServerSettings"]["properties"]["port"]
+    assert (port["default"], port["description"]) == (3100, "Port to listen on.")
+
+
+def test_paths_are_below_portico_home(user_file: Path, capsys: Captured, tmp_path: Path) -> None:
+    assert run(PorticoHouse(), ["config", "path", "--json"]) == 0
+
+    paths = json.loads(capsys.readouterr().out)
+    assert all(Path(path).is_relative_to(tmp_path) for path in paths.values())
+
+
+@pytest.mark.requirement("cli:exits:codes")
+def test_without_a_server_status_exits_with_4_and_names_serve(
+    user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTICO_SERVER__PORT", "9")
+    (user_file.parent / "client.key").write_text("ptc_x\n")
+
+    assert run(PorticoHouse(), ["status", "--json"]) == 4
+
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "not_running"
+    assert "portico serve" in error["fix"]

@@ -1,0 +1,205 @@
+"""How the command line speaks: to a person, to a pipe, to a program."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from portico.faces.cli.terminal import Terminal
+from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.json import JsonObject
+from tests.faces.cli.house import ScriptedHouse
+from tests.faces.cli.screen import TtyText, a_screen
+
+COLUMNS = ["name", "last_used_at", "scopes", "active"]
+ROWS: list[JsonObject] = [
+    {"name": "laptop [x]", "last_used_at": None, "scopes": ["a:b", "c:d"], "active": True},
+    {"name": "phone", "last_used_at": "not a time", "scopes": [], "active": False, "more": 1},
+]
+
+
+class LeakyRoof(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "leaky_roof"
+    title = "The roof leaks [badly]"
+    fix = "Call a roofer: portico roof [name]"
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Terminal:
+    return Terminal(house=ScriptedHouse(tmp_path))
+
+
+@pytest.fixture
+def at_json(tmp_path: Path) -> Terminal:
+    return Terminal(house=ScriptedHouse(tmp_path), json=True)
+
+
+@pytest.mark.requirement("cli:output:json-everywhere")
+def test_a_program_that_asks_for_json_gets_the_value(
+    at_json: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_json.table(COLUMNS, ROWS, {"data": ROWS})
+    at_json.facts({"name": "é", "when": None})
+    at_json.data({"key": "ptc_"}, "a text for people")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"data": ROWS},
+        {"name": "é", "when": None},
+        {"key": "ptc_"},
+    ]
+
+
+def test_a_pipe_gets_plain_lines_with_tabs(
+    at: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at.table(COLUMNS, ROWS, None)
+    at.facts({"config_file": "/x", "ready": True, "size": 3})
+    at.facts({})
+    at.data({"key": "ptc_"}, "a text")
+
+    assert capsys.readouterr().out == snapshot("""\
+laptop [x]	-	a:b c:d	yes
+phone	not a time	-	no
+config_file	/x
+ready	yes
+size	3
+a text
+""")
+
+
+def test_a_person_gets_a_table_with_headings(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = a_screen(monkeypatch)
+
+    at.table(COLUMNS, ROWS, None)
+    at.facts({"config_file": "/x", "ready": False, "nested": {"a": 1}})
+
+    lines = [line.rstrip() for line in screen.getvalue().splitlines()]
+    assert lines == [
+        "name        last used at  scopes   active",
+        "laptop [x]  -             a:b c:d  yes",
+        "phone       not a time    -        no",
+        "config file  /x",
+        "ready        no",
+        'nested       {"a": 1}',
+    ]
+
+
+def test_times_are_shown_to_the_minute_and_only_times(
+    at: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    at.facts({"at": "2026-01-01T12:34:56.789000+00:00"})
+    at.facts({"at": "2026-99-99T12:34:56+00:00", "id": "prn_01kdvdna0070004z"})
+
+    first, bad, name = capsys.readouterr().out.splitlines()
+    assert len(first.removeprefix("at\t")) == len("2026-01-01 12:34")
+    assert bad == "at\t2026-99-99T12:34:56+00:00"
+    assert name == "id\tprn_01kdvdna0070004z"
+
+
+def test_talk_goes_to_standard_error_and_stops_when_quiet(
+    tmp_path: Path, at: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at.say("hello")
+    Terminal(house=ScriptedHouse(tmp_path), quiet=True).say("hush")
+
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "hello\n")
+
+
+@pytest.mark.requirement("cli:errors:name-the-fix")
+def test_a_failure_is_told_with_its_code_and_its_mend(
+    at: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at.fail(LeakyRoof("It drips on [bold]the[/] bed."))
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == snapshot("""\
+✗ The roof leaks [badly] (leaky_roof)
+  It drips on [bold]the[/] bed.
+  fix Call a roofer: portico roof [name]
+""")
+
+
+@pytest.mark.requirement("cli:errors:name-the-fix")
+def test_a_failure_with_flaws_tells_each_of_them(
+    at: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = LeakyRoof("All of it.")
+    error.flaws = (Flaw("north", "a tile is missing"), Flaw("south", "so is the gutter"))
+
+    at.fail(error)
+
+    assert capsys.readouterr().err == snapshot("""\
+✗ The roof leaks [badly] (leaky_roof)
+  north: a tile is missing
+  south: so is the gutter
+  fix Call a roofer: portico roof [name]
+""")
+
+
+@pytest.mark.requirement("cli:output:json-everywhere")
+def test_a_failure_in_json_goes_to_standard_error(
+    at_json: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_json.fail(LeakyRoof("It drips."))
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert json.loads(captured.err) == snapshot(
+        {
+            "error": {
+                "code": "leaky_roof",
+                "title": "The roof leaks [badly]",
+                "detail": "It drips.",
+                "fix": "Call a roofer: portico roof [name]",
+                "errors": [],
+            }
+        }
+    )
+
+
+def test_nothing_turns_where_nobody_looks(at: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
+    with at.working("counting sheep") as progress:
+        progress("still counting")
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_quick_is_not_talked_about(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = a_screen(monkeypatch)
+
+    with at.working("counting sheep") as progress:
+        progress("done already")
+
+    assert "sheep" not in screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("answer", "meant"),
+    [("y\n", True), ("YES\n", True), ("\n", False), ("no\n", False), ("", False)],
+)
+def test_a_person_is_asked(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch, answer: str, meant: bool
+) -> None:
+    screen = a_screen(monkeypatch)
+    monkeypatch.setattr("sys.stdin", TtyText(answer))
+
+    assert at.confirm("Really?") is meant
+    assert screen.getvalue() == "Really? [y/N] "
+
+
+def test_nobody_is_asked_at_a_pipe_or_when_told_not_to(
+    at: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    piped = at.confirm("Really?")
+    monkeypatch.setattr("sys.stdin", TtyText("y\n"))
+    silenced = Terminal(house=ScriptedHouse(tmp_path), no_input=True).confirm("Really?")
+
+    assert (piped, silenced) == (False, False)

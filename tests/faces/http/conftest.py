@@ -1,0 +1,94 @@
+"""The HTTP face with every wall around it, on in-memory doors."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from portico.engine.core.store import Source, StoreStatus
+from portico.faces.http.app import build, routes
+from portico.faces.http.host_guard import allowed
+from portico.faces.http.use_cases import Doors, UseCases, assemble
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.testing.engine import MemoryReceipts
+from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.world import MemoryWorld, together
+from tests.faces.http.asgi import Answer, Header, ask
+
+HOST: Header = (b"host", b"127.0.0.1:3100")
+PEPPER = b"pepper"
+
+
+async def good_store() -> StoreStatus:
+    return StoreStatus(
+        source=Source.EMBEDDED,
+        address="here",
+        running=True,
+        server_version="18.4",
+        applied=1,
+        pending=0,
+    )
+
+
+@dataclass(frozen=True)
+class Site:
+    """The application, and the key of the first admin."""
+
+    app: ASGIApp
+    inside: FastAPI
+    use: UseCases
+    key: str
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        headers: tuple[Header, ...] = (),
+        query: str = "",
+    ) -> Answer:
+        sent = b"" if body is None else json.dumps(body).encode()
+        bearer = (b"authorization", f"Bearer {self.key if key is None else key}".encode())
+        kind = (b"content-type", b"application/json")
+        all_headers = [HOST, bearer, kind, *headers]
+        return await ask(self.app, method, path, headers=all_headers, body=sent, query=query)
+
+
+@pytest.fixture
+async def site() -> Site:
+    world, clock, entropy = MemoryWorld(), TickingClock(), SeededEntropy("http")
+    doors = Doors(
+        key_ring=MemoryKeyRing(world),
+        keys=MemoryKeys(world),
+        principals=MemoryPrincipals(world),
+        spaces=MemorySpaces(world),
+        receipts=MemoryReceipts(world),
+        together=together,
+        clock=clock,
+        entropy=entropy,
+        pepper=PEPPER,
+        store_status=good_store,
+        version="1.2.3",
+        base_url="http://127.0.0.1:3100",
+    )
+    install = InstallHome(spaces=doors.spaces, clock=clock, entropy=entropy, pepper=PEPPER)
+    installed = await install(SpaceWish(name="home", admin="ana"))
+    use = assemble(doors)
+    return Site(
+        build(use, allowed(3100, None), nothing_running),
+        routes(use, nothing_running),
+        use,
+        installed.key.key.reveal(),
+    )
+
+
+@asynccontextmanager
+async def nothing_running() -> AsyncIterator[None]:
+    yield
