@@ -1,0 +1,16 @@
+"""The console entry: hands the house to the command line."""
+
+import sys
+
+
+def main() -> None:
+    from portico.faces.cli.app import run
+    from portico.main.house import PorticoHouse
+
+    # By name, because benchmarks stand above everything and nothing may know them.
+    extra = {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
+    sys.exit(run(PorticoHouse(), sys.argv[1:], extra=extra))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Every figure we quote, measurable by anyone: `portico bench`."""

@@ -1,0 +1,59 @@
+"""A benchmark's answer: its figures, what they were measured on, and under what conditions."""
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from portico.faces.cli.exits import Exit
+from portico.faces.cli.terminal import Terminal
+from portico.kernel.json import JsonObject, JsonValue
+
+Figures = Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    benchmark: str
+    corpus: str
+    figures: Figures
+    baseline: Figures
+    conditions: Figures = field(default_factory=dict)
+
+    def tell(self, at: Terminal) -> int:
+        if at.json:
+            at.facts(
+                {
+                    "benchmark": self.benchmark,
+                    "corpus": self.corpus,
+                    "conditions": {**conditions(), **self.conditions},
+                    "baseline": dict(self.baseline),
+                    **self.figures,
+                }
+            )
+        else:
+            at.facts(dict(self.figures))
+            at.say("")
+            at.say(f"corpus      {self.corpus}")
+            for title, facts in {"baseline": self.baseline, "conditions": conditions()}.items():
+                shown = ", ".join(f"{name} {value}" for name, value in facts.items())
+                at.say(f"{title.ljust(11)} {shown}")
+        return Exit.OK
+
+
+def skipped(at: Terminal, benchmark: str, missing: str) -> int:
+    """Without its data a benchmark says so, and is not taken for one that ran."""
+    at.data({"benchmark": benchmark, "skipped": missing}, f"skipped: {missing}")
+    return Exit.SKIPPED
+
+
+def conditions() -> JsonObject:
+    packages = ("portico", "fastapi", "uvicorn", "pydantic", "psycopg", "cyclopts")
+    return {
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+    }

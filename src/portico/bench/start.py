@@ -1,0 +1,104 @@
+"""How long until Portico can be used: the first time, every other time, and just for its help."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from portico.bench.processes import PORTICO, answering, cpu_ms, environment
+from portico.bench.report import Report
+from portico.faces.cli.terminal import At
+
+_BARE: Final = """
+import sys, uvicorn
+from fastapi import FastAPI
+app = FastAPI()
+@app.get("/readyz")
+async def ready() -> dict[str, str]:
+    return {"status": "ready"}
+uvicorn.run(app, port=int(sys.argv[1]), log_level="warning")
+"""
+
+
+def start(*, runs: Annotated[int, Parameter(help="Warm starts, and helps.")] = 10, at: At) -> int:
+    """`init && serve` until /readyz answers 200, cold and warm; CPU time of `portico --help`."""
+    settings = {each.path: each.value for each in at.house.settings()}
+    with _home() as home, at.working("measuring") as progress:
+        port = _free_port()
+        url = f"http://127.0.0.1:{port}/readyz"
+        env = environment(
+            PORTICO_HOME=str(home),
+            PORTICO_SERVER__PORT=str(port),
+            PORTICO_DATABASE__RUN_AS=str(settings["database.run_as"] or ""),
+        )
+        log = home / "server.log"
+        help_ms = [cpu_ms([*PORTICO, "--help"], env) for _ in range(runs + 1)][1:]
+        python_ms = [cpu_ms([sys.executable, "-c", "pass"], env) for _ in range(runs)]
+        progress("measuring the first start")
+        cold_s = _cold(url, env, log)
+        warm, bare = [], []
+        for number in range(runs):
+            progress(f"measuring warm starts: {number + 1} of {runs}")
+            with answering([*PORTICO, "serve"], url, env, log) as seconds:
+                warm.append(seconds)
+            bare_command = [sys.executable, "-c", _BARE, str(port)]
+            with answering(bare_command, url, env, log) as seconds:
+                bare.append(seconds)
+    return Report(
+        benchmark="start",
+        corpus="an empty installation with the embedded database",
+        figures={
+            "cold_s": round(cold_s, 3),
+            "warm_s": round(median(warm), 3),
+            "help_cpu_ms": round(median(help_ms), 1),
+            "warm_over_bare": round(median(warm) / median(bare), 2),
+        },
+        baseline={
+            "bare_fastapi_s": round(median(bare), 3),
+            "bare_python_cpu_ms": round(median(python_ms), 1),
+        },
+        conditions={"runs": runs, "warm_all_s": [round(each, 3) for each in warm]},
+    ).tell(at)
+
+
+def _cold(url: str, env: dict[str, str], log: Path) -> float:
+    """From nothing: `init` and `serve`, as a new user runs them."""
+    started = time.perf_counter()
+    subprocess.run(
+        [*PORTICO, "init"],
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with answering([*PORTICO, "serve"], url, env, log):
+        return time.perf_counter() - started
+
+
+@contextmanager
+def _home() -> Iterator[Path]:
+    """A folder that the database's account can come to, should we be root."""
+    root = os.geteuid() == 0
+    folder = Path(tempfile.mkdtemp(prefix="portico-bench-", dir="/var/tmp" if root else None))  # noqa: S108 # fresh, by mkdtemp
+    folder.chmod(0o711 if root else 0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,107 @@
+"""What everything else is built on: the settings, the folders, the database, the secrets.
+
+Each part is built, and imported, when it is asked for: a command loads only what it uses.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from portico.adapters.postgres.store import PostgresStore
+    from portico.engine.migrate_store import MigrateStore
+    from portico.settings.load import Loaded
+
+
+@dataclass(frozen=True)
+class Ground:
+    config: Path | None = None
+    flags: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        from importlib.metadata import version
+
+        return version("portico")
+
+    @cached_property
+    def loaded(self) -> "Loaded":
+        """Raises `InvalidSettings`, `UnreadableSettings`."""
+        from portico.settings.load import load
+        from portico.settings.sources import process_environment
+
+        return load(process_environment(), folder=Path.cwd(), config=self.config, flags=self.flags)
+
+    @property
+    def server_url(self) -> str:
+        server = self.loaded.settings.server
+        return f"http://{reachable(server.host)}:{server.port}"
+
+    @property
+    def base_url(self) -> str:
+        """What links to this server begin with."""
+        return self.loaded.settings.server.public_url or self.server_url
+
+    @cached_property
+    def store(self) -> "PostgresStore":
+        from portico.adapters.postgres.addresses import Addresses
+        from portico.adapters.postgres.source import Wanted, open_store
+        from portico.adapters.system.clock import system_entropy
+
+        database, paths = self.loaded.settings.database, self.loaded.paths
+        addresses = None
+        if database.dsn is not None:
+            addresses = Addresses(
+                app=database.dsn.get_secret_value(),
+                owner=_revealed(database.owner_dsn),
+                engine=_revealed(database.engine_dsn),
+            )
+        return open_store(
+            Wanted(
+                source=database.source,
+                version=database.version,
+                run_as=database.run_as,
+                addresses=addresses,
+                folder=paths.postgres,
+                passwords_file=paths.passwords_file,
+                entropy=system_entropy,
+            )
+        )
+
+    def migrate(self) -> "MigrateStore":
+        from portico.adapters.postgres.schema import PostgresSchema, known_migrations
+        from portico.engine.migrate_store import MigrateStore
+
+        schema = PostgresSchema(self.store.owner_address)
+        return MigrateStore(schema=schema, known=known_migrations())
+
+    def pepper(self) -> bytes:
+        """Raises `PepperMissing`."""
+        from portico.adapters.system.secrets import read_pepper
+
+        configured = self.loaded.settings.identity.pepper
+        if configured is not None:
+            return configured.get_secret_value().encode()
+        return read_pepper(self.loaded.paths.pepper_file)
+
+    def save_key(self, key: str) -> Path:
+        from portico.adapters.system.private_files import write_private
+
+        file = self.loaded.paths.key_file
+        write_private(file, f"{key}\n")
+        return file
+
+
+def reachable(host: str) -> str:
+    """A server that listens everywhere is reached here."""
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 # compared, not bound
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _revealed(secret: "SecretStr | None") -> str | None:
+    return None if secret is None else secret.get_secret_value()

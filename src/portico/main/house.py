@@ -1,0 +1,137 @@
+"""The house as the command line knows it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portico.faces.cli.house import Provisioned, SettingEntry, Welcome, Whereabouts
+from portico.main.ground import Ground, reachable
+
+if TYPE_CHECKING:
+    from portico.adapters.postgres.store import PostgresStore
+    from portico.engine.diagnose import Diagnose
+    from portico.engine.migrate_store import MigrateStore
+    from portico.engine.ports import Archive
+    from portico.kernel.json import JsonObject
+
+
+@dataclass(frozen=True)
+class PorticoHouse:
+    ground: Ground = field(default_factory=Ground)
+
+    @property
+    def version(self) -> str:
+        return self.ground.version
+
+    def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoHouse":
+        before = self.ground
+        return PorticoHouse(Ground(config or before.config, {**before.flags, **flags}))
+
+    def whereabouts(self) -> Whereabouts:
+        paths = self.ground.loaded.paths
+        return Whereabouts(
+            server_url=self.ground.server_url,
+            config_file=paths.config_file,
+            key_file=paths.key_file,
+            data=paths.data,
+            backups=paths.backups,
+        )
+
+    def settings(self) -> Sequence[SettingEntry]:
+        loaded = self.ground.loaded
+        return [
+            SettingEntry(path, _as_json(value), loaded.origin(path).describe(path))
+            for path, value in loaded.leaves()
+        ]
+
+    def settings_schema(self) -> "JsonObject":
+        from portico.settings.model import Settings
+
+        return Settings.model_json_schema()
+
+    def change_setting(self, path: str, value: str) -> Path:
+        from portico.adapters.system.private_files import write_private
+        from portico.settings.edit import STARTER, read_as_it_is, with_setting
+        from portico.settings.load import check
+        from portico.settings.paths import find_paths
+        from portico.settings.sources import process_environment
+
+        file = find_paths(process_environment()).config_file
+        text = read_as_it_is(file) if file.exists() else STARTER
+        changed = with_setting(text, path, value, file)
+        check(changed, file)
+        write_private(file, changed)
+        return file
+
+    def store(self) -> "PostgresStore":
+        return self.ground.store
+
+    def migrate(self) -> "MigrateStore":
+        return self.ground.migrate()
+
+    def archive(self) -> "Archive":
+        from portico.adapters.postgres.archive import PostgresArchive
+        from portico.adapters.postgres.binaries import client_programs
+
+        return PostgresArchive(self.ground.store.owner_address, client_programs)
+
+    def provision(self, admin_dsn: str, *, rotate: bool, write: bool) -> Provisioned:
+        from portico.adapters.postgres.passwords import new_passwords
+        from portico.adapters.postgres.provision import provision, provisioned_addresses
+        from portico.adapters.system.clock import system_entropy
+        from portico.adapters.system.private_files import write_private
+        from portico.settings.edit import as_toml
+
+        passwords = new_passwords(system_entropy).by_role
+        provision(admin_dsn, passwords, rotate=rotate)
+        addresses = provisioned_addresses(admin_dsn, passwords)
+        file = self.ground.loaded.paths.provisioned_file if write else None
+        if file is not None:
+            write_private(file, as_toml({"database": addresses}))
+        named = {f"database.{name}": address for name, address in addresses.items()}
+        return Provisioned(addresses=named, file=file)
+
+    async def install(
+        self, *, admin: str, recover: bool, progress: Callable[[str], None]
+    ) -> Welcome:
+        from portico.main.install import install
+
+        return await install(self.ground, admin=admin, recover=recover, progress=progress)
+
+    def serve(self, announce: Callable[[str], None]) -> None:
+        from portico.main.serve import serve
+
+        serve(self.ground, announce)
+
+    def save_key(self, key: str) -> Path:
+        return self.ground.save_key(key)
+
+    def diagnose(self) -> "Diagnose":
+        from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
+        from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
+        from portico.engine.diagnose import Diagnose
+
+        paths, server = self.ground.loaded.paths, self.ground.loaded.settings.server
+        private = [
+            paths.key_file,
+            paths.provisioned_file,
+            paths.secrets,
+            paths.passwords_file,
+            paths.pepper_file,
+            paths.postgres,
+        ]
+        return Diagnose(
+            checks=[
+                CheckPython(),
+                CheckPrivateFiles(private),
+                CheckDatabase(self.store),
+                CheckSchema(self.store, self.ground.migrate),
+                CheckWalls(self.store),
+                CheckPort(reachable(server.host), server.port),
+            ]
+        )
+
+
+def _as_json(value: object) -> str | int | bool | None:
+    return value if isinstance(value, str | int | bool | None) else str(value)

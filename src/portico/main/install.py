@@ -1,0 +1,73 @@
+"""`portico init`: a database, a space and a key, made once however often it is asked for."""
+
+from collections.abc import Callable
+
+from portico.adapters.postgres.installation import first_admin, space_name
+from portico.adapters.postgres.schema import PostgresSchema
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.adapters.system.private_files import write_private
+from portico.adapters.system.secrets import make_pepper
+from portico.faces.cli.house import Welcome
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.identity import Identity
+from portico.guard.core.space import HOME
+from portico.guard.issue_key import IssuedKey, KeyWish
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.main.ground import Ground
+from portico.main.use_cases import use_cases
+from portico.settings.edit import STARTER
+
+
+async def install(
+    ground: Ground, *, admin: str, recover: bool, progress: Callable[[str], None]
+) -> Welcome:
+    paths, store = ground.loaded.paths, ground.store
+    if not paths.config_file.exists():
+        write_private(paths.config_file, STARTER)
+    await store.start(create=True, progress=progress)
+    try:
+        applied = [migration async for migration in ground.migrate()()]
+        progress("making your space")
+        async with PostgresSchema(store.owner_address).locked():  # one of a crowd makes it
+            known = await first_admin(store.owner_address)
+            first = known or await _found_home(ground, admin)
+            if known is not None and recover:
+                await _recover(ground, known)
+        return Welcome(
+            new=known is None,
+            recovered=known is not None and recover,
+            space=await space_name(store.owner_address, first.space),
+            admin=first.name,
+            key_file=paths.key_file,
+            migrations=len(applied),
+        )
+    finally:
+        await store.release()
+
+
+async def _found_home(ground: Ground, admin: str) -> Identity:
+    if ground.loaded.settings.identity.pepper is None:
+        make_pepper(ground.loaded.paths.pepper_file)
+    async with open_pool(ground.store.addresses.app, 2) as pool:
+        found = InstallHome(
+            spaces=PostgresSpaces(Transactions(pool)),
+            clock=SystemClock(),
+            entropy=system_entropy,
+            pepper=ground.pepper(),
+        )
+        installed = await found(SpaceWish(name=HOME, admin=admin))
+    _keep(ground, installed.key)
+    return installed.admin
+
+
+async def _recover(ground: Ground, admin: Identity) -> None:
+    """Whoever can read the database's password is its owner: a lost key is a new one away."""
+    async with open_pool(ground.store.addresses.app, 2) as pool:
+        use = use_cases(ground, Transactions(pool))
+        _keep(ground, await use.issue_key(as_principal(admin), KeyWish(name="command line")))
+
+
+def _keep(ground: Ground, issued: IssuedKey) -> None:
+    ground.save_key(issued.key.reveal())

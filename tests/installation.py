@@ -1,0 +1,127 @@
+"""A whole installation of its own for a test: real commands, a real server, a real database."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+from tests.servers import RUN_AS, free_port, reachable_folder
+
+PORTICO = Path(sys.executable).with_name("portico")
+
+
+@dataclass(frozen=True)
+class Installation:
+    home: Path
+    port: int
+    program: Path = PORTICO
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def key(self) -> str:
+        return (self.home / "config" / "client.key").read_text().strip()
+
+    @property
+    def data(self) -> Path:
+        return self.home / "data" / "postgres" / "18"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        wanted = {
+            "PORTICO_HOME": str(self.home),
+            "PORTICO_SERVER__PORT": str(self.port),
+            "PORTICO_DATABASE__RUN_AS": RUN_AS or "",
+        }
+        return {**_without_portico(os.environ), **wanted}
+
+    def run(self, *arguments: str) -> "Said":
+        done = subprocess.run(
+            [self.program, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            timeout=120,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def serving(self) -> Iterator["subprocess.Popen[bytes]"]:
+        log = (self.home / "serve.log").open("ab")
+        with (
+            log,
+            subprocess.Popen(
+                [self.program, "serve"],
+                env=self.environment,
+                cwd=self.home,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            ) as process,
+        ):
+            try:
+                self.wait_ready(process)
+                yield process
+            finally:
+                process.terminate()
+                process.wait(60)
+
+    def wait_ready(self, process: "subprocess.Popen[bytes]", patience: float = 60) -> None:
+        deadline = time.monotonic() + patience
+        while not self.ready():
+            assert process.poll() is None, self.log
+            assert time.monotonic() < deadline, self.log
+            time.sleep(0.02)
+
+    def ready(self) -> bool:
+        try:
+            return httpx2.get(f"{self.url}/readyz", timeout=5).status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    @property
+    def log(self) -> str:
+        return (self.home / "serve.log").read_text()
+
+    def client(self, key: str | None = None) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {key or self.key}"}
+        return httpx2.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30)
+
+    def postmaster(self) -> int:
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """Set up, not yet serving; nothing of it is left behind."""
+    with reachable_folder() as folder:
+        made = Installation(folder / "home", free_port())
+        made.home.mkdir(mode=0o711)
+        done = made.run("init")
+        assert done.code == 0, done.err
+        try:
+            yield made
+        finally:
+            made.run("db", "stop", "--force")
+
+
+def _without_portico(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not name.startswith("PORTICO_")}

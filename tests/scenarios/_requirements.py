@@ -1,0 +1,287 @@
+"""What Portico has promised, and where: every row is shown by a test that carries its id."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Requirement:
+    id: str
+    source: str
+    sentence: str
+
+
+REQUIREMENTS = [
+    Requirement("house:floors:hold", "design.md §2", "Rooms stay apart; a machine holds this."),
+    Requirement(
+        "house:first-minute:unprivileged",
+        "design.md §1",
+        "An ordinary user installs the wheel, runs init and serve, and is answered.",
+    ),
+    Requirement(
+        "house:first-minute:measured",
+        "design.md §4.10",
+        "The start is measured by `portico bench start` with its conditions.",
+    ),
+    Requirement(
+        "postgres:access:other-os-user",
+        "design.md §3",
+        "Another user of the machine cannot connect to the embedded database.",
+    ),
+    Requirement(
+        "postgres:access:password",
+        "design.md §3",
+        "A process without the password cannot connect to the embedded database.",
+    ),
+    Requirement(
+        "postgres:access:no-tcp", "design.md §7", "The embedded database listens on no port."
+    ),
+    Requirement("postgres:access:no-trust", "design.md §3", "No line of pg_hba.conf says trust."),
+    Requirement(
+        "postgres:root:refused",
+        "design.md §3",
+        "As root the embedded database refuses unless a setting names an account to run as.",
+    ),
+    Requirement(
+        "postgres:windows:refused",
+        "design.md §6",
+        "On Windows the embedded database refuses and names WSL or a DSN.",
+    ),
+    Requirement(
+        "postgres:heals:kill",
+        "design.md §1",
+        "After a kill -9 of the postmaster the database starts again with its rows.",
+    ),
+    Requirement(
+        "postgres:heals:storm",
+        "design.md §1",
+        "Killed again and again under four writers, every acknowledged row stays and the "
+        "server heals without a restart.",
+    ),
+    Requirement(
+        "postgres:backup:restores",
+        "design.md §1",
+        "A backup holds every space's rows and is restored whole or not at all.",
+    ),
+    Requirement(
+        "postgres:schema:sum-of-migrations",
+        "design.md §3",
+        "The committed schema equals the sum of the migrations.",
+    ),
+    Requirement(
+        "postgres:schema:upgrades",
+        "design.md §3",
+        "The database of every earlier version can be brought to this one.",
+    ),
+    Requirement(
+        "postgres:shared:last-one-out",
+        "design.md §3",
+        "Several processes share the embedded database; the last one out stops it.",
+    ),
+    Requirement(
+        "guard:keys:revoked-at-once",
+        "design.md §4.2",
+        "A revoked key is refused by every server within a second.",
+    ),
+    Requirement(
+        "isolation:space:raw-queries",
+        "design.md §4.1",
+        "No query of the application role finds a row of another space.",
+    ),
+    Requirement(
+        "isolation:space:no-context", "design.md §4.2", "Without a space every table is empty."
+    ),
+    Requirement("isolation:space:writes", "design.md §4.1", "No write reaches another space."),
+    Requirement(
+        "isolation:space:repositories",
+        "design.md §4.1",
+        "No repository gives a row of another space.",
+    ),
+    Requirement(
+        "isolation:catalogue:forced",
+        "design.md §4.2",
+        "Every table with space_id has forced row-level security; the application owns nothing.",
+    ),
+    Requirement(
+        "http:walls:host-and-origin",
+        "design.md §6",
+        "A strict Host and Origin guard stands in front of every route.",
+    ),
+    Requirement("http:walls:bearer", "design.md §6", "A bearer key stands in front of every face."),
+    Requirement(
+        "http:writes:idempotent",
+        "design.md §4.8",
+        "A write repeated under its key is done once and answered alike.",
+    ),
+    Requirement(
+        "http:problems:rfc9457",
+        "design.md §6; seed 002, Error Handling",
+        "Every failure is an RFC 9457 problem with a stable code and a fix.",
+    ),
+    Requirement(
+        "http:problems:no-echo",
+        "seed 004, Security",
+        "What was sent is not repeated in an error.",
+    ),
+    Requirement(
+        "http:openapi:holds",
+        "design.md §6",
+        "The OpenAPI 3.1 document and the server agree; no request breaks the server.",
+    ),
+    Requirement(
+        "guard:keys:never-logged",
+        "seed 004, Security",
+        "Keys and passwords appear in no log, error or stored row.",
+    ),
+    Requirement(
+        "kernel:errors:kind-and-code",
+        "design.md §6",
+        "Every error has a kind, a title and a stable code of its own.",
+    ),
+    Requirement(
+        "kernel:ids:typed-and-sortable",
+        "design.md §4",
+        "Ids are typed, prefixed on the wire, and sort as time does.",
+    ),
+    Requirement(
+        "kernel:json:canonical",
+        "design.md §4.6",
+        "Equal values have one canonical text, and what is no JSON has none.",
+    ),
+    Requirement(
+        "kernel:label:lattice", "design.md §4.3", "Labels form a lattice under join and meet."
+    ),
+    Requirement(
+        "kernel:label:no-write-down",
+        "design.md §4.3; seed 004, Visibility",
+        "Nothing is written below what was read or above the writer's clearance.",
+    ),
+    Requirement(
+        "kernel:budget:never-exceeded", "design.md §4.9", "A cap is never passed in any dimension."
+    ),
+    Requirement(
+        "guard:keys:format",
+        "design.md §4.2; seed 004, Auth",
+        "A key has an id, 256 secret bits and a checksum that finds any one changed letter.",
+    ),
+    Requirement(
+        "guard:keys:never-shown", "seed 004, Auth", "A key that is printed shows its id alone."
+    ),
+    Requirement(
+        "guard:keys:stored-as-hmac",
+        "seed 004, Auth",
+        "A key is stored as an HMAC under a pepper and proven by all of it.",
+    ),
+    Requirement(
+        "guard:keys:only-the-living-open",
+        "design.md §4.2",
+        "No revoked or expired key opens, nor one of a disabled principal.",
+    ),
+    Requirement(
+        "guard:keys:never-widen", "design.md §4.2", "A key never widens what its principal may."
+    ),
+    Requirement("guard:keys:expiry", "design.md §4.2", "A key ends when it expires or is revoked."),
+    Requirement(
+        "guard:keys:last-used", "design.md §4.2", "A key's last use is noted to the minute."
+    ),
+    Requirement(
+        "guard:keys:rotate-with-overlap",
+        "design.md §4.2",
+        "Both keys work during the overlap, then only the new one.",
+    ),
+    Requirement(
+        "guard:keys:revoke",
+        "design.md §4.2",
+        "A revoked key opens nothing, and may be revoked again.",
+    ),
+    Requirement(
+        "guard:invitations:single-use",
+        "design.md §4.2",
+        "An invitation works once and is good for nothing else.",
+    ),
+    Requirement(
+        "guard:principals:no-escalation",
+        "design.md §4.2",
+        "No sequence of use cases gives anybody more than they were given.",
+    ),
+    Requirement(
+        "guard:principals:disable", "design.md §4.2", "Whoever is disabled is out at once."
+    ),
+    Requirement(
+        "guard:spaces:found",
+        "design.md §4.1",
+        "A space is born whole or not at all, and is its admin's alone.",
+    ),
+    Requirement(
+        "guard:spaces:export",
+        "design.md §4.1",
+        "An export holds every row of the space at one moment, and nothing that proves a key.",
+    ),
+    Requirement(
+        "guard:spaces:delete",
+        "design.md §4.1",
+        "A space is deleted only by saying its name, with everything in it.",
+    ),
+    Requirement(
+        "guard:spaces:walls",
+        "design.md §4.1",
+        "What is in another space does not exist, for any method of any door.",
+    ),
+    Requirement(
+        "engine:migrations:checksum",
+        "design.md §3",
+        "An edited migration or a newer database is refused.",
+    ),
+    Requirement(
+        "engine:migrations:forward-only",
+        "design.md §3",
+        "Each migration is applied once, in order, by one migrator, whole or not at all.",
+    ),
+    Requirement(
+        "engine:idempotency:once",
+        "design.md §4.8",
+        "A write repeated under its key is done once; a failed one leaves nothing.",
+    ),
+    Requirement(
+        "engine:idempotency:nobody-elses",
+        "design.md §4.8",
+        "Nobody gets another principal's or another space's receipt.",
+    ),
+    Requirement(
+        "settings:sources:precedence",
+        "design.md §5",
+        "Flag over environment over project over user over provisioned over default.",
+    ),
+    Requirement(
+        "settings:sources:origin",
+        "design.md §5",
+        "Each value says where it came from, with file and line.",
+    ),
+    Requirement(
+        "settings:file:validated",
+        "seed 000, config validator",
+        "An invalid configuration is told with file, line and fix.",
+    ),
+    Requirement(
+        "settings:secrets:hidden",
+        "seed 002, API Key Management",
+        "Neither settings nor their errors show a secret.",
+    ),
+    Requirement(
+        "settings:change:keeps-the-rest",
+        "design.md §5",
+        "Changing one setting leaves the rest of the file alone.",
+    ),
+    Requirement("settings:paths:portico-home", "design.md §6", "PORTICO_HOME holds everything."),
+    Requirement(
+        "settings:server:open-needs-a-name",
+        "design.md §6",
+        "A server open to the network must say its public name.",
+    ),
+    Requirement("cli:exits:codes", "design.md §6", "Each failure has its documented exit code."),
+    Requirement(
+        "cli:output:json-everywhere", "design.md §6", "Every answer and failure can be had as JSON."
+    ),
+    Requirement(
+        "cli:errors:name-the-fix", "design.md §6", "A failure is told with its code and its fix."
+    ),
+]

@@ -1,0 +1,170 @@
+"""A running server: how it starts, shares its database, and ends."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.installation import Installation, installation
+from tests.servers import free_port
+
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def house() -> Iterator[Installation]:
+    with installation() as made:
+        yield made
+
+
+def database_runs(house: Installation) -> bool:
+    return house.run("db", "status").code == 0
+
+
+@pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_asked_to_end_it_ends_in_order_and_stops_its_database(
+    house: Installation, asked: signal.Signals
+) -> None:
+    with house.serving() as server:
+        running = database_runs(house)
+        server.send_signal(asked)
+        code = server.wait(30)
+
+    assert running
+    assert code == (130 if asked is signal.SIGINT else 0)
+    assert not database_runs(house)
+
+
+@pytest.mark.requirement("postgres:shared:last-one-out")
+def test_two_servers_share_the_database_and_the_last_one_stops_it(house: Installation) -> None:
+    second = replace(house, port=free_port())
+
+    with second.serving():
+        with house.serving(), second.client() as client:
+            assert client.get("/me").status_code == 200
+        still = database_runs(house)
+        assert second.ready()
+
+    assert still
+    assert not database_runs(house)
+
+
+@pytest.mark.requirement("postgres:shared:last-one-out")
+def test_after_a_kill_the_database_stays_until_the_next_start_or_stop(house: Installation) -> None:
+    with house.serving() as server:
+        server.kill()
+        server.wait()
+        orphaned = house.postmaster()
+
+        with house.serving():
+            taken_over = house.postmaster()
+
+    assert taken_over == orphaned
+    assert not database_runs(house)
+
+
+def test_db_stop_ends_a_database_that_a_killed_server_left_behind(house: Installation) -> None:
+    with house.serving() as server:
+        server.kill()
+        server.wait()
+
+        stopped = house.run("db", "stop")
+
+    assert (stopped.code, stopped.out) == (0, "Stopped.\n")
+    assert not database_runs(house)
+
+
+def test_a_second_server_on_the_same_address_is_told_at_once(house: Installation) -> None:
+    with house.serving():
+        second = house.run("serve")
+
+    assert second.code == 1
+    assert "address_taken" in second.err
+    assert f"--port {house.port + 1}" in second.err
+
+
+def test_before_init_serving_says_what_to_do(house: Installation) -> None:
+    bare = replace(house, home=house.home / "other")
+    bare.home.mkdir()
+
+    said = bare.run("serve")
+
+    assert said.code == 4
+    assert "portico init" in said.err
+
+
+@pytest.mark.requirement("guard:keys:revoked-at-once")
+def test_a_revoked_key_is_refused_within_a_second_by_every_server(house: Installation) -> None:
+    second = replace(house, port=free_port())
+
+    with house.serving(), second.serving(), house.client() as client:
+        made = client.post("/keys", json={"name": "doomed"}).json()
+        with second.client(made["key"]) as other:
+            before = other.get("/me").status_code
+            client.delete(f"/keys/{made['id']}")
+            revoked = time.monotonic()
+            after = other.get("/me").status_code
+            took = time.monotonic() - revoked
+
+    assert (before, after) == (200, 401)
+    assert took < 4  # one second, and what a noisy machine adds
+
+
+@pytest.mark.requirement("http:walls:host-and-origin")
+def test_a_hostile_host_is_refused_on_the_wire(house: Installation) -> None:
+    with house.serving():
+        answers = [
+            _raw(house.port, f"GET /healthz HTTP/1.1\r\n{header}Connection: close\r\n\r\n")
+            for header in ("", "Host: evil.example\r\n", f"Host: 127.0.0.1:{house.port}\r\n")
+        ]
+        old = _raw(house.port, "GET /healthz HTTP/1.0\r\n\r\n")
+
+    assert [answer.split()[1] for answer in answers] == ["400", "421", "200"]
+    assert old.split()[1] == "421"
+
+
+def _raw(port: int, request: str) -> str:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request.encode())
+        return connection.makefile().read()
+
+
+def test_a_pipe_that_is_closed_early_is_no_error(house: Installation) -> None:
+    done = subprocess.run(
+        f"{house.program} config show | head -1",
+        shell=True,
+        env=dict(house.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.startswith("server.host")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_crowd_that_sets_up_at_once_makes_one_home(house: Installation) -> None:
+    fresh = replace(house, home=house.home / "crowd")
+    fresh.home.mkdir(mode=0o711)
+    crowd = [
+        subprocess.Popen(
+            [fresh.program, "init"],
+            env=dict(fresh.environment),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+
+    said = [process.communicate(timeout=90)[1] for process in crowd]
+
+    assert [process.returncode for process in crowd] == [0, 0, 0], said
+    assert sum("Portico is set up." in each for each in said) == 1
+    with fresh.serving(), fresh.client() as client:
+        assert client.get("/me").status_code == 200
+        assert len(client.get("/principals").json()["data"]) == 1

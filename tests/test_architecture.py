@@ -1,0 +1,105 @@
+"""The house stands as it is drawn: its floors, its names, and the size of its rooms."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "portico"
+FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager", "service", "data", "info", "schemas"}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.requirement("house:floors:hold")
+def test_the_import_contracts_hold() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "6 kept, 0 broken" in done.stdout
+
+
+def test_every_module_says_in_one_sentence_what_it_is_for() -> None:
+    silent = [str(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text()))]
+
+    assert silent == []
+
+
+def test_no_module_is_named_after_a_technical_kind() -> None:
+    assert [path for path in modules() if path.stem in FORBIDDEN_NAMES] == []
+
+
+def test_packages_hold_no_code_but_their_sentence() -> None:
+    full = [
+        path
+        for path in modules()
+        if path.name == "__init__.py" and len(ast.parse(path.read_text()).body) != 1
+    ]
+
+    assert full == []
+
+
+def test_every_ignored_rule_says_why() -> None:
+    unexplained = []
+    for path in [*modules(), *sorted((ROOT / "tests").rglob("*.py"))]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            ignore = re.search(
+                r"#\s*(?:type: ignore|noqa|ty: ignore|pragma)\b(?:\[[^\]]*\]|: [A-Z0-9, ]+)?(.*)",
+                line,
+            )
+            if ignore and "re.search" not in line and "#" not in ignore[1]:
+                unexplained.append(f"{path.relative_to(ROOT)}:{number}")
+
+    assert unexplained == []
+
+
+def test_nothing_names_a_package_registry_or_a_path_of_one_machine() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    hosts = ["pypi" + ".org", "pythonhosted" + ".org", "registry" + ".npmjs", "deb" + ".debian"]
+    paths = ["/root" + "/", "/work" + "/"]
+    found = []
+    for name in filter(None, tracked):
+        text = (ROOT / name).read_bytes().decode("utf-8", errors="ignore")
+        found += [(name, host) for host in hosts if host in text]
+        found += [(name, path) for path in paths if re.search(rf"(?<![\w.~]){path}", text)]
+
+    assert found == []
+
+
+def test_the_lock_pins_every_package_by_hash_and_covers_what_the_project_asks_for() -> None:
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.split(r"[^\w.-]", each)[0].lower() for each in wanted}
+    locked = (ROOT / "requirements" / "run.txt").read_text()
+    pins = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==\S+(.*)$", locked, flags=re.MULTILINE)
+
+    assert names <= {name.lower() for name, _ in pins}
+    assert locked.count("--hash=sha256:") >= len(pins)
+
+
+def test_modules_that_have_grown_are_pointed_at(capsys: pytest.CaptureFixture[str]) -> None:
+    large = {path: len(path.read_text().splitlines()) for path in modules()}
+
+    with capsys.disabled():
+        for path, lines in large.items():
+            if lines > 300:
+                print(f"\nlook again: {path.relative_to(ROOT)} has {lines} lines", end="")
