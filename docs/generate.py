@@ -1,0 +1,321 @@
+"""Write the reference pages that the code itself knows best; `--check` only says if they are stale.
+
+python docs/generate.py          writes them
+python docs/generate.py --check  exits with 1 if one differs from what would be written
+"""
+
+import asyncio
+import importlib
+import inspect
+import json
+import logging
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+
+from cyclopts import App
+from docstring_parser import parse
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from starlette.responses import Response
+
+import portico
+from portico.faces.cli.app import build
+from portico.faces.cli.exits import exit_for
+from portico.faces.cli.server import Refused
+from portico.faces.http import problems
+from portico.faces.http.app import routes
+from portico.faces.http.use_cases import Doors, assemble
+from portico.kernel.errors import PorticoError
+from portico.settings.model import Settings
+
+REFERENCE: Final = Path(__file__).parent / "reference"
+
+_NOTE: Final = "<!-- Written by docs/generate.py: change the code, then run it. -->\n"
+
+_CONFIGURATION: Final = """\
+# Configuration
+
+Settings are read once, when a command starts, from these places; the first one that has a value
+wins:
+
+1. a flag of the command, where it has one (`portico serve --port 3200`),
+2. the environment: `PORTICO_SECTION__KEY`, with two underscores between section and key; an empty
+   value counts as not set,
+3. `portico.toml` in the folder that the command is started in,
+4. `portico.toml` in your configuration folder (`portico config path` shows where it is),
+5. `provisioned.toml` beside it: the addresses that `portico db provision` has written,
+6. the default.
+
+`--config FILE` or `PORTICO_CONFIG=FILE` puts one file in the place of 3 and 4.
+`PORTICO_HOME=FOLDER` puts every folder that Portico uses below `FOLDER`; see [Files](files.md).
+
+A string in a file may name environment variables: `${VAR}`, `${env:VAR}`, `${VAR:-default}`.
+
+`portico config show --origin` tells where each value came from, `portico config validate` names
+file, line and mend of what is wrong, `portico config schema` prints the JSON Schema for editors,
+and `portico config set server.port 3200` writes one setting into your file and leaves the rest of
+it alone.
+"""
+
+_CLI: Final = """\
+# Command line
+
+Every command takes the options below. Data goes to standard output, talk to standard error. At a
+terminal there are tables and colours; in a pipe there are plain lines, the columns parted by
+tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
+
+`init`, `config`, `db` and `doctor` work in their own process. `keys`, `people`, `spaces`, `status`
+and `join` talk to the running server, with the key that `init` has left in the key file.
+
+| option | what it does |
+|---|---|
+"""
+
+_ERRORS: Final = """\
+# Errors
+
+Every error has a stable `code`. Over REST it comes as `application/problem+json` (RFC 9457), with
+`type` `urn:portico:problem:CODE`; on the command line it is printed with what to do about it, and
+with `--json` as an object on standard error. Programs should look at the code: the sentences may
+get better.
+
+The kind of an error decides the HTTP status and the exit code; a few codes have one of their own.
+An error that only the command line meets is listed with the status that its kind would give it.
+
+"""
+
+
+def configuration() -> str:
+    parts = [_NOTE, _CONFIGURATION]
+    for section, field in Settings.model_fields.items():
+        model = cast("type[BaseModel]", field.annotation)
+        parts.append(f"\n## {section}\n\n{inspect.getdoc(model)}\n")
+        for name, setting in model.model_fields.items():
+            parts.append(_setting(section, name, setting))
+    return "".join(parts)
+
+
+def _setting(section: str, name: str, field: FieldInfo) -> str:
+    default = field.default if field.default is not PydanticUndefined else None
+    shown = "not set" if default is None else f"`{json.dumps(default)}`"
+    variable = f"PORTICO_{section}__{name}".upper()
+    return (
+        f"\n### {section}.{name}\n\n{_one_line(field.description)}\n\n"
+        f"| type | default | environment |\n|---|---|---|\n"
+        f"| {_type(field)} | {shown} | `{variable}` |\n"
+    )
+
+
+def _type(field: FieldInfo) -> str:
+    kinds = [kind for kind in _alternatives(field.annotation) if kind is not NoneType]
+    text = " or ".join(_type_name(kind) for kind in kinds)
+    limits = {
+        word: getattr(bound, word)
+        for bound in field.metadata
+        for word in ("ge", "le")
+        if getattr(bound, word, None) is not None
+    }
+    return f"{text} from {limits['ge']} to {limits['le']}" if len(limits) == 2 else text
+
+
+def _alternatives(hint: object) -> Sequence[object]:
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else [hint]
+
+
+def _type_name(kind: object) -> str:
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_origin(kind) is list:
+        return f"{_type_name(get_args(kind)[0])}, repeatable"
+    names = {str: "text", int: "number", bool: "`true` or `false`", SecretStr: "secret text"}
+    return names.get(cast("type", kind), getattr(kind, "__name__", str(kind)).lower())
+
+
+def command_line() -> str:
+    app = build(
+        {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
+    )
+    options = {
+        "--json": "Answer in JSON.",
+        "--quiet": "No talk, only data.",
+        "--no-input": "Never ask.",
+        "--debug": "Show tracebacks.",
+        "--config PATH": "Use this configuration file.",
+        "--help, -h": "Show what there is, and exit.",
+    }
+    parts = [_NOTE, _CLI, *(f"| `{name}` | {what} |\n" for name, what in options.items())]
+    for name, command in _commands(app):
+        parts.append(f"\n## portico {name}\n")
+        below = list(_commands(command))
+        if not below:
+            parts.append(_command(name, command))
+        for verb, leaf in below:
+            parts.append(f"\n### portico {name} {verb}\n")
+            parts.append(_command(f"{name} {verb}", leaf))
+    return "".join(parts)
+
+
+def _commands(app: App) -> Iterator[tuple[str, App]]:
+    for name, command in app.resolved_commands().items():
+        if not name.startswith("-"):
+            yield name, command
+
+
+def _command(name: str, command: App) -> str:
+    if command.default_command is None:
+        return f"\n{command.help}\n"
+    told = parse(inspect.getdoc(command.default_command) or "")
+    about = {each.arg_name: _one_line(each.description) for each in told.params}
+    given = [argument for argument in command.assemble_argument_collection() if argument.show]
+    rows = [_parameter(argument, about) for argument in given]
+    usage = " ".join(["portico", name, *_positional(given), *(["[OPTIONS]"] if rows else [])])
+    table = "\n| parameter | type | what it is |\n|---|---|---|\n" + "".join(rows) if rows else ""
+    more = f"\n{_one_line(told.long_description)}\n" if told.long_description else ""
+    return f"\n```text\n{usage}\n```\n\n{_one_line(told.short_description)}\n{more}{table}"
+
+
+def _positional(arguments: Iterable[Any]) -> Iterator[str]:
+    for argument in arguments:
+        if argument.field_info.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            word = argument.name.removeprefix("--").upper()
+            yield word if argument.required else f"[{word}]"
+
+
+def _parameter(argument: Any, about: Mapping[str, str]) -> str:  # noqa: ANN401 # cyclopts' own
+    field = argument.field_info
+    kinds = [kind for kind in _alternatives(argument.hint) if kind is not NoneType]
+    kind = " or ".join(map(_type_name, kinds))
+    name = argument.name
+    if field.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        name = name.removeprefix("--").upper()
+    if bool in kinds:
+        kind = "flag"
+    notes = [about.get(field.names[0], "")]
+    if argument.required:
+        notes.append("Required.")
+    elif field.default not in (None, False, inspect.Parameter.empty):
+        notes.append(f"Default: `{field.default}`.")
+    return f"| `{name}` | {kind} | {' '.join(filter(None, notes))} |\n"
+
+
+def errors() -> str:
+    known = {error.code: error for error in _every_error()}
+    rows = "".join(
+        f"| [`{code}`](#{code}) | {error.kind} | {problems.status_of(_blank(error))} |"
+        f" {int(exit_for(_blank(error)))} |\n"
+        for code, error in sorted(known.items())
+    )
+    table = f"| code | kind | HTTP status | exit code |\n|---|---|---|---|\n{rows}"
+    sections = "".join(_section(code, known[code]) for code in sorted(known))
+    wire = "".join(
+        f"| `{found['code']}` | {found['status']} | {found['title']} | {found['fix'] or ''} |\n"
+        for found in _wire_problems()
+    )
+    return (
+        f"{_NOTE}{_ERRORS}{table}\n## Only over REST\n\n"
+        f"| code | HTTP status | title | fix |\n|---|---|---|---|\n{wire}{sections}"
+    )
+
+
+def _every_error() -> Iterator[type[PorticoError]]:
+    for module in pkgutil.walk_packages(portico.__path__, "portico."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    waiting = [PorticoError]
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        waiting += found
+        yield from (each for each in found if each is not Refused and hasattr(each, "code"))
+
+
+def _blank(error: type[PorticoError]) -> PorticoError:
+    """One without its facts: what is asked of it is the same for all of its kind."""
+    return cast("PorticoError", error.__new__(error))
+
+
+def _section(code: str, error: type[PorticoError]) -> str:
+    about = _one_line(inspect.getdoc(error)) if error.__doc__ else ""
+    fix = error.fix or "Told with the error: it depends on the case."
+    return (
+        f"\n## {code}\n\n{error.title}.{' ' + about if about else ''}\n\n"
+        f"What to do: {fix}\n\n"
+        f"`{error.__module__}.{error.__qualname__}`\n"
+    )
+
+
+def _wire_problems() -> Iterator[dict[str, Any]]:
+    logging.disable()
+    request = cast("Any", SimpleNamespace(method="GET", url=SimpleNamespace(path="/")))
+    for status, (code, title, fix) in sorted(problems._BY_STATUS.items()):
+        yield {"code": code, "status": status, "title": title, "fix": fix}
+    yield _body(asyncio.run(problems.on_invalid_request(request, RequestValidationError([]))))
+    yield _body(asyncio.run(problems.on_unexpected(request, Exception())))
+    logging.disable(logging.NOTSET)
+
+
+def _body(response: Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(bytes(response.body))
+    return found
+
+
+def openapi() -> str:
+    nothing = cast("Any", None)
+    doors = Doors(
+        key_ring=nothing,
+        keys=nothing,
+        principals=nothing,
+        spaces=nothing,
+        receipts=nothing,
+        together=nothing,
+        clock=nothing,
+        entropy=nothing,
+        pepper=b"",
+        store_status=nothing,
+        version=version("portico"),
+        base_url="http://127.0.0.1:3100",
+    )
+
+    @asynccontextmanager
+    async def running() -> Any:  # noqa: ANN401 # never entered
+        yield
+
+    return json.dumps(routes(assemble(doors), running).openapi(), indent=2) + "\n"
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+PAGES: Final = {
+    "configuration.md": configuration,
+    "cli.md": command_line,
+    "errors.md": errors,
+    "openapi.json": openapi,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    stale = []
+    for name, write in PAGES.items():
+        file, text = REFERENCE / name, write()
+        if file.exists() and file.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            file.write_text(text, encoding="utf-8")
+    if "--check" in arguments and stale:
+        print(f"stale: {', '.join(stale)}; run: python docs/generate.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

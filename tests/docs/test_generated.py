@@ -1,0 +1,42 @@
+"""The reference says what the code is: pages are written from it, or held against it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portico.faces.cli.exits import Exit
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs/reference"
+
+
+@pytest.mark.timeout(30)
+def test_the_generated_pages_are_what_the_code_would_write_now() -> None:
+    checked = subprocess.run(
+        [sys.executable, ROOT / "docs/generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_page_on_rest_has_every_route_and_no_other() -> None:
+    document = json.loads((REFERENCE / "openapi.json").read_text())
+    served = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+
+    page = (REFERENCE / "rest.md").read_text()
+    told = set(re.findall(r"^\| ([A-Z]+) \| `(\S+)` \|", page, re.MULTILINE))
+
+    assert told == served | {("GET", "/join")}
+
+
+def test_the_page_on_exit_codes_has_every_code() -> None:
+    told = re.findall(r"^\| (\d+) \|", (REFERENCE / "exit-codes.md").read_text(), re.MULTILINE)
+
+    assert sorted(map(int, told)) == sorted(Exit)

@@ -1,0 +1,47 @@
+"""What the pages tell a reader to type works, and shows what they say it shows."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.docs.console import examples, matches, walk_through
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    page
+    for page in [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs/tutorial").glob("*.md")),
+        *sorted((ROOT / "docs/how-to").glob("*.md")),
+    ]
+    if examples(page.read_text())
+]
+
+
+@pytest.mark.scenario
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_do_what_it_says(page: Path) -> None:
+    differences = walk_through(page.read_text())
+
+    assert not differences, "\n\n".join(differences)
+
+
+@pytest.mark.parametrize(
+    ("expected", "shown", "same"),
+    [
+        (["Stopped."], ["Stopped.  ", ""], True),
+        (["Stopped."], ["It was not running."], False),
+        (["ptc_…"], ["ptc_0F19_x"], True),
+        (["a   … c"], ["a b  c"], True),
+        (["a … c"], ["a b d"], False),
+        (["a", "…", "c"], ["a", "b", "b", "c"], True),
+        (["a", "…"], ["a"], True),
+        (["a"], ["a", "b"], False),
+    ],
+)
+def test_an_ellipsis_stands_for_what_differs_each_time(
+    expected: Sequence[str], shown: Sequence[str], same: bool
+) -> None:
+    assert matches(expected, shown) is same
