@@ -22,17 +22,17 @@ check:
     ruff check
     lint-imports --no-logo
     ty check
-    pytest -n 2 --dist loadscope -m "not scenario and not postgres"
+    pytest -n 2 --dist loadscope --timeout=20 -m "not scenario and not postgres"
     mypy
 
 # the whole suite: real PostgreSQL, real servers, reduced storms
 test *arguments:
-    pytest -n 2 --dist loadscope {{ arguments }}
+    pytest -n 2 --dist loadscope --timeout=60 {{ arguments }}
 
 # kernel and cores: every branch
 coverage:
     coverage erase
-    coverage run -m pytest -m "not scenario and not postgres" tests/kernel tests/guard tests/engine
+    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/engine
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 
 # storms and soaks at full size

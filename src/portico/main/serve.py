@@ -48,6 +48,7 @@ async def _serve(ground: Ground, listener: socket, announce: Callable[[str], Non
             log_config=None,
             access_log=settings.log.level == "debug",
             server_header=False,
+            proxy_headers=False,
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
