@@ -23,6 +23,11 @@ REQUIREMENTS = [
         "The start is measured by `portico bench start` with its conditions.",
     ),
     Requirement(
+        "house:start:loads-late",
+        "design.md §7",
+        "What is not needed loads late, so that the start stays short with every room in.",
+    ),
+    Requirement(
         "postgres:access:other-os-user",
         "design.md §3",
         "Another user of the machine cannot connect to the embedded database.",

@@ -1,0 +1,46 @@
+"""A command loads what it uses: this is what keeps the start short as rooms are added."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"asyncio", "fastapi", "httpx2", "psycopg", "pydantic", "starlette", "tomlkit", "uvicorn"}
+
+
+def loaded_by(arguments: Sequence[str], home: Path) -> set[str]:
+    """The top-level modules that a command has imported when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "portico", *arguments],
+        env={**os.environ, "PORTICO_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-500:]
+    return set(re.findall(r"^import time:.*\|\s+(\w+)", done.stderr, flags=re.MULTILINE))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.requirement("house:start:loads-late")
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--help"], set()),
+        (["keys", "--help"], {"asyncio", "httpx2"}),
+        (["version"], set()),
+        (["config", "show"], {"pydantic"}),
+        (["config", "path"], {"pydantic"}),
+    ],
+)
+def test_a_command_loads_only_what_it_uses(
+    arguments: list[str], needed: set[str], tmp_path: Path
+) -> None:
+    loaded = loaded_by(arguments, tmp_path)
+
+    assert "cyclopts" in loaded
+    assert loaded & HEAVY <= needed
