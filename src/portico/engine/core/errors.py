@@ -26,7 +26,7 @@ class StoreUnavailable(PorticoError):
 class StoreRefused(PorticoError):
     kind = Kind.INVALID
     code = "store_refused"
-    title = "Not with this database, or not like this"
+    title = "The database cannot be used like this"
 
 
 class StoreBusy(PorticoError):

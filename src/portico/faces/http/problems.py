@@ -128,7 +128,7 @@ def _methods(request: Request) -> list[str]:
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What a route answers besides success, for the OpenAPI document; some can happen anywhere."""
-    everywhere = (400, 401, 403, 413, 421, 422, 503)
+    everywhere = (400, 401, 403, 409, 413, 421, 422, 503)
     return {
         status: {
             "description": "Problem",
