@@ -101,7 +101,16 @@ def _mistakes(house: Installation, client: httpx2.Client, key: str) -> list[str]
         client.request("BREW", "/keys", headers={"X-Key": key}),
     ]
     assert answers[0].status_code in {200, 409}
-    assert {answer.status_code for answer in answers[1:]} <= {400, 401, 403, 404, 405, 409, 421, 422}
+    assert {answer.status_code for answer in answers[1:]} <= {
+        400,
+        401,
+        403,
+        404,
+        405,
+        409,
+        421,
+        422,
+    }
     return [answer.text for answer in answers]
 
 
