@@ -15,7 +15,7 @@ from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
-from portico.guard.ports import KeyRing, Keys, Principals, Spaces, SpaceSettings
+from portico.guard.ports import KeyRing, Keys, Principals, Spaces, SpaceSettings, Together
 from portico.kernel.principal import Principal
 from portico.testing.engine import MemoryReceipts
 from portico.testing.guard import (
@@ -28,7 +28,7 @@ from portico.testing.guard import (
     an_identity,
 )
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import MemoryWorld, RowRefused
+from portico.testing.world import MemoryWorld, RowRefused, together
 
 REFUSED = (RowRefused, psycopg.Error)
 """A row that may not be there: no caller of ours comes so far, so that nobody translates it."""
@@ -44,6 +44,7 @@ class Doors:
     spaces: Spaces
     settings: SpaceSettings
     receipts: Receipts
+    together: Together
 
     async def founded(self, name: str) -> Principal:
         """The admin of a new space of this name."""
@@ -94,6 +95,7 @@ def memory_doors() -> Doors:
         spaces=MemorySpaces(world),
         settings=MemorySpaceSettings(world),
         receipts=MemoryReceipts(world),
+        together=together,
     )
 
 
@@ -105,4 +107,5 @@ def postgres_doors(transactions: Transactions) -> Doors:
         spaces=PostgresSpaces(transactions),
         settings=PostgresSpaceSettings(transactions),
         receipts=PostgresReceipts(transactions),
+        together=transactions.begin,
     )

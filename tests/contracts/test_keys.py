@@ -91,9 +91,39 @@ async def test_a_key_is_given_an_end(doors: Doors) -> None:
     root = await doors.founded("home")
     key = await doors.key_of(root, await doors.joined(root, "bob"))
 
-    await doors.keys.expire(root, key.id, LATER)
+    given = await doors.keys.expire(root, key, LATER)
+    by_who_read_it_before = await doors.keys.expire(root, key, LATER)
 
+    assert (given, by_who_read_it_before) == (True, False)
     assert await doors.keys.get(root, key.id) == replace(key, expires_at=LATER)
+
+
+async def test_a_key_that_is_revoked_is_given_no_other_end(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+    await doors.keys.revoke(root, key.id, LATER)
+
+    assert not await doors.keys.expire(root, key, LATER)
+
+
+async def test_ending_somebodys_invitations_ends_no_keys_and_nobody_elses(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob, cat = await doors.joined(root, "bob"), await doors.joined(root, "cat")
+    links = {}
+    for who in (bob, cat):
+        link = replace(
+            another_id(await doors.key_of(root, who), f"link of {who.name}"),
+            purpose=Purpose.INVITATION,
+        )
+        await doors.keys.add(root, link, b"\0" * 32)
+        links[who.name] = link
+
+    await doors.keys.end_invitations(root, bob.id, LATER)
+
+    assert (await doors.keys.get(root, links["bob"].id)).revoked_at == LATER
+    assert (await doors.keys.get(root, links["cat"].id)).revoked_at is None
+    kept = await doors.keys.page(root, of=bob.id, after=None, limit=10)
+    assert [key.revoked_at for key in kept] == [None]
 
 
 async def test_a_key_is_revoked_once(doors: Doors) -> None:
@@ -185,7 +215,8 @@ async def test_the_keys_of_another_space_do_not_exist(doors: Doors) -> None:
 
     with pytest.raises(KeyNotFound):
         await doors.keys.get(home, theirs.id)
-    await doors.keys.expire(home, theirs.id, LATER)
+    assert not await doors.keys.expire(home, theirs, LATER)
+    await doors.keys.end_invitations(home, theirs.principal, LATER)
     await doors.key_ring.used(home, theirs.id, LATER)
     revoked = await doors.keys.revoke(home, theirs.id, LATER)
     all_ = await doors.keys.page(home, of=None, after=None, limit=10)

@@ -68,7 +68,9 @@ class Room:
         self.add_principal = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
         self.list_principals = ListPrincipals(principals=principals)
         self.show_principal = ShowPrincipal(principals=principals)
-        self.change_principal = ChangePrincipal(principals=principals, clock=clock)
+        self.change_principal = ChangePrincipal(
+            principals=principals, keys=keys, together=together, clock=clock
+        )
         self.invite_person = InvitePerson(
             add_principal=self.add_principal,
             keys=keys,
@@ -78,7 +80,12 @@ class Room:
             pepper=pepper,
         )
         self.invite_again = InviteAgain(
-            principals=principals, keys=keys, clock=clock, entropy=entropy, pepper=pepper
+            principals=principals,
+            keys=keys,
+            together=together,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
         )
         self.accept_invitation = AcceptInvitation(
             keys=keys, together=together, clock=clock, entropy=entropy, pepper=pepper

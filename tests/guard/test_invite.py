@@ -178,3 +178,30 @@ async def test_nobody_is_invited_under_a_name_that_is_taken() -> None:
 
     assert caught.value.name == "bob"
     assert not room.world.keys
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_a_new_link_ends_the_one_that_was_lost_and_disabling_ends_them_all() -> None:
+    room = Room()
+    admin = room.person("root", Role.ADMIN)
+    wish = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
+    lost = await room.invite_person(admin, wish)
+
+    again = await room.invite_again(admin, lost.identity.id)
+
+    with pytest.raises(InvitationUsed):
+        await room.enters(lost.key)
+    await room.change_principal(admin, lost.identity.id, PrincipalChange(disabled=True))
+    await room.change_principal(admin, lost.identity.id, PrincipalChange(disabled=False))
+    with pytest.raises(InvitationUsed):
+        await room.enters(again.key)
+
+
+async def test_only_a_person_is_invited_again() -> None:
+    room = Room()
+    admin = room.person("root", Role.ADMIN)
+    wish = PrincipalWish(kind=PrincipalKind.AGENT, name="robot", clearance=TEAM)
+    robot = await room.add_principal(admin, wish)
+
+    with pytest.raises(PrincipalNotFound):
+        await room.invite_again(admin, robot.id)

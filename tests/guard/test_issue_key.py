@@ -159,3 +159,31 @@ async def test_a_key_made_for_somebody_does_not_grow_when_they_are_promoted() ->
     room.person("bob", Role.ADMIN)
 
     assert (await room.enters(kept.key)).scopes <= operator.scopes
+
+
+@pytest.mark.requirement("guard:principals:no-escalation")
+async def test_an_operator_makes_no_key_however_narrow_in_the_name_of_an_admin() -> None:
+    room = Room()
+    operator, admin = room.person("olga", Role.OPERATOR), room.person("root", Role.ADMIN)
+    narrow = KeyWish(
+        name="k", principal=admin.id, scopes=frozenset({Scope.KEYS_OWN}), clearance=PUBLIC
+    )
+
+    with pytest.raises(Overreach):
+        await room.issue_key(operator, narrow)
+
+
+@pytest.mark.requirement("guard:keys:expiry")
+async def test_a_key_that_ends_makes_none_that_lives_longer() -> None:
+    room = Room()
+    short = await room.issue_key(
+        room.person("ana"), KeyWish(name="a day", lifetime=timedelta(days=1))
+    )
+    ana = await room.enters(short.key)
+
+    for_ever = await room.issue_key(ana, KeyWish(name="for ever"))
+    longer = await room.issue_key(ana, KeyWish(name="longer", lifetime=timedelta(days=9)))
+    rotated = await room.rotate_key(ana, short.stored.id, timedelta(hours=1))
+
+    ends = {each.stored.expires_at for each in (for_ever, longer, rotated)}
+    assert ends == {short.stored.expires_at}

@@ -87,8 +87,9 @@ class Scheming(RuleBasedStateMachine):
         self.schemer = schemer
         self.room.holds(ROOT, schemer, *OTHERS)
         self.root = as_principal(ROOT)
-        for identity in (ROOT, *OTHERS):
+        for identity in OTHERS:
             tried(self.room.issue_key(as_principal(identity), KeyWish(name="their own")))
+        self.roots_key = run(self.room.issue_key(self.root, KeyWish(name="root's own"))).key
         own = run(self.room.issue_key(as_principal(schemer), KeyWish(name="my own")))
         self.hand.append(own.key)
         self._remember_what_was_given()
@@ -112,6 +113,11 @@ class Scheming(RuleBasedStateMachine):
         caller, key_id, overlap = self._enters(hand), self._any_key(key), timedelta(days=1)
         if caller and (made := tried(self.room.rotate_key(caller, key_id, overlap))):
             self.hand.append(made.key)
+
+    @rule(hand=any_of, key=any_of)
+    def revokes_a_key(self, hand: int, key: int) -> None:
+        if caller := self._enters(hand):
+            tried(self.room.revoke_key(caller, self._any_key(key)))
 
     @rule(hand=any_of, roles=roles, clearance=labels, kind=st.sampled_from(PrincipalKind))
     def adds_somebody(
@@ -189,6 +195,20 @@ class Scheming(RuleBasedStateMachine):
                     clearance.compartments <= given.compartments
                     or Scope.COMPARTMENTS_GRANT in self.given_scopes
                 )
+
+    @invariant()
+    def whoever_is_above_is_not_spoken_for_and_not_shut_out(self) -> None:
+        if not self.hand or Role.ADMIN in self._now(self.schemer).roles:
+            return
+        if Scope.PRINCIPALS_WRITE in self.given_scopes:
+            return  # an admin once: what was done then stays done
+        for number in range(len(self.hand)):
+            principal = self._enters(number)
+            assert principal is None or principal.id != ROOT.id
+        assert run(self.room.enters(self.roots_key)).id == ROOT.id
+
+    def _now(self, identity: Identity) -> Identity:
+        return self.room.world.identities[identity.space, identity.id]
 
     def _enters(self, number: int) -> Principal | None:
         try:

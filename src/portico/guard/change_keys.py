@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
-from portico.guard.core.errors import KeyEnded, KeyNotFound
-from portico.guard.core.roles import Scope, check_reach
+from portico.guard.core.errors import KeyEnded, KeyNotFound, PrincipalDisabled
+from portico.guard.core.reach import check_holder, earlier
+from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey
 from portico.guard.permit import permit
 from portico.guard.ports import Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
+from portico.kernel.label import meet
 from portico.kernel.principal import Principal
 
 
@@ -47,29 +49,35 @@ class RotateKey:
     pepper: bytes
 
     async def __call__(self, caller: Principal, key_id: str, overlap: timedelta) -> IssuedKey:
-        """Raises `KeyNotFound`, `KeyEnded`, `Overreach`. Both keys work during the overlap."""
+        """Both keys work during the overlap, and an old one has one successor at a time.
+
+        Raises `KeyNotFound`, `KeyEnded`, `Overreach`, `PrincipalDisabled`.
+        """
         old = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
         now = self.clock.now()
         if old.ended(now):
             raise KeyEnded(key_id)
         identity = await self.principals.get(caller, old.principal)
+        if identity.disabled_at is not None:
+            raise PrincipalDisabled(identity.name)
         scopes = identity.scopes if old.scopes is None else old.scopes
-        check_reach(caller, scopes, old.clearance)
-        own = old.principal == caller.id
+        check_holder(caller, identity, scopes, old.clearance)
 
+        own = old.principal == caller.id
+        end = now + (old.expires_at - old.created_at) if old.expires_at else None
         key = ApiKey.mint(self.entropy)
-        lifetime = old.expires_at - old.created_at if old.expires_at else None
         stored = replace(
             old,
             id=key.id,
             scopes=None if old.scopes is None and own and caller.whole else scopes,
             created_at=now,
-            expires_at=now + lifetime if lifetime else None,
+            expires_at=earlier(end, caller.until) if own else end,
             last_used_at=None,
         )
         async with self.together(caller):
+            if not await self.keys.expire(caller, old, old.expiring(now, overlap)):
+                raise KeyEnded(key_id)
             await self.keys.add(caller, stored, key.digest(self.pepper))
-            await self.keys.expire(caller, key_id, old.expiring(now, overlap))
         return IssuedKey(key, stored)
 
 
@@ -85,9 +93,9 @@ class RevokeKey:
         Raises `KeyNotFound`, and `Overreach` for whoever would shut out somebody above them.
         """
         key = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
-        if key.principal != caller.id:
-            holder = await self.principals.get(caller, key.principal)
-            check_reach(caller, holder.scopes, holder.clearance)
+        holder = await self.principals.get(caller, key.principal)
+        scopes = holder.scopes if key.scopes is None else key.scopes & holder.scopes
+        check_holder(caller, holder, scopes, meet(key.clearance, holder.clearance))
         await self.keys.revoke(caller, key_id, self.clock.now())
 
 

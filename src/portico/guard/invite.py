@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
-from portico.guard.core.errors import InvitationUsed, PrincipalDisabled
+from portico.guard.core.errors import InvitationUsed, PrincipalDisabled, PrincipalNotFound
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Scope, check_reach
 from portico.guard.issue_key import IssuedKey
@@ -15,7 +15,7 @@ from portico.guard.ports import Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId
-from portico.kernel.principal import Principal
+from portico.kernel.principal import Principal, PrincipalKind
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
 
@@ -47,10 +47,11 @@ class InvitePerson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InviteAgain:
-    """For a person whose link was lost; the old one goes on working until it is over."""
+    """For a person whose link was lost; whoever has found it cannot use it any more."""
 
     principals: Principals
     keys: Keys
+    together: Together
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -59,12 +60,17 @@ class InviteAgain:
         """Raises `NotPermitted`, `Overreach`, `PrincipalNotFound`, `PrincipalDisabled`."""
         permit(caller, Scope.PRINCIPALS_WRITE)
         identity = await self.principals.get(caller, principal)
+        if identity.kind is not PrincipalKind.PERSON:
+            raise PrincipalNotFound(f"{identity.name} among the people")
         if identity.disabled_at is not None:
             raise PrincipalDisabled(identity.name)
         check_reach(caller, identity.scopes, identity.clearance)
-        stored, key = invitation_for(identity, self.clock.now(), self.entropy)
-        await self.keys.add(caller, stored, key.digest(self.pepper))
-        return Invitation(identity, key, self.clock.now() + INVITATION_LIFETIME)
+        now = self.clock.now()
+        stored, key = invitation_for(identity, now, self.entropy)
+        async with self.together(caller):
+            await self.keys.end_invitations(caller, principal, now)
+            await self.keys.add(caller, stored, key.digest(self.pepper))
+        return Invitation(identity, key, now + INVITATION_LIFETIME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +99,7 @@ class AcceptInvitation:
         async with self.together(guest):
             if not await self.keys.revoke(guest, invitation_id, now):
                 raise InvitationUsed
+            await self.keys.end_invitations(guest, guest.id, now)
             await self.keys.add(guest, stored, key.digest(self.pepper))
         return IssuedKey(key, stored)
 

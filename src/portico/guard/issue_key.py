@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.errors import PrincipalDisabled
-from portico.guard.core.roles import Scope, check_reach
+from portico.guard.core.reach import check_holder, earlier
+from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.guard.ports import Keys, Principals
 from portico.kernel.clock import Clock
@@ -52,9 +53,10 @@ class IssueKey:
 
         clearance = wish.clearance or (caller.clearance if own else identity.clearance)
         scopes = identity.scopes if wish.scopes is None else wish.scopes
-        check_reach(caller, scopes, clearance)
+        check_holder(caller, identity, scopes, clearance)
 
         now = self.clock.now()
+        end = now + wish.lifetime if wish.lifetime else None
         key = ApiKey.mint(self.entropy)
         stored = StoredKey(
             id=key.id,
@@ -65,7 +67,7 @@ class IssueKey:
             scopes=None if wish.scopes is None and own and caller.whole else scopes,
             clearance=clearance,
             created_at=now,
-            expires_at=now + wish.lifetime if wish.lifetime else None,
+            expires_at=earlier(end, caller.until) if own else end,
         )
         await self.keys.add(caller, stored, key.digest(self.pepper))
         return IssuedKey(key, stored)

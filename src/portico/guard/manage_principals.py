@@ -8,7 +8,7 @@ from portico.guard.core.errors import OwnAccess
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope, check_reach, scopes_of
 from portico.guard.permit import permit
-from portico.guard.ports import Principals
+from portico.guard.ports import Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId
@@ -82,6 +82,8 @@ class ShowPrincipal:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePrincipal:
     principals: Principals
+    keys: Keys
+    together: Together
     clock: Clock
 
     async def __call__(
@@ -91,11 +93,15 @@ class ChangePrincipal:
         permit(caller, Scope.PRINCIPALS_WRITE)
         if principal == caller.id:
             raise OwnAccess
-        before = await self.principals.get(caller, principal)
-        after = _changed(before, change, self.clock.now())
-        for identity in (before, after):
-            check_reach(caller, identity.scopes, identity.clearance)
-        await self.principals.save(caller, after)
+        now = self.clock.now()
+        async with self.together(caller):
+            before = await self.principals.hold(caller, principal)
+            after = _changed(before, change, now)
+            for identity in (before, after):
+                check_reach(caller, identity.scopes, identity.clearance)
+            await self.principals.save(caller, after)
+            if after.disabled_at is not None:
+                await self.keys.end_invitations(caller, principal, now)
         return after
 
 

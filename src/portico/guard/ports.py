@@ -37,10 +37,18 @@ class Keys(Protocol):
         """Access keys by creation, oldest first, from the one after the key id `after`."""
         ...
 
-    async def expire(self, caller: Principal, key_id: str, at: datetime) -> None: ...
+    async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
+        """False if it has been revoked, or its end been changed, since `key` was read."""
+        ...
 
     async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
         """False if it was revoked before: of two who try at once, one hears True."""
+        ...
+
+    async def end_invitations(
+        self, caller: Principal, principal: PrincipalId, at: datetime
+    ) -> None:
+        """Every link of theirs that would still work."""
         ...
 
 
@@ -51,6 +59,10 @@ class Principals(Protocol):
 
     async def get(self, caller: Principal, principal: PrincipalId) -> Identity:
         """Raises `PrincipalNotFound`."""
+        ...
+
+    async def hold(self, caller: Principal, principal: PrincipalId) -> Identity:
+        """As `get`, and nobody else changes it before the end of `Together`."""
         ...
 
     async def page(

@@ -2,6 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -25,6 +26,8 @@ class Principal:
     clearance: Label = PUBLIC
     whole: bool = True
     """Asks with all that it may, now and later; not so through a key that names its scopes."""
+    until: datetime | None = None
+    """When the key that it came with ends, if it does."""
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes

@@ -70,10 +70,21 @@ class MemoryKeys:
         ]
         return sorted(found, key=_age)[:limit]
 
-    async def expire(self, caller: Principal, key_id: str, at: datetime) -> None:
-        held = _mine(self._world, caller, key_id)
-        if held is not None:
-            self._world.keys[key_id] = replace(held, key=replace(held.key, expires_at=at))
+    async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
+        held = _mine(self._world, caller, key.id)
+        if held is None or held.key.revoked_at or held.key.expires_at != key.expires_at:
+            return False
+        self._world.keys[key.id] = replace(held, key=replace(held.key, expires_at=at))
+        return True
+
+    async def end_invitations(
+        self, caller: Principal, principal: PrincipalId, at: datetime
+    ) -> None:
+        for held in [*self._world.keys.values()]:
+            key = held.key
+            theirs = key.space == caller.space and key.principal == principal
+            if theirs and key.purpose is Purpose.INVITATION and key.revoked_at is None:
+                self._world.keys[key.id] = replace(held, key=replace(key, revoked_at=at))
 
     async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
         held = _mine(self._world, caller, key_id)
@@ -96,6 +107,10 @@ class MemoryPrincipals:
         if found is None:
             raise PrincipalNotFound(str(principal))
         return found
+
+    async def hold(self, caller: Principal, principal: PrincipalId) -> Identity:
+        """Nothing to hold: between this and a write nobody else has a turn."""
+        return await self.get(caller, principal)
 
     async def page(
         self, caller: Principal, *, after: PrincipalId | None, limit: int

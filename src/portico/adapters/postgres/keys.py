@@ -39,7 +39,14 @@ _USED: Final[LiteralString] = """
     UPDATE api_key SET last_used_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s
 """
 _EXPIRE: Final[LiteralString] = """
-    UPDATE api_key SET expires_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s
+    UPDATE api_key SET expires_at = %(at)s
+     WHERE space_id = %(space)s AND key_id = %(key)s AND revoked_at IS NULL
+       AND expires_at IS NOT DISTINCT FROM %(before)s
+"""
+_END_INVITATIONS: Final[LiteralString] = """
+    UPDATE api_key SET revoked_at = %(at)s
+     WHERE space_id = %(space)s AND principal_id = %(principal)s
+       AND purpose = 'invitation' AND revoked_at IS NULL
 """
 _REVOKE: Final[LiteralString] = """
     UPDATE api_key SET revoked_at = %(at)s
@@ -88,9 +95,18 @@ class PostgresKeys:
         async with self._transactions.begin(caller) as connection:
             return [key_from(row) async for row in await connection.execute(_PAGE, wanted)]
 
-    async def expire(self, caller: Principal, key_id: str, at: datetime) -> None:
+    async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
+        change = {**_of(caller, key.id, at), "before": key.expires_at}
         async with self._transactions.begin(caller) as connection:
-            await connection.execute(_EXPIRE, _of(caller, key_id, at))
+            done = await connection.execute(_EXPIRE, change)
+        return done.rowcount == 1
+
+    async def end_invitations(
+        self, caller: Principal, principal: PrincipalId, at: datetime
+    ) -> None:
+        ended = {"space": caller.space.value, "principal": principal.value, "at": at}
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_END_INVITATIONS, ended)
 
     async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
         async with self._transactions.begin(caller) as connection:

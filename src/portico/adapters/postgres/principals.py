@@ -21,6 +21,7 @@ INSERT_PRINCIPAL: Final[LiteralString] = """
 _GET: Final[LiteralString] = """
     SELECT * FROM principal WHERE space_id = %(space)s AND principal_id = %(principal)s
 """
+_HOLD: Final[LiteralString] = f"{_GET} FOR UPDATE"
 _PAGE: Final[LiteralString] = """
     SELECT * FROM principal
      WHERE space_id = %(space)s AND (%(after)s::uuid IS NULL OR principal_id > %(after)s)
@@ -47,9 +48,17 @@ class PostgresPrincipals:
             raise NameTaken(identity.name) from error
 
     async def get(self, caller: Principal, principal: PrincipalId) -> Identity:
+        return await self._one(_GET, caller, principal)
+
+    async def hold(self, caller: Principal, principal: PrincipalId) -> Identity:
+        return await self._one(_HOLD, caller, principal)
+
+    async def _one(
+        self, query: LiteralString, caller: Principal, principal: PrincipalId
+    ) -> Identity:
+        wanted = {"space": caller.space.value, "principal": principal.value}
         async with self._transactions.begin(caller) as connection:
-            wanted = {"space": caller.space.value, "principal": principal.value}
-            row = await (await connection.execute(_GET, wanted)).fetchone()
+            row = await (await connection.execute(query, wanted)).fetchone()
         if row is None:
             raise PrincipalNotFound(str(principal))
         return identity_from(row)

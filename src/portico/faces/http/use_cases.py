@@ -91,7 +91,9 @@ def assemble(doors: Doors) -> UseCases:
         add_principal=add_principal,
         list_principals=ListPrincipals(principals=principals),
         show_principal=ShowPrincipal(principals=principals),
-        change_principal=ChangePrincipal(principals=principals, clock=clock),
+        change_principal=ChangePrincipal(
+            principals=principals, keys=keys, together=doors.together, clock=clock
+        ),
         invite_person=InvitePerson(
             add_principal=add_principal,
             keys=keys,
@@ -101,7 +103,12 @@ def assemble(doors: Doors) -> UseCases:
             pepper=pepper,
         ),
         invite_again=InviteAgain(
-            principals=principals, keys=keys, clock=clock, entropy=entropy, pepper=pepper
+            principals=principals,
+            keys=keys,
+            together=doors.together,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
         ),
         accept_invitation=AcceptInvitation(
             keys=keys, together=doors.together, clock=clock, entropy=entropy, pepper=pepper

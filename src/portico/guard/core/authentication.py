@@ -29,7 +29,13 @@ def principal_of(holder: KeyHolder) -> Principal:
             scopes = identity.scopes if key.scopes is None else identity.scopes & key.scopes
     clearance = meet(identity.clearance, key.clearance)
     whole = key.scopes is None and key.purpose is Purpose.ACCESS
-    return replace(as_principal(identity), scopes=scopes, clearance=clearance, whole=whole)
+    return replace(
+        as_principal(identity),
+        scopes=scopes,
+        clearance=clearance,
+        whole=whole,
+        until=key.expires_at,
+    )
 
 
 def as_principal(identity: Identity) -> Principal:
