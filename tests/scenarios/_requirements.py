@@ -63,6 +63,11 @@ REQUIREMENTS = [
         "server heals without a restart.",
     ),
     Requirement(
+        "postgres:data:never-replaced",
+        "design.md §1",
+        "A database that is gone is told as gone, and never replaced by an empty one.",
+    ),
+    Requirement(
         "postgres:backup:restores",
         "design.md §1",
         "A backup holds every space's rows and is restored whole or not at all.",

@@ -42,6 +42,14 @@ class Ground:
         return f"http://{reachable(server.host)}:{server.port}"
 
     @property
+    def private_socket(self) -> Path:
+        """Where the server of this installation answers its own user."""
+        from portico.adapters.system.sockets import short_folder
+
+        folder = short_folder(self.loaded.paths.data / "server")
+        return folder / f"{self.loaded.settings.server.port}.sock"
+
+    @property
     def base_url(self) -> str:
         """What links to this server begin with."""
         return self.loaded.settings.server.public_url or self.server_url

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from portico.faces.cli.house import Provisioned, SettingEntry, Welcome, Whereabouts
+from portico.faces.cli.house import Provisioned, SettingChange, SettingEntry, Welcome, Whereabouts
 from portico.main.ground import Ground, reachable
 
 if TYPE_CHECKING:
@@ -29,10 +29,13 @@ class PorticoHouse:
         return PorticoHouse(Ground(config or before.config, {**before.flags, **flags}))
 
     def whereabouts(self) -> Whereabouts:
+        from portico.settings.load import own_file
+        from portico.settings.sources import process_environment
+
         paths = self.ground.loaded.paths
         return Whereabouts(
             server_url=self.ground.server_url,
-            config_file=paths.config_file,
+            config_file=own_file(process_environment(), self.ground.config),
             key_file=paths.key_file,
             data=paths.data,
             backups=paths.backups,
@@ -50,19 +53,44 @@ class PorticoHouse:
 
         return Settings.model_json_schema()
 
-    def change_setting(self, path: str, value: str) -> Path:
+    def setting(self, path: str) -> SettingEntry:
+        from portico.settings.edit import known_setting
+
+        known_setting(path)
+        return next(entry for entry in self.settings() if entry.path == path)
+
+    def change_setting(self, path: str, value: str | None) -> SettingChange:
         from portico.adapters.system.private_files import write_private
-        from portico.settings.edit import STARTER, read_as_it_is, with_setting
-        from portico.settings.load import check
-        from portico.settings.paths import find_paths
+        from portico.settings.edit import STARTER, read_as_it_is, with_setting, without_setting
+        from portico.settings.errors import InvalidSettings
+        from portico.settings.load import check, own_file
         from portico.settings.sources import process_environment
 
-        file = find_paths(process_environment()).config_file
+        file = own_file(process_environment(), self.ground.config)
         text = read_as_it_is(file) if file.exists() else STARTER
-        changed = with_setting(text, path, value, file)
-        check(changed, file)
-        write_private(file, changed)
-        return file
+        try:
+            changed = (
+                without_setting(text, path, file)
+                if value is None
+                else with_setting(text, path, value, file)
+            )
+            check(changed, file)
+        except InvalidSettings as error:
+            raise InvalidSettings(error.flaws, fix=f"Nothing was written. {error.fix}") from error
+        write_private(file.resolve(), changed)
+        return SettingChange(file=file, overruled_by=self._overrules(path, file))
+
+    def _overrules(self, path: str, file: Path) -> str | None:
+        """Where the value in force comes from, if not from `file`."""
+        from portico.settings.errors import InvalidSettings
+
+        try:
+            loaded = Ground(self.ground.config, self.ground.flags).loaded
+        except InvalidSettings:  # another layer is at fault, and will be told when it is used
+            return None
+        origin = loaded.origin(path)
+        elsewhere = path in loaded.origins and origin.file != file
+        return origin.describe(path) if elsewhere else None
 
     def store(self) -> "PostgresStore":
         return self.ground.store

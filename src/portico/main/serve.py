@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from socket import socket
 from typing import TYPE_CHECKING
 
-from portico.adapters.system.listening import listen
+from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
 from portico.adapters.telemetry.logs import write_logs
 from portico.engine.core.errors import SchemaBehind
@@ -26,36 +26,46 @@ def serve(ground: Ground, announce: Callable[[str], None]) -> None:
     write_logs(settings.log.level)
     end_orderly()
     with listen(settings.server.host, settings.server.port) as listener:
-        with ThreadPoolExecutor(1) as starting:
-            started = starting.submit(ground.store.start_here, create=False)
-            import portico.faces.http.app  # noqa: F401 # loads while the database starts
-
-            started.result()
-        asyncio.run(_serve(ground, listener, announce))
+        try:
+            _start_and_serve(ground, listener, announce)
+        finally:
+            asyncio.run(ground.store.release())
 
 
-async def _serve(ground: Ground, listener: socket, announce: Callable[[str], None]) -> None:
+def _start_and_serve(ground: Ground, listener: socket, announce: Callable[[str], None]) -> None:
+    with ThreadPoolExecutor(1) as starting:
+        started = starting.submit(ground.store.start_here, create=False)
+        import portico.faces.http.app  # noqa: F401 # loads while the database starts
+
+        started.result()
+    folder = ground.private_socket.parent
+    with listen_privately(folder, ground.loaded.settings.server.port) as private:
+        asyncio.run(_serve(ground, [listener, private], announce))
+    ground.private_socket.unlink(missing_ok=True)
+
+
+async def _serve(ground: Ground, listeners: list[socket], announce: Callable[[str], None]) -> None:
     import uvicorn
 
     from portico.adapters.postgres.transaction import open_pool
 
-    settings, store = ground.loaded.settings, ground.store
-    try:
-        await _bring_up_to_date(ground)
-        pool = open_pool(store.addresses.app, settings.database.pool_size)
-        config = uvicorn.Config(
-            app(ground, pool),
-            log_config=None,
-            access_log=settings.log.level == "debug",
-            server_header=False,
-            proxy_headers=False,
-            lifespan="on",
-            timeout_graceful_shutdown=5,
-        )
-        announce(ground.server_url)
-        await uvicorn.Server(config).serve(sockets=[listener])
-    finally:
-        await store.release()
+    settings = ground.loaded.settings
+    await _bring_up_to_date(ground)
+    pool = open_pool(ground.store.addresses.app, settings.database.pool_size)
+    config = uvicorn.Config(
+        app(ground, pool),
+        log_config=None,
+        access_log=settings.log.level == "debug",
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+    )
+    host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
+    address = f"http://{host}:{settings.server.port}"
+    known_as = settings.server.public_url
+    announce(f"{address}, known as {known_as}" if known_as else address)
+    await uvicorn.Server(config).serve(sockets=listeners)
 
 
 async def _bring_up_to_date(ground: Ground) -> None:

@@ -122,3 +122,19 @@ async def test_the_password_is_not_among_the_arguments_that_everybody_can_read(
 
     assert seen
     assert not any(str(password) in argument for argument in seen)
+
+
+async def test_a_backup_of_an_earlier_schema_takes_the_place_of_a_later_one(
+    database: Addresses, folder: Path
+) -> None:
+    fill(database, "kept")
+    await archive(database).back_up(folder / "all.dump")
+    with psycopg.connect(str(database.owner)) as owner:
+        owner.execute("CREATE TABLE later (space_id uuid REFERENCES space)")
+        owner.execute("CREATE VIEW newer AS SELECT name FROM space")
+
+    await archive(database).restore(folder / "all.dump")
+
+    assert names(database) == ["kept", "kept", "kept"]
+    with psycopg.connect(str(database.owner)) as owner:
+        assert owner.execute("SELECT to_regclass('portico.later')").fetchone() == (None,)

@@ -46,6 +46,19 @@ async def test_every_table_is_walled_and_the_application_owns_nothing(database: 
             "materialized view copy cannot have row-level security",
         ),
         (
+            "ALTER POLICY owner_door ON portico.setting TO public",
+            "the policy owner_door on setting opens a wall",
+        ),
+        (
+            "CREATE POLICY oops ON portico.principal USING (true)",
+            "the policy oops on principal opens a wall",
+        ),
+        (
+            "ALTER POLICY space_wall ON portico.principal USING (space_id = (SELECT"
+            " nullif(current_setting('portico.space', true), '')::uuid) OR true)",
+            "the policy space_wall on principal opens a wall",
+        ),
+        (
             "CREATE FUNCTION portico.loose() RETURNS int LANGUAGE sql SECURITY DEFINER"
             " AS 'SELECT 1'",
             "the function loose runs as its owner without a fixed search_path",
@@ -57,6 +70,17 @@ async def test_a_gap_in_the_walls_is_found(database: Addresses, change: str, pro
         owner.execute(change.encode())
 
     assert await unsafe(database.app) == [problem]
+
+
+async def test_a_role_that_could_become_another_is_found(database: Addresses) -> None:
+    with psycopg.connect(str(database.admin), autocommit=True) as admin:
+        admin.execute("GRANT portico_owner TO portico_app")
+        try:
+            found = await unsafe(database.app)
+        finally:
+            admin.execute("REVOKE portico_owner FROM portico_app")
+
+    assert found == ["the role portico_app is a member of portico_owner"]
 
 
 async def test_a_table_that_the_application_owns_is_found(database: Addresses) -> None:
@@ -81,8 +105,9 @@ def test_every_walled_table_has_the_same_policies_in_the_form_that_is_evaluated_
         ).fetchall()
 
     by_table: dict[str, dict[str, tuple[str, str]]] = {}
-    for table, policy, _roles, qual, check in rows:
+    for table, policy, roles, qual, check in rows:
         by_table.setdefault(table, {})[policy] = (qual, check)
+        assert roles == (["portico_owner"] if policy == "owner_door" else ["public"])
     assert set(by_table) == {row[0] for row in tables}
     for policies in by_table.values():
         assert set(policies) == {"space_wall", "owner_door"}

@@ -20,7 +20,7 @@ from portico.adapters.postgres.folders import socket_folder
 from portico.adapters.postgres.passwords import ADMIN, APP, read
 from portico.adapters.postgres.source import Wanted, open_store
 from portico.adapters.system.clock import system_entropy
-from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused
+from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused, StoreUnavailable
 from portico.engine.core.store import Source
 from tests.servers import IS_ROOT, embedded_store, reachable_folder, wheel
 
@@ -254,6 +254,7 @@ def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:
     store.server.release()
     store.server.data.rename(half)
     (half / "PG_VERSION").unlink()
+    store.server._made.unlink()
 
     store.start_here(create=True)
 
@@ -328,7 +329,7 @@ def test_a_long_path_gets_a_short_private_socket_folder() -> None:
         assert store.server.socket.stat().st_mode & 0o077 == 0
         assert store.server.running()
         store.server.release()
-        store.server.socket.rmdir()
+        assert not store.server.socket.exists()
 
 
 def test_the_short_socket_folder_of_somebody_else_is_refused(
@@ -463,3 +464,88 @@ def wanted(
         passwords_file=folder / "secrets" / "postgres.json",
         entropy=system_entropy,
     )
+
+
+@pytest.mark.requirement("postgres:data:never-replaced")
+@pytest.mark.parametrize("create", [False, True])
+def test_a_database_that_is_gone_is_not_replaced_by_an_empty_one(
+    folder: Path, create: bool
+) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    store.server.data.rename(folder / "unmounted")
+
+    with pytest.raises(StoreRefused, match="is gone from"):
+        embedded_store(folder).start_here(create=create)
+
+    (folder / "unmounted").rename(store.server.data)
+    store.start_here(create=False)
+    store.server.release()
+
+
+def test_a_start_that_cannot_succeed_is_told_at_once_and_why(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    account = account_for("portico" if IS_ROOT else None)
+    account.writes(store.server.data / "postgresql.conf", "no such thing\n")
+
+    with pytest.raises(StoreUnavailable, match="configuration file"):
+        store.start_here(create=False)
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["keep", "users.lock", "start.lock"])
+def test_as_root_no_link_of_the_other_account_is_followed(folder: Path, name: str) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    trap, target = folder / "postgres" / name, folder / "made-by-root"
+    trap.unlink(missing_ok=True)
+    trap.symlink_to(target)
+
+    store.start_here(create=False)
+    store.server.keep()
+    store.server.stop(force=True)
+
+    assert not target.exists()
+
+
+@needs_root
+@pytest.mark.root
+def test_as_root_no_file_of_ours_is_read_into_the_other_accounts_folder(folder: Path) -> None:
+    store = embedded_store(folder)
+    store.start_here(create=True)
+    store.server.release()
+    secret = folder / "root-only"
+    secret.write_text("root-only secret")
+    secret.chmod(0o600)
+    for name in ("portico.conf", "pg_hba.conf"):
+        (store.server.data / name).unlink()
+        (store.server.data / name).symlink_to(secret)
+
+    store.start_here(create=False)
+    store.server.release()
+
+    assert secret.read_text() == "root-only secret"
+    assert not (store.server.data / "portico.conf").is_symlink()
+
+
+def test_a_stranger_on_the_socket_is_not_told_the_password(store: EmbeddedStore) -> None:
+    addresses = store.addresses
+
+    asked = {
+        each.split("require_auth=")[1].split()[0] for each in (addresses.app, addresses.owner or "")
+    }
+
+    assert asked == {"scram-sha-256"}
+
+
+def test_leaving_ends_a_restart_that_is_under_way(store: EmbeddedStore) -> None:
+    store.server.release()
+
+    store.restart()
+
+    assert not store.server.running()

@@ -160,3 +160,25 @@ async def test_a_connection_that_dies_inside_is_told_as_unavailable(
 
     async with transactions.begin(replace(somebody(), name="next")) as connection:
         assert (await context(connection))["space"] is not None
+
+
+async def test_a_task_that_outlives_the_transaction_it_was_started_in_has_one_of_its_own(
+    transactions: Transactions,
+) -> None:
+    me, them = somebody(), somebody()
+    ended = asyncio.Event()
+
+    async def late() -> bool:
+        await ended.wait()
+        async with transactions.begin(me) as connection:
+            return (await context(connection))["space"] == str(me.space.value)
+
+    async with asyncio.TaskGroup() as group:
+        async with transactions.begin(me):
+            task = group.create_task(late())
+        async with transactions.begin(them):
+            ended.set()
+            await asyncio.sleep(0)
+            await asyncio.wait([task])
+
+    assert task.result()

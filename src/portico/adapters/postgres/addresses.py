@@ -1,7 +1,9 @@
 """How to reach a database as each of its roles."""
 
 from dataclasses import dataclass
+from urllib.parse import quote, urlencode
 
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from portico.adapters.postgres.passwords import ADMIN, APP, ENGINE, OWNER, Passwords
@@ -25,7 +27,12 @@ class Addresses:
 def local_addresses(socket: str, passwords: Passwords) -> Addresses:
     def address(role: str, database: str = DATABASE) -> str:
         return make_conninfo(
-            host=socket, port=5432, dbname=database, user=role, password=passwords[role]
+            host=socket,
+            port=5432,
+            dbname=database,
+            user=role,
+            password=passwords[role],
+            require_auth="scram-sha-256",  # a stranger on this socket is told nothing
         )
 
     return Addresses(
@@ -40,3 +47,23 @@ def without_password(address: str) -> str:
     parts = conninfo_to_dict(address)
     parts.pop("password", None)
     return make_conninfo("", **parts)
+
+
+def check_address(address: str) -> None:
+    """Raises `ValueError`, which does not repeat the address: it may hold a password."""
+    try:
+        conninfo_to_dict(address)
+    except ProgrammingError:
+        raise ValueError("not an address of a PostgreSQL server") from None
+
+
+def as_url(address: str) -> str:
+    """For people and shells."""
+    parts = {name: str(value) for name, value in conninfo_to_dict(address).items()}
+    user, password = (quote(parts.pop(name, ""), safe="") for name in ("user", "password"))
+    host, port = parts.pop("host", ""), parts.pop("port", "")
+    database = quote(parts.pop("dbname", ""), safe="")
+    if host.startswith("/"):
+        parts["host"], host = host, ""
+    where = f"{user}:{password}@{host}" + (f":{port}" if port else "")
+    return f"postgresql://{where}/{database}" + (f"?{urlencode(parts)}" if parts else "")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,17 +38,30 @@ class PostgresArchive:
             half.unlink(missing_ok=True)
 
     async def restore(self, source: Path) -> None:
-        await self._run("pg_restore", "--clean", "--if-exists", "--single-transaction", str(source))
+        """Written out as a script first: a damaged file changes nothing. What is there goes whole,
+        with tables that the backup does not know, in the transaction that brings back the rest."""
+        with tempfile.TemporaryDirectory(prefix="portico-restore-") as folder:
+            script = Path(folder) / "script.sql"
+            await self._run("pg_restore", f"--file={script}", str(source), connect=False)
+            await self._run(
+                "psql",
+                "--no-psqlrc",
+                "--quiet",
+                "--single-transaction",
+                "--set=ON_ERROR_STOP=1",
+                "--command=DROP SCHEMA IF EXISTS portico CASCADE",
+                f"--file={script}",
+            )
 
-    async def _run(self, program: str, *arguments: str) -> None:
+    async def _run(self, program: str, *arguments: str, connect: bool = True) -> None:
         """The password goes by the environment: arguments can be read by every local user."""
         password = conninfo_to_dict(self._owner).get("password")
         async with await AsyncConnection.connect(self._owner) as connection:
             version = connection.info.server_version // 10000
+        where = [f"--dbname={without_password(self._owner)}", "--no-password"] if connect else []
         process = await asyncio.create_subprocess_exec(
             self._programs(version)[program],
-            f"--dbname={without_password(self._owner)}",
-            "--no-password",
+            *where,
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from portico.engine.core.health import Finding, State
 from portico.engine.migrate_store import MigrateStore
 from portico.engine.ports import Store
-from portico.kernel.errors import PorticoError
+from portico.kernel.errors import Kind, PorticoError
 
 
 @dataclass(frozen=True, slots=True)
 class CheckDatabase:
     store: Callable[[], Store]
 
-    async def __call__(self, *, mend: bool) -> Finding:
-        """Starts it if it is ours: whether it can be started is the question."""
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # nothing to mend here
+        """Starts it if it is ours: whether it can be started is the question. Makes none."""
         try:
-            await self.store().start(create=mend, progress=lambda _: None)
+            await self.store().start(create=False, progress=lambda _: None)
             status = await self.store().status()
         except PorticoError as error:
             return Finding(check="database", state=State.BROKEN, detail=str(error), fix=error.fix)
@@ -45,7 +45,9 @@ class CheckSchema:
                     check="schema", state=State.MENDED, detail=f"applied {len(done)} migration(s)"
                 )
         except PorticoError as error:
-            return Finding(check="schema", state=State.BROKEN, detail=str(error), fix=error.fix)
+            if error.kind is Kind.CONFLICT:
+                return Finding(check="schema", state=State.BROKEN, detail=str(error), fix=error.fix)
+            pending = None
         if pending is None:
             return Finding(check="schema", state=State.BROKEN, detail="not known: no database")
         if pending:
@@ -66,13 +68,14 @@ class CheckWalls:
 
     async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # a person looks at this
         try:
-            if not (await self.store().status()).running:
+            status = await self.store().status()
+            if not status.running or not status.applied:
                 return Finding(
-                    check="isolation", state=State.BROKEN, detail="not known: no database"
+                    check="isolation", state=State.BROKEN, detail="not known: no schema yet"
                 )
             problems = await self.store().unsafe()
-        except PorticoError as error:
-            return Finding(check="isolation", state=State.BROKEN, detail=str(error), fix=error.fix)
+        except PorticoError:
+            return Finding(check="isolation", state=State.BROKEN, detail="not known: no database")
         if problems:
             return Finding(
                 check="isolation",

@@ -8,13 +8,13 @@ import psycopg
 from portico.adapters.postgres.account import Account
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries
-from portico.adapters.postgres.folders import own_folder
 from portico.adapters.postgres.launcher import EmbeddedServer
 from portico.adapters.postgres.locks import alone
 from portico.adapters.postgres.passwords import OWNER, new_passwords, read, save
 from portico.adapters.postgres.provision import provision
 from portico.adapters.postgres.store import PostgresStore, Progress
-from portico.engine.core.errors import StoreRefused, StoreUnavailable
+from portico.adapters.system.private_files import private_folder
+from portico.engine.core.errors import NotProvisioned, StoreRefused, StoreUnavailable
 from portico.engine.core.store import Source, StoreStatus
 from portico.kernel.entropy import Entropy
 
@@ -53,7 +53,7 @@ class EmbeddedStore(PostgresStore):
         return self.server.addresses
 
     def restart(self) -> None:
-        self.server.start()
+        self.server.restart()
 
     async def start(
         self, *, create: bool, keep: bool = False, progress: Progress = lambda _: None
@@ -63,13 +63,13 @@ class EmbeddedStore(PostgresStore):
             self.server.keep()
 
     def start_here(self, *, create: bool, progress: Progress = lambda _: None) -> None:
-        if create:
-            own_folder(self._folder, self._account)
-            with alone(self._folder / "setup.lock"):
-                self._make_passwords()
-                self._start(progress)
-        else:
-            self._start(progress)
+        if not create:
+            self._start(progress, create=False)
+            return
+        locks = private_folder(self._folder.with_name(f"{self._folder.name}-locks"))
+        with alone(locks / "setup.lock"):
+            self._make_passwords()
+            self._start(progress, create=True)
 
     async def release(self) -> None:
         if self._server is not None:
@@ -100,9 +100,11 @@ class EmbeddedStore(PostgresStore):
     def _data(self) -> Path:
         return self._folder / str(self._binaries.major)
 
-    def _start(self, progress: Progress) -> None:
-        self.server.start(progress)
+    def _start(self, progress: Progress, *, create: bool) -> None:
+        self.server.start(progress, create=create)
         if not _made(self.addresses):
+            if not create:
+                raise NotProvisioned("The database was made, but not set up.")
             progress("setting up the database")
             known = read(self._passwords_file)
             provision(str(self.addresses.admin), known.by_role, rotate=True)

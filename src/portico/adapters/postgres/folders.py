@@ -1,27 +1,26 @@
 """The folders of the embedded server: private, owned by its account, and never taken on trust."""
 
-import hashlib
-import re
 import stat
-import tempfile
 from pathlib import Path
-from typing import Final
 
 from portico.adapters.postgres.account import Account
-from portico.adapters.system.private_files import private_folder
+from portico.adapters.system.private_files import make_above
+from portico.adapters.system.sockets import short_folder
 from portico.engine.core.errors import StoreRefused
-
-_LONGEST_SOCKET: Final = 100
-"""An address of a socket holds 104 bytes on macOS and 108 on Linux."""
-_PLAIN: Final = re.compile(r"[\w./+-]+")
 
 
 def own_folder(folder: Path, account: Account) -> Path:
-    """Made for `account` alone; one that exists must be so already. Raises `StoreRefused`."""
-    if not folder.exists():
-        private_folder(folder)
+    """Made for `account` alone; one that exists must be so already. Raises `StoreRefused`.
+
+    Only a folder that we have just made is given away, never one that we find.
+    """
+    make_above(folder)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        check_private(folder, account)
+    else:
         account.owns(folder)
-    check_private(folder, account)
     return folder
 
 
@@ -42,13 +41,4 @@ def check_private(folder: Path, account: Account) -> None:
 
 
 def socket_folder(postgres: Path) -> Path:
-    """Beside the data if the address is short and plain enough, else one with a short name.
-
-    A comma would be read as two folders, and a quote as the end of one.
-    """
-    beside = postgres / "run"
-    short = len(f"{beside}/.s.PGSQL.5432".encode()) <= _LONGEST_SOCKET
-    if short and _PLAIN.fullmatch(str(beside)):
-        return beside
-    digest = hashlib.sha256(str(postgres).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"portico-{digest}"
+    return short_folder(postgres / "run")

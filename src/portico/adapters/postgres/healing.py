@@ -9,8 +9,6 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-from portico.kernel.errors import PorticoError
-
 _log: Final = logging.getLogger("portico.postgres")
 _PAUSE: Final = 0.5
 
@@ -33,7 +31,7 @@ class Healer:
             try:
                 await asyncio.to_thread(self._restart)
                 await self._pool.check()
-            except PorticoError:
+            except Exception:  # noqa: BLE001 # whatever it was: if this loop ends, nothing heals
                 _log.exception("the database could not be brought back; trying again")
                 await asyncio.sleep(_PAUSE)
             else:

@@ -4,10 +4,12 @@ Whether it lives is asked by connecting, never by looking for a pid: after a cra
 belong to a stranger, or to a zombie.
 """
 
-import os
+import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import psutil
@@ -19,12 +21,16 @@ from portico.adapters.postgres.binaries import Binaries
 from portico.adapters.postgres.folders import check_private, own_folder, socket_folder
 from portico.adapters.postgres.locks import UsersLock, alone
 from portico.adapters.postgres.passwords import ADMIN, Passwords
+from portico.adapters.system.private_files import private_folder
 from portico.engine.core.errors import StoreBusy, StoreRefused, StoreUnavailable
 
 _PATIENCE: Final = 120.0
 """Seconds for a start: recovery after a crash may have much to replay."""
 _PAUSE: Final = 0.1
 _LONG_LOG: Final = 10_000_000
+_COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(.*)")
+_PASSES: Final = re.compile("shared memory|lock file|in use|starting up|recovery|shutting down")
+"""What a start may fail of and the next one succeed."""
 
 _HBA: Final = "local all all scram-sha-256\n"
 _CONF: Final = """\
@@ -58,8 +64,11 @@ class EmbeddedServer:
         self._passwords = passwords
         self._socket = socket_folder(folder)
         self._data = folder / str(binaries.major)
-        self._keep = folder / "keep"
-        self._users = UsersLock(folder / "users.lock")
+        # Beside the server's own folder: as root, that one belongs to another account.
+        self._locks = folder.with_name(f"{folder.name}-locks")
+        self._keep = self._locks / "keep"
+        self._users = UsersLock(self._locks / "users.lock")
+        self._leaving = Event()
         self.addresses: Addresses = local_addresses(str(self._socket), passwords)
 
     @property
@@ -74,14 +83,33 @@ class EmbeddedServer:
     def log(self) -> Path:
         return self._folder / "server.log"
 
-    def start(self, progress: Callable[[str], None] = lambda _: None) -> None:
-        """Share the server that runs, or start it. Raises `StoreRefused`, `StoreUnavailable`."""
+    def start(
+        self, progress: Callable[[str], None] = lambda _: None, *, create: bool = False
+    ) -> None:
+        """Share the server that runs, or start it; only to `create` one is one made.
+
+        Raises `StoreRefused`, `StoreUnavailable`.
+        """
+        self._leaving.clear()
         self._prepare()
-        with alone(self._folder / "start.lock"):
+        with self._alone():
             self._users.take()
-            if not self._answers():
-                self._make(progress)
-                self._launch(progress)
+            self._run(progress, create=create)
+
+    def restart(self) -> None:
+        """After a crash, for as long as we have not left. Raises as `start` does."""
+        with self._alone():
+            if self._users.held:
+                self._run(lambda _: None, create=False)
+
+    def _run(self, progress: Callable[[str], None], *, create: bool) -> None:
+        if not self._answers():
+            self._make(progress, create=create)
+            self._launch(progress)
+
+    def _alone(self) -> AbstractContextManager[None]:
+        private_folder(self._locks)
+        return alone(self._locks / "start.lock")
 
     def keep(self) -> None:
         """Let it run when the last one is out, until `stop`."""
@@ -91,7 +119,8 @@ class EmbeddedServer:
         """Done with it; the last one out stops it."""
         if not self._users.held:
             return
-        with alone(self._folder / "start.lock"):
+        self._leaving.set()  # a restart that is under way gives up
+        with self._alone():
             last = not self._users.others() and not self._keep.exists()
             if last and self._answers():
                 self._halt()
@@ -101,7 +130,7 @@ class EmbeddedServer:
         """False if it was not running. Raises `StoreBusy` while others use it, unless forced."""
         if not self._folder.exists():
             return False
-        with alone(self._folder / "start.lock"):
+        with self._alone():
             if not force and self._users.others():
                 raise StoreBusy("Other Portico processes are using the database.")
             self._keep.unlink(missing_ok=True)
@@ -140,23 +169,37 @@ class EmbeddedServer:
             return False
         return True
 
-    def _make(self, progress: Callable[[str], None]) -> None:
-        """`initdb` beside its place, then moved there: a half-made one is never used."""
+    def _make(self, progress: Callable[[str], None], *, create: bool) -> None:
+        """`initdb` beside its place, then moved there: a half-made one is never used.
+
+        Never where there was one before: a disk that is not mounted looks the same.
+        """
         if (self._data / "PG_VERSION").exists():
             check_private(self._data, self._account)
             return
+        if not create or self._made.exists():
+            raise StoreRefused(
+                f"The database is gone from {self._data}.",
+                fix="Bring it back: is a disk not mounted? To begin anew with an empty one, "
+                f"remove {self._made}, then: portico init",
+            )
         progress("making the database")
         half_made = self._folder / f"{self._binaries.major}.new"
         self._must(["rm", "-rf", half_made])
         password_file = self._folder / "first-password"
         try:
-            self._write(password_file, self._passwords[ADMIN])
+            self._account.writes(password_file, self._passwords[ADMIN])
             self._must(self._initdb(half_made, password_file))
         finally:
-            password_file.unlink(missing_ok=True)
-        main_file = half_made / "postgresql.conf"
-        self._write(main_file, main_file.read_text() + "\ninclude 'portico.conf'\n")
-        half_made.rename(self._data)
+            self._must(["rm", "-f", password_file])
+        include = "printf '\\ninclude %s\\n' \"'portico.conf'\" >> \"$1\""
+        self._must(["/bin/sh", "-c", include, "sh", half_made / "postgresql.conf"])
+        self._must(["mv", half_made, self._data])
+        self._made.touch()
+
+    @property
+    def _made(self) -> Path:
+        return self._locks / f"made-{self._binaries.major}"
 
     def _initdb(self, target: Path, password_file: Path) -> list[str | Path]:
         locale = (
@@ -180,29 +223,43 @@ class EmbeddedServer:
     def _launch(self, progress: Callable[[str], None]) -> None:
         """Tried again for a while: after a crash, orphans hold the old shared memory at first."""
         progress("starting the database")
-        for name, text in {
-            "portico.conf": _CONF.format(socket=self._socket),
-            "pg_hba.conf": _HBA,
-        }.items():
-            self._write(self._data / name, text)
+        self._account.writes(self._data / "portico.conf", _CONF.format(socket=self._socket))
+        self._account.writes(self._data / "pg_hba.conf", _HBA)
         if self.log.exists() and self.log.stat().st_size > _LONG_LOG:
-            self.log.replace(self.log.with_suffix(".log.1"))
+            self._must(["mv", self.log, self.log.with_suffix(".log.1")])
         deadline = time.monotonic() + _PATIENCE
         while True:
-            output = self._pg_ctl("start", "--log", self.log)
+            before = self.log.stat().st_size if self.log.exists() else 0
+            self._pg_ctl("start", "--log", self.log)
             if self._answers():
                 return
-            if time.monotonic() > deadline:
+            reason = self._reason(before)
+            hopeless = reason is not None and not _PASSES.search(reason)
+            if hopeless or self._leaving.is_set() or time.monotonic() > deadline:
                 raise StoreUnavailable(
-                    f"The embedded database does not start: {_last_line(output)}",
-                    fix=f"See why in {self.log}, then: portico doctor",
+                    f"The embedded database does not start: {reason or 'it does not say why'}.",
+                    fix=f"See more in {self.log}, then: portico doctor",
                 )
             self._forget_stranger()
             time.sleep(_PAUSE)
 
+    def _reason(self, start: int) -> str | None:
+        """The last thing that it complained of in its log since `start`."""
+        try:
+            with self.log.open("rb") as stream:
+                stream.seek(start)
+                text = stream.read(100_000).decode(errors="replace")
+        except OSError:
+            return None
+        found = _COMPLAINT.findall(text)
+        return found[-1].strip() if found else None
+
     def _halt(self) -> None:
         """Only after it has answered: then the pid in its folder is its own."""
         self._pg_ctl("stop", "--mode=fast")
+        if self._socket.parent != self._folder:
+            with suppress(OSError):
+                self._socket.rmdir()
 
     def _forget_stranger(self) -> None:
         """A pid file left by a crash may name a process that now is somebody else's.
@@ -216,15 +273,7 @@ class EmbeddedServer:
         except (OSError, ValueError, IndexError):
             return
         if psutil.pid_exists(pid) and not _is_postgres(pid) and not _anyone_in(self._data):
-            pid_file.unlink(missing_ok=True)
-
-    def _write(self, file: Path, text: str) -> None:
-        """Anew, so that as root we never follow a link which that account has laid here."""
-        file.unlink(missing_ok=True)
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "w") as stream:
-            stream.write(text)
-        self._account.owns(file)
+            self._must(["rm", "-f", pid_file])
 
     def _pg_ctl(self, action: str, *arguments: str | Path) -> str:
         ran = self._account.run(

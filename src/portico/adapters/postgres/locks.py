@@ -23,7 +23,7 @@ class UsersLock:
 
     def take(self) -> None:
         if self._handle is None:
-            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             fcntl.flock(self._handle, fcntl.LOCK_SH)
 
     def give_back(self) -> None:
@@ -33,7 +33,7 @@ class UsersLock:
 
     def others(self) -> bool:
         """Whether anybody else holds it; ask only while holding the start lock."""
-        probe = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+        probe = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         held = self._handle
         try:
             if held is not None:
@@ -51,7 +51,7 @@ class UsersLock:
 @contextmanager
 def alone(file: Path) -> Iterator[None]:
     """One process at a time starts or stops the server; the others wait here."""
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -52,3 +52,8 @@ def read(file: Path) -> Passwords:
         return Passwords(json.loads(file.read_text()))
     except FileNotFoundError:
         raise NotProvisioned("This installation has no database yet.") from None
+    except (OSError, ValueError):
+        raise StoreRefused(
+            f"The database's passwords in {file} cannot be read.",
+            fix="Make it yours and mode 600; if it is damaged, put it back from a backup.",
+        ) from None

@@ -7,11 +7,12 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from portico.adapters.postgres.addresses import DATABASE
+from portico.adapters.postgres.addresses import DATABASE, as_url, check_address
 from portico.adapters.postgres.passwords import APP, ENGINE, OWNER
 from portico.engine.core.errors import (
     AlreadyProvisioned,
     NotProvisioned,
+    PasswordRefused,
     StoreRefused,
     StoreUnavailable,
 )
@@ -24,31 +25,36 @@ _CREATE: Final = sql.SQL(
 )
 
 
-def provision(
-    admin: str, passwords: Mapping[str, str], *, database: str = DATABASE, rotate: bool = False
-) -> None:
+def provision(admin: str, passwords: Mapping[str, str], *, rotate: bool = False) -> None:
     """Safe to repeat. Roles that exist keep their passwords unless `rotate`.
 
     Raises `AlreadyProvisioned` for roles whose passwords we do not know, `StoreUnavailable`.
     """
     try:
+        check_address(admin)
+    except ValueError as error:
+        raise NotProvisioned(
+            f"The administrator's address is {error}.",
+            fix="Write it as postgresql://USER:PASSWORD@HOST/postgres",
+        ) from None
+    try:
         with psycopg.connect(admin, autocommit=True, connect_timeout=10) as connection:
             _check_version(connection)
             _make_roles(connection, passwords, rotate=rotate)
-            _make_database(connection, database)
-        with psycopg.connect(make_conninfo(admin, dbname=database), autocommit=True) as inside:
-            close_doors(inside, database)
+            _make_database(connection, DATABASE)
+        with psycopg.connect(make_conninfo(admin, dbname=DATABASE), autocommit=True) as inside:
+            close_doors(inside, DATABASE)
             _add_vector(inside)
     except psycopg.OperationalError as error:
+        if "authentication failed" in str(error):
+            raise PasswordRefused from error
         raise StoreUnavailable(f"The database server does not answer: {_first(error)}") from error
 
 
-def provisioned_addresses(
-    admin: str, passwords: Mapping[str, str], *, database: str = DATABASE
-) -> dict[str, str]:
+def provisioned_addresses(admin: str, passwords: Mapping[str, str]) -> dict[str, str]:
     """The same server as the administrator's, as each of the roles; by the setting's name."""
     return {
-        name: make_conninfo(admin, dbname=database, user=role, password=passwords[role])
+        name: as_url(make_conninfo(admin, dbname=DATABASE, user=role, password=passwords[role]))
         for name, role in {"dsn": APP, "owner_dsn": OWNER, "engine_dsn": ENGINE}.items()
     }
 

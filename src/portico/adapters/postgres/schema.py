@@ -10,8 +10,9 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from portico.engine.core.errors import NotProvisioned, StoreUnavailable
+from portico.engine.core.errors import NotProvisioned, PasswordRefused, StoreUnavailable
 from portico.engine.core.migration import Applied, Migration
+from portico.kernel.errors import PorticoError
 
 _LOCK: Final = 0x706F727469636F  # "portico": any number that nobody else locks
 _NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -79,8 +80,10 @@ class PostgresSchema:
             yield connection
 
 
-def _explained(error: psycopg.OperationalError) -> NotProvisioned | StoreUnavailable:
+def _explained(error: psycopg.OperationalError) -> PorticoError:
     text = str(error).strip().splitlines()[-1]
-    if "does not exist" in text or "authentication failed" in text:
+    if "authentication failed" in text:
+        return PasswordRefused()
+    if "does not exist" in text:
         return NotProvisioned(f"The database is not set up for us: {text}")
     return StoreUnavailable(f"The database does not answer: {text}")

@@ -1,5 +1,6 @@
 """Spaces, kept in PostgreSQL: born whole, taken out whole, ended whole."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Final, LiteralString
 
@@ -26,6 +27,9 @@ _GET: Final[LiteralString] = """
 """
 _RENAME: Final[LiteralString] = "UPDATE space SET name = %(name)s WHERE space_id = %(space)s"
 _DELETE: Final[LiteralString] = "DELETE FROM space WHERE space_id = %(space)s"
+_NO_HURRY: Final[LiteralString] = "SET LOCAL idle_in_transaction_session_timeout = '10min'"
+_EXPORTS: Final = 2
+"""At a time: each holds a connection for as long as its reader takes."""
 _TABLES: Final[LiteralString] = """
     SELECT c.relname AS name,
            array_agg(a.attname::text ORDER BY a.attnum)
@@ -43,6 +47,7 @@ _TABLES: Final[LiteralString] = """
 class PostgresSpaces:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+        self._exports = asyncio.Semaphore(_EXPORTS)
 
     async def found(self, space: Space, first: Identity, key: StoredKey, digest: bytes) -> None:
         async with self._transactions.begin(as_principal(first)) as connection:
@@ -68,7 +73,8 @@ class PostgresSpaces:
 
     async def export(self, caller: Principal) -> AsyncGenerator[ExportedRow, None]:
         """One snapshot of all tables, since one statement reads them; row by row, however large."""
-        async with self._transactions.begin_apart(caller) as connection:
+        async with self._exports, self._transactions.begin_apart(caller) as connection:
+            await connection.execute(_NO_HURRY)
             tables = await (await connection.execute(_TABLES)).fetchall()
             query = sql.SQL(" UNION ALL ").join(map(_rows, tables))
             async with connection.cursor(name="export") as cursor:

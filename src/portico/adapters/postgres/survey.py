@@ -6,7 +6,7 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.errors import PasswordRefused, StoreUnavailable
 from portico.engine.core.store import StoreInfo, StoreStatus, TableSize
 
 _INFO: Final[LiteralString] = """
@@ -51,19 +51,40 @@ _UNSAFE: Final[LiteralString] = """
      WHERE rolname IN ('portico_app', 'portico_engine', 'portico_owner')
        AND (rolsuper OR rolbypassrls)
     UNION ALL
+    SELECT 'the role ' || m.rolname || ' is a member of ' || r.rolname
+      FROM pg_roles r, pg_roles m
+     WHERE r.rolname IN ('portico_owner', 'portico_app', 'portico_engine')
+       AND m.rolname IN ('portico_app', 'portico_engine') AND m.oid <> r.oid
+       AND pg_has_role(m.oid, r.oid, 'MEMBER')
+    UNION ALL
+    SELECT 'the policy ' || p.policyname || ' on ' || p.tablename || ' opens a wall'
+      FROM pg_policies p
+     WHERE p.schemaname = 'portico'
+       AND NOT (p.policyname = 'owner_door' AND p.roles = '{portico_owner}')
+       AND NOT (p.policyname = 'space_wall' AND p.permissive = 'PERMISSIVE' AND p.cmd = 'ALL'
+                AND p.qual = p.with_check AND starts_with(ltrim(p.qual, '('), %(wall)s)
+                AND p.qual !~* '\\mor\\M')
+    UNION ALL
     SELECT 'the function ' || p.proname || ' runs as its owner without a fixed search_path'
       FROM pg_proc p
      WHERE p.pronamespace = 'portico'::regnamespace AND p.prosecdef
-       AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%')
+       AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search\\_path=%%')
 """
+
+_WALL: Final = (
+    "space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid"
+)
+"""How every policy begins, as PostgreSQL writes it; one that is longer only narrows it (AND)."""
 
 
 async def server_version(address: str) -> str | None:
-    """None if no server answers."""
+    """None if no server answers. Raises `PasswordRefused` if one does and does not want us."""
     try:
         async with await AsyncConnection.connect(address, connect_timeout=5) as connection:
             number = connection.info.server_version
-    except psycopg.OperationalError:
+    except psycopg.OperationalError as error:
+        if "authentication failed" in str(error):
+            raise PasswordRefused from error
         return None
     return f"{number // 10000}.{number % 10000}"
 
@@ -85,4 +106,4 @@ async def survey(address: str, status: StoreStatus) -> StoreInfo:
 async def unsafe(address: str) -> list[str]:
     """What in the catalogue would let one space see another; empty is what it must be."""
     async with await AsyncConnection[DictRow].connect(address, row_factory=dict_row) as connection:
-        return [row["problem"] async for row in await connection.execute(_UNSAFE)]
+        return [row["problem"] async for row in await connection.execute(_UNSAFE, {"wall": _WALL})]

@@ -1,5 +1,6 @@
 """One transaction for one caller: its space, principal and clearance are in it, and end with it."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,7 +30,11 @@ _PATIENCE: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Open:
+    """Joined only by the task that opened it: another may outlive it, and would then act on a
+    connection that has been given to somebody else."""
+
     owner: "Transactions"
+    task: "asyncio.Task[Any] | None"
     connection: Connection
     caller: Principal
 
@@ -47,12 +52,13 @@ class Transactions:
     async def begin(self, caller: Principal) -> AsyncIterator[Connection]:
         """Raises `StoreUnavailable`."""
         outer = _open.get()
-        if outer is not None and outer.owner is self:
+        task = asyncio.current_task()
+        if outer is not None and outer.owner is self and outer.task is task:
             async with self._joined(outer, caller) as connection:
                 yield connection
             return
         async with self._fresh(caller) as connection:
-            token = _open.set(_Open(self, connection, caller))
+            token = _open.set(_Open(self, task, connection, caller))
             try:
                 yield connection
             finally:

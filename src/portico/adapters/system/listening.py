@@ -2,7 +2,9 @@
 
 import errno
 import socket
+from pathlib import Path
 
+from portico.adapters.system.private_files import private_folder
 from portico.kernel.errors import Kind, PorticoError
 
 
@@ -40,4 +42,16 @@ def listen(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise AddressTaken(host, port) from error
         raise AddressRefused(f"Cannot listen on {host}:{port}: {error.strerror}.") from error
+    return listener
+
+
+def listen_privately(folder: Path, port: int) -> socket.socket:
+    """On a socket that this user alone can reach: whoever else may take our port in our absence,
+    a client that comes this way is never answered by a stranger."""
+    path = private_folder(folder) / f"{port}.sock"
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.listen(2048)
     return listener

@@ -10,16 +10,25 @@ from pathlib import Path
 
 
 def private_folder(folder: Path) -> Path:
-    """Make it for this user alone. As root, what is missing above it lets others pass through:
-    the database runs as another account, and must come to its own folder."""
-    above = 0o711 if os.geteuid() == 0 else 0o700
+    """Make it for this user alone, if it is not there."""
+    make_above(folder)
+    if not folder.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def make_above(folder: Path) -> None:
+    """What is missing above it, closed to others. As root, they may pass through: the database
+    runs as another account, and must come to its own folder."""
+    above = 0o711 if is_root() else 0o700
     for part in reversed(folder.parents):
         if not part.exists():
             part.mkdir(exist_ok=True)
             part.chmod(above)
-    if not folder.exists():
-        folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
+
+
+def is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def write_private(file: Path, text: str) -> None:

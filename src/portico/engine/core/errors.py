@@ -4,6 +4,7 @@ PorticoError
 ├── StoreUnavailable     no PostgreSQL answers
 ├── StoreRefused         we will not start one like this (root, Windows, a folder open to others)
 ├── StoreBusy            others are using what was to be stopped or replaced
+├── PasswordRefused      it answers, but not to us
 ├── NotProvisioned       the roles or the database are missing
 ├── AlreadyProvisioned   the roles are there, with passwords we do not know
 ├── SchemaEdited         a migration that was applied has since been changed
@@ -34,6 +35,18 @@ class StoreBusy(PorticoError):
     code = "store_busy"
     title = "The database is in use"
     fix = "Stop the Portico processes that use it first, or pass --force."
+
+
+class PasswordRefused(PorticoError):
+    kind = Kind.DENIED
+    code = "password_refused"
+    title = "The database refuses the password"
+    fix = (
+        "Put the addresses right (portico config show --origin), or: portico db provision --rotate"
+    )
+
+    def __init__(self) -> None:
+        super().__init__("The database server answers, but not to the password that we have.")
 
 
 class NotProvisioned(PorticoError):
