@@ -32,7 +32,7 @@ from portico.faces.cli.exits import exit_for
 from portico.faces.cli.server import Refused
 from portico.faces.http import problems
 from portico.faces.http.app import routes
-from portico.faces.http.use_cases import Doors, assemble
+from portico.main.assemble import Doors, assemble
 from portico.kernel.errors import PorticoError
 from portico.settings.model import Settings
 

@@ -68,6 +68,11 @@ REQUIREMENTS = [
         "A database that is gone is told as gone, and never replaced by an empty one.",
     ),
     Requirement(
+        "cli:server:met-in-private",
+        "design.md §6",
+        "The command line meets its own server on a private socket, and sends no key elsewhere.",
+    ),
+    Requirement(
         "postgres:backup:restores",
         "design.md §1",
         "A backup holds every space's rows and is restored whole or not at all.",

@@ -168,3 +168,91 @@ def test_a_crowd_that_sets_up_at_once_makes_one_home(house: Installation) -> Non
     with fresh.serving(), fresh.client() as client:
         assert client.get("/me").status_code == 200
         assert len(client.get("/principals").json()["data"]) == 1
+
+
+@pytest.mark.parametrize("after", [0.1, 0.3, 0.5, 0.7])
+def test_asked_to_end_while_it_starts_it_ends_too(house: Installation, after: float) -> None:
+    with subprocess.Popen(
+        [house.program, "serve"],
+        env=dict(house.environment),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        time.sleep(after)
+        server.terminate()
+        code = server.wait(30)
+
+    assert code in {0, -signal.SIGTERM}  # before its first line of Python the kernel ends it
+    assert not database_runs(house)
+
+
+@pytest.mark.requirement("cli:server:met-in-private")
+def test_the_key_is_not_sent_to_a_stranger_who_has_taken_the_port(house: Installation) -> None:
+    with socket.create_server(("127.0.0.1", house.port)) as stranger:
+        stranger.settimeout(1)
+        said = house.run("status")
+
+        with pytest.raises(TimeoutError):
+            stranger.accept()
+
+    assert said.code == 4
+    assert "not_running" in said.err
+
+
+def test_init_mends_a_key_that_is_lost_or_dead(house: Installation) -> None:
+    key_file = house.home / "config" / "client.key"
+    first = house.key
+    key_file.unlink()
+
+    lost = house.run("init", "--json")
+    second = house.key
+    with house.serving():
+        revoked = house.run("keys", "revoke", second.split("_")[1])
+        shut_out = house.run("status")
+        dead = house.run("init", "--json")
+        again = house.run("status")
+
+    assert '"recovered": true' in lost.out
+    assert second != first
+    assert revoked.code == 0
+    assert (shut_out.code, dead.code, again.code) == (5, 0, 0)
+    assert '"recovered": true' in dead.out
+    assert '"recovered": false' in house.run("init", "--json").out
+
+
+def test_without_its_pepper_the_server_says_so_and_starts_no_other(house: Installation) -> None:
+    pepper = house.home / "data" / "secrets" / "pepper"
+    pepper.rename(house.home / "kept")
+
+    serving, again = house.run("serve"), house.run("init")
+    recovered = house.run("init", "--recover")
+
+    assert (serving.code, again.code) == (4, 4)
+    assert "pepper_missing" in serving.err + again.err
+    assert recovered.code == 0
+    with house.serving():
+        assert house.run("status").code == 0
+
+
+def test_deleting_home_hands_nobody_elses_space_to_whoever_runs_init(house: Installation) -> None:
+    with house.serving():
+        house.run("spaces", "create", "acme", "--admin", "carol")
+        house.run("spaces", "delete", "--confirm", "home")
+    said = house.run("init", "--json")
+
+    assert '"space": "home"' in said.out
+    assert '"new": true' in said.out
+
+
+def test_the_doctor_finds_what_is_wrong_without_making_anything(house: Installation) -> None:
+    healthy = house.run("doctor")
+    (house.home / "config" / "client.key").unlink()
+    keyless = house.run("doctor", "--json")
+    house.data.rename(house.home / "unmounted")
+    gone = house.run("doctor", "--json")
+
+    assert healthy.code == 0, healthy.out
+    assert (keyless.code, gone.code) == (1, 1)
+    assert "no readable key" in keyless.out
+    assert "is gone from" in gone.out
+    assert not house.data.exists()

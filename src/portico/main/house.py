@@ -35,6 +35,8 @@ class PorticoHouse:
         paths = self.ground.loaded.paths
         return Whereabouts(
             server_url=self.ground.server_url,
+            remote=self.ground.loaded.settings.client.server,
+            private_socket=self.ground.private_socket,
             config_file=own_file(process_environment(), self.ground.config),
             key_file=paths.key_file,
             data=paths.data,
@@ -76,7 +78,8 @@ class PorticoHouse:
             )
             check(changed, file)
         except InvalidSettings as error:
-            raise InvalidSettings(error.flaws, fix=f"Nothing was written. {error.fix}") from error
+            fix = "Nothing was written. What each setting may be: portico config schema"
+            raise InvalidSettings(error.flaws, fix=fix) from error
         write_private(file.resolve(), changed)
         return SettingChange(file=file, overruled_by=self._overrules(path, file))
 
@@ -139,6 +142,7 @@ class PorticoHouse:
         from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
         from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
         from portico.engine.diagnose import Diagnose
+        from portico.main.checks import CheckKey
 
         paths, server = self.ground.loaded.paths, self.ground.loaded.settings.server
         private = [
@@ -147,7 +151,10 @@ class PorticoHouse:
             paths.secrets,
             paths.passwords_file,
             paths.pepper_file,
+            paths.config_file,
             paths.postgres,
+            *paths.postgres.glob("[0-9]*"),
+            *paths.postgres.glob("run"),
         ]
         return Diagnose(
             checks=[
@@ -156,6 +163,7 @@ class PorticoHouse:
                 CheckDatabase(self.store),
                 CheckSchema(self.store, self.ground.migrate),
                 CheckWalls(self.store),
+                CheckKey(self.ground),
                 CheckPort(reachable(server.host), server.port),
             ]
         )

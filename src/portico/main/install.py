@@ -11,6 +11,7 @@ from portico.adapters.system.private_files import write_private
 from portico.adapters.system.secrets import make_pepper
 from portico.faces.cli.house import Welcome
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.guard.core.identity import Identity
 from portico.guard.core.space import HOME
 from portico.guard.issue_key import IssuedKey, KeyWish
@@ -33,11 +34,12 @@ async def install(
         async with PostgresSchema(store.owner_address).locked():  # one of a crowd makes it
             known = await first_admin(store.owner_address)
             first = known or await _found_home(ground, admin)
-            if known is not None and recover:
-                await _recover(ground, known)
+            lost = known is not None and (not await _key_opens(ground, recover=recover) or recover)
+            if lost:
+                await _recover(ground, first)
         return Welcome(
             new=known is None,
-            recovered=known is not None and recover,
+            recovered=lost,
             space=await space_name(store.owner_address, first.space),
             admin=first.name,
             key_file=paths.key_file,
@@ -45,6 +47,23 @@ async def install(
         )
     finally:
         await store.release()
+
+
+async def _key_opens(ground: Ground, *, recover: bool) -> bool:
+    """Whether the key file holds a key that works. Raises `PepperMissing`, unless told to recover:
+    without the pepper no key of this installation can ever work again."""
+    if recover and ground.loaded.settings.identity.pepper is None:
+        make_pepper(ground.loaded.paths.pepper_file)
+    try:
+        key = ground.loaded.paths.key_file.read_text().strip()
+    except OSError:
+        return False
+    async with open_pool(ground.store.addresses.app, 2) as pool:
+        try:
+            await use_cases(ground, Transactions(pool)).authenticate(key)
+        except (NotAuthenticated, InvitationUsed):
+            return False
+    return True
 
 
 async def _found_home(ground: Ground, admin: str) -> Identity:

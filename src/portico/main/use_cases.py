@@ -7,7 +7,8 @@ from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.faces.http.use_cases import Doors, UseCases, assemble
+from portico.faces.http.use_cases import UseCases
+from portico.main.assemble import Doors, assemble
 from portico.main.ground import Ground
 
 

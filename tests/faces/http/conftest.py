@@ -12,8 +12,9 @@ from starlette.types import ASGIApp
 from portico.engine.core.store import Source, StoreStatus
 from portico.faces.http.app import build, routes
 from portico.faces.http.host_guard import allowed
-from portico.faces.http.use_cases import Doors, UseCases, assemble
+from portico.faces.http.use_cases import UseCases
 from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.main.assemble import Doors, assemble
 from portico.testing.engine import MemoryReceipts
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
 from portico.testing.kernel import SeededEntropy, TickingClock

@@ -303,3 +303,46 @@ async def test_an_unexpected_failure_tells_nothing_of_the_inside(
 
     with pytest.raises(RuntimeError):  # after the answer it goes on to the server's log
         await site.ask("GET", "/api/v1/spaces")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", KEYS, {"name": "typo", "scope": ["status:read"]}),
+        ("POST", KEYS, {"name": "typo", "expires_days": 30}),
+        ("POST", PEOPLE, {"kind": "agent", "name": "robot", "role": ["viewer"]}),
+        ("POST", PEOPLE, {"kind": "person", "name": "somebody"}),
+        ("POST", "/api/v1/invitations", {"name": "bob", "role": "viewer"}),
+    ],
+)
+async def test_a_slip_in_the_name_of_a_limit_does_not_make_something_without_it(
+    site: Site, method: str, path: str, body: dict[str, object]
+) -> None:
+    answer = await site.ask(method, path, body)
+
+    assert (answer.status, answer.json["code"]) == (422, "invalid_request")
+
+
+async def test_no_answer_behind_a_key_is_kept_by_a_cache(site: Site) -> None:
+    made = await site.ask("POST", KEYS, {"name": "laptop"})
+    refused = await site.ask("POST", KEYS, {})
+
+    assert {made.headers["cache-control"], refused.headers["cache-control"]} == {"no-store"}
+
+
+async def test_a_narrower_key_is_not_answered_what_a_wider_one_was(site: Site) -> None:
+    wish = {"kind": "agent", "name": "robot"}
+    await site.ask("POST", PEOPLE, wish, headers=idempotent("k1"))
+    narrow = await site.ask("POST", KEYS, {"name": "narrow", "scopes": ["status:read"]})
+
+    again = await site.ask("POST", PEOPLE, wish, headers=idempotent("k1"), key=narrow.json["key"])
+
+    assert again.status == 422
+
+
+async def test_probes_answer_to_head_too(site: Site) -> None:
+    answers = [
+        await ask(site.app, "HEAD", path, headers=[HOST]) for path in ("/healthz", "/readyz")
+    ]
+
+    assert [answer.status for answer in answers] == [200, 200]

@@ -36,9 +36,17 @@ class CheckPrivateFiles:
     paths: Sequence[Path]
 
     async def __call__(self, *, mend: bool) -> Finding:
-        open_ones = [path for path in self.paths if path.exists() and open_to_others(path)]
-        if not open_ones:
+        try:
             there = sum(path.exists() for path in self.paths)
+            open_ones = [path for path in self.paths if path.exists() and open_to_others(path)]
+        except OSError as error:
+            return Finding(
+                check="private files",
+                state=State.BROKEN,
+                detail=f"cannot look at them: {error.strerror}: {error.filename}",
+                fix="Make the folder yours and mode 700.",
+            )
+        if not open_ones:
             return Finding(
                 check="private files", state=State.GOOD, detail=f"{there} closed to others"
             )

@@ -20,6 +20,10 @@ class StoreStatus:
     applied: int | None = None
     pending: int | None = None
 
+    @property
+    def ready(self) -> bool:
+        return self.running and self.pending == 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:

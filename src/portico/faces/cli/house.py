@@ -20,10 +20,22 @@ class SettingEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """The file that was written, and whose value is in force instead of its own, if any."""
+
+    file: Path
+    overruled_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
     """Where this installation keeps its things and where its server is."""
 
     server_url: str
+    remote: str | None = None
+    """Another server that the command line is to talk to."""
+    private_socket: Path | None = None
+    """Where this installation's own server answers its own user, and nobody else can."""
     config_file: Path
     key_file: Path
     data: Path
@@ -62,9 +74,16 @@ class House(Protocol):
         """Raises `InvalidSettings`."""
         ...
 
+    def setting(self, path: str) -> SettingEntry:
+        """Raises `InvalidSettings`."""
+        ...
+
     def settings_schema(self) -> "JsonObject": ...
 
-    def change_setting(self, path: str, value: str) -> Path: ...
+    def change_setting(self, path: str, value: str | None) -> SettingChange:
+        """In the user's own file; `value` of None takes it out. Raises `InvalidSettings`, and has
+        written nothing then."""
+        ...
 
     def store(self) -> "Store": ...
 

@@ -1,6 +1,8 @@
 """The running server, as most commands talk to it."""
 
+import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -32,11 +34,21 @@ class NotRunning(PorticoError):
         super().__init__(f"Nothing answers at {url}.")
 
 
+class NotReached(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "not_reached"
+    title = "The server cannot be reached"
+    fix = "See that it runs there; which one it is says the setting client.server."
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"Nothing answers at {url}.")
+
+
 class NoKey(PorticoError):
     kind = Kind.DENIED
     code = "no_key"
     title = "There is no key to come in with"
-    fix = "Run `portico init` on this machine, or `portico join LINK` with an invitation."
+    fix = "Run `portico init` on the server's machine, or `portico join --save LINK` elsewhere."
 
     def __init__(self, file: Path) -> None:
         super().__init__(f"There is no key in {file}.")
@@ -51,6 +63,8 @@ class Refused(PorticoError):
         self.code = str(problem.get("code", "http_error"))
         self.title = str(problem.get("title", "The server refused"))
         self.fix = problem.get("fix")
+        if self.code == "not_authenticated":
+            self.fix = "Make a new key: portico init, on the server's machine."
         self.flaws = tuple(
             Flaw(detail["field"], detail["message"]) for detail in problem.get("errors", ())
         )
@@ -61,10 +75,16 @@ class Refused(PorticoError):
 
 
 class Server:
+    """Our own server is met on a socket that nobody else can open: its port, while it does not
+    run, could be anybody's, and would be sent the key."""
+
     def __init__(self, house: House, *, key: str | None = None, url: str | None = None) -> None:
         """`key` and `url` of None: those of this installation."""
         where = house.whereabouts()
-        self._url = url or where.server_url
+        other = url or where.remote
+        self._url = other or where.server_url
+        self._missing = NotReached(self._url) if other else NotRunning(self._url)
+        self._socket = None if other else where.private_socket
         self._key = key or _read_key(where.key_file)
 
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 # JSON, shown as it is
@@ -92,25 +112,35 @@ class Server:
                 return
 
     def lines(self, path: str) -> Iterator[str]:
-        with self._client() as client, client.stream("GET", f"/api/v1{path}") as answer:
-            if answer.status_code >= 400:
-                answer.read()
-                raise Refused(answer.status_code, _problem(answer))
-            yield from answer.iter_lines()
+        try:
+            with self._client() as client, client.stream("GET", f"/api/v1{path}") as answer:
+                if answer.status_code >= 400:
+                    answer.read()
+                    raise Refused(answer.status_code, _problem(answer))
+                yield from answer.iter_lines()
+        except httpx2.TransportError as error:
+            raise self._missing from error
 
     def _ask(self, method: str, path: str, **sent: Any) -> Any:  # noqa: ANN401 # likewise
         try:
             with self._client() as client:
                 answer = client.request(method, f"/api/v1{path}", **sent)
         except httpx2.TransportError as error:
-            raise NotRunning(self._url) from error
+            raise self._missing from error
         if answer.status_code >= 400:
             raise Refused(answer.status_code, _problem(answer))
         return answer.json() if answer.content else None
 
     def _client(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}"}
-        return httpx2.Client(base_url=self._url, headers=headers, timeout=30, trust_env=False)
+        transport = None
+        if self._socket is not None:
+            if not _ours(self._socket):
+                raise self._missing
+            transport = httpx2.HTTPTransport(uds=str(self._socket))
+        return httpx2.Client(
+            base_url=self._url, headers=headers, timeout=30, trust_env=False, transport=transport
+        )
 
 
 def _read_key(file: Path) -> str:
@@ -126,3 +156,13 @@ def _problem(answer: httpx2.Response) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _ours(path: Path) -> bool:
+    """Whether the socket is there, in a folder that is closed to everybody else."""
+    try:
+        folder = path.parent.lstat()
+    except OSError:
+        return False
+    private = stat.S_ISDIR(folder.st_mode) and not folder.st_mode & 0o077
+    return private and folder.st_uid == os.geteuid() and path.exists()

@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from portico.faces.http.problems import problem_response
 from portico.guard.authenticate import Authenticate, Entry
@@ -31,7 +31,18 @@ class Authentication:
         except PorticoError as error:
             await problem_response(error)(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, _unkept(send))
+
+
+def _unkept(send: Send) -> Send:
+    """No answer behind a key is for a cache: it may hold one."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], (b"cache-control", b"no-store")]
+        await send(message)
+
+    return sending
 
 
 def _bearer(scope: Scope) -> str:

@@ -5,13 +5,10 @@ from typing import Any, Final
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import StoreStatus
 from portico.faces.http.authentication import Caller
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
 
 
 class AliveOut(BaseModel):
@@ -38,15 +35,16 @@ probes = APIRouter(tags=["health"])
 """For whoever keeps the server running: they say nothing that a stranger may not know."""
 
 
+@probes.head("/healthz", include_in_schema=False)
 @probes.get("/healthz", responses=documented(), openapi_extra=_NO_KEY)
 async def alive() -> AliveOut:
     return AliveOut(status="alive")
 
 
+@probes.head("/readyz", include_in_schema=False)
 @probes.get("/readyz", responses=documented(), openapi_extra=_NO_KEY)
 async def ready(use: Use) -> AliveOut:
-    if not _ready(await use.store_status()):
-        raise StoreUnavailable("The database is not ready.")
+    await use.show_status.ready()
     return AliveOut(status="ready")
 
 
@@ -55,13 +53,8 @@ router = APIRouter(tags=["health"])
 
 @router.get("/status", responses=documented())
 async def status(use: Use, caller: Caller) -> StatusOut:
-    permit(caller, Scope.STATUS_READ)
-    store = await use.store_status()
-    return StatusOut(version=use.version, ready=_ready(store), store=_store(store))
-
-
-def _ready(store: StoreStatus) -> bool:
-    return store.running and store.pending == 0
+    store = await use.show_status(caller)
+    return StatusOut(version=use.version, ready=store.ready, store=_store(store))
 
 
 def _store(store: StoreStatus) -> StoreOut:

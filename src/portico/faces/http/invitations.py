@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, Response
 
 from portico.engine.core.receipt import Answer
@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.principals import PrincipalOut, principal_out
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import LabelText, Name, PrincipalIdPath, Roles
+from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles
 from portico.guard.core.roles import Role
 from portico.guard.invite import Invitation
 from portico.guard.manage_principals import PrincipalWish
@@ -22,19 +22,23 @@ from portico.kernel.label import Label
 from portico.kernel.principal import PrincipalKind
 
 _PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>You are invited to Portico</title>
+<html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>You are invited to Portico</title>
 <style>body{font:16px/1.5 system-ui;max-width:38rem;margin:12vh auto;padding:0 1rem}
 code{background:#8882;padding:.15em .35em;border-radius:.25em}</style>
 <h1>You are invited</h1>
-<p>Copy the whole address of this page, then run, on the machine you work on:</p>
-<p><code>portico join 'ADDRESS'</code></p>
-<p>It works once. The part behind the # never left your browser.</p></html>
+<p>On the machine you work on, install Portico if it is not there
+(<code>pip install portico</code>). Then copy the whole address of this page, and run:</p>
+<p><code>portico join --save 'THE ADDRESS'</code></p>
+<p>It works once, within a week of the invitation. The part behind the # never left your
+browser.</p></html>
 """
 
 
-class InvitationIn(BaseModel):
+class InvitationIn(Body):
     name: Name
-    roles: Roles = [Role.MEMBER]
+    roles: Roles = Field(default=[Role.MEMBER])
     clearance: LabelText = "team"
 
 

@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import KeyIdPath, LabelText, Name, PrincipalIdText
+from portico.faces.http.words import Body, KeyIdPath, LabelText, Name, PrincipalIdText
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey, KeyWish
@@ -23,7 +23,7 @@ from portico.kernel.label import Label
 _DAYS = Field(ge=1, le=3650, strict=True)
 
 
-class KeyIn(BaseModel):
+class KeyIn(Body):
     name: Name
     principal: PrincipalIdText | None = None
     """Whose key it is; yours if left away."""
@@ -34,7 +34,7 @@ class KeyIn(BaseModel):
     """How long it works; until it is revoked if left away."""
 
 
-class RotateIn(BaseModel):
+class RotateIn(Body):
     overlap_hours: Annotated[int, Field(ge=0, le=720, strict=True)] = 24
     """How long the old key goes on working beside the new one."""
 

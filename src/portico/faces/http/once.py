@@ -12,7 +12,7 @@ from portico.engine.core.receipt import Answer
 from portico.engine.do_once import Ask
 from portico.faces.http.authentication import Caller
 from portico.faces.http.use_cases import Use, UseCases
-from portico.kernel.json import JsonObject
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 
 _IdempotencyKey = Annotated[
@@ -44,7 +44,9 @@ class Asking:
         status: int,
     ) -> JSONResponse:
         sent = None if body is None else body.model_dump(mode="json")
-        request: JsonObject = {"path": self.path, "body": sent}
+        # With what the caller may: a narrower key is not answered what a wider one was.
+        may: list[JsonValue] = [*sorted(self.caller.scopes)]
+        request: JsonObject = {"path": self.path, "body": sent, "scopes": may}
         receipt = await self.use.do_once(self.caller, Ask(operation, request, self.key), action)
         headers = {"Idempotency-Replayed": "true"} if receipt.replayed else None
         return JSONResponse(dict(receipt.body), status, headers=headers)

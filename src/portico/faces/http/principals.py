@@ -1,7 +1,7 @@
 """Principals over REST: who there is in a space, and what they may do."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import LabelText, Name, PrincipalIdPath, Roles
+from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
 from portico.guard.manage_principals import PrincipalChange, PrincipalWish
@@ -22,14 +22,14 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 
 
-class PrincipalIn(BaseModel):
-    kind: PrincipalKind
+class PrincipalIn(Body):
+    kind: Literal[PrincipalKind.AGENT, PrincipalKind.WORKER]
     name: Name
-    roles: Roles = [Role.MEMBER]
+    roles: Roles = Field(default=[Role.MEMBER])
     clearance: LabelText = "team"
 
 
-class PrincipalChangeIn(BaseModel):
+class PrincipalChangeIn(Body):
     """What is left away stays as it is."""
 
     roles: Roles | None = None

@@ -1,6 +1,7 @@
 """From a failure to an HTTP answer (RFC 9457). The only place that knows status codes."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="portico"'},
     503: {"Retry-After": "1"},
 }
+_FIELD: Final = re.compile(r"[a-z_]{1,40}|[0-9]{1,9}")
 _BY_STATUS: Final[Mapping[int, tuple[str, str, str | None]]] = {
     400: ("bad_request", "The request cannot be read", "Send valid JSON in UTF-8."),
     404: (
@@ -83,8 +85,7 @@ async def on_invalid_request(_request: Request, error: Exception) -> JSONRespons
     if not isinstance(error, RequestValidationError):
         raise error
     errors = [
-        ProblemDetail(field=_field(detail["loc"]), message=_message(detail))
-        for detail in error.errors()
+        ProblemDetail(field=_field(detail), message=_message(detail)) for detail in error.errors()
     ]
     return _response(
         422,
@@ -168,10 +169,22 @@ def _response(
 
 
 def _message(detail: Mapping[str, Any]) -> str:
+    if detail["type"] == "json_invalid":
+        return "is not valid JSON"
+    if detail["type"] == "extra_forbidden":
+        return "there is no such field"
     pattern = detail.get("ctx", {}).get("pattern")
     return HINTS.get(pattern, detail["msg"]) if pattern else str(detail["msg"])
 
 
-def _field(location: Sequence[int | str]) -> str:
-    parts = location[1:] if len(location) > 1 else location
-    return ".".join(map(str, parts))
+def _field(detail: Mapping[str, Any]) -> str:
+    location = detail["loc"]
+    if detail["type"] == "json_invalid" or len(location) == 1:
+        return str(location[0])
+    return ".".join(_shown(part) for part in location[1:])
+
+
+def _shown(part: int | str) -> str:
+    """A name that could be one of ours; anything else was sent, and is not repeated."""
+    text = str(part)
+    return text if _FIELD.fullmatch(text) else "?"

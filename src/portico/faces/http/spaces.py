@@ -17,19 +17,19 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import Page
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import Name, SpaceIdPath
+from portico.faces.http.words import Body, Name, SpaceIdPath
 from portico.guard.core.space import ExportedRow, Space
 from portico.guard.manage_spaces import SpaceWish
 from portico.kernel.ids import SpaceId
 
 
-class SpaceIn(BaseModel):
+class SpaceIn(Body):
     name: Name
     admin: Name
     """The person who will be invited as the new space's admin."""
 
 
-class SpaceChange(BaseModel):
+class SpaceChange(Body):
     name: Name
 
 

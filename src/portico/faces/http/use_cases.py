@@ -1,14 +1,12 @@
 """What the HTTP face can call, as the composition root hands it over."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.engine.core.store import StoreStatus
 from portico.engine.do_once import DoOnce
-from portico.engine.ports import Receipts
+from portico.engine.show_status import ShowStatus
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
 from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
@@ -26,9 +24,6 @@ from portico.guard.manage_spaces import (
     RenameSpace,
     ShowSpace,
 )
-from portico.guard.ports import KeyRing, Keys, Principals, Spaces, Together
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,85 +47,10 @@ class UseCases:
     show_key: ShowKey
     rotate_key: RotateKey
     revoke_key: RevokeKey
-    store_status: Callable[[], Awaitable[StoreStatus]]
+    show_status: ShowStatus
     version: str
     base_url: str
     """What links to this server begin with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
-    """What all of them need from outside: given once, shared by all."""
-
-    key_ring: KeyRing
-    keys: Keys
-    principals: Principals
-    spaces: Spaces
-    receipts: Receipts
-    together: Together
-    clock: Clock
-    entropy: Entropy
-    pepper: bytes
-    store_status: Callable[[], Awaitable[StoreStatus]]
-    version: str
-    base_url: str
-
-
-def assemble(doors: Doors) -> UseCases:
-    keys, principals, spaces = doors.keys, doors.principals, doors.spaces
-    clock, entropy, pepper = doors.clock, doors.entropy, doors.pepper
-    add_principal = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
-    return UseCases(
-        authenticate=Authenticate(key_ring=doors.key_ring, clock=clock, pepper=pepper),
-        do_once=DoOnce(receipts=doors.receipts),
-        found_space=FoundSpace(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper),
-        show_space=ShowSpace(spaces=spaces),
-        rename_space=RenameSpace(spaces=spaces),
-        export_space=ExportSpace(spaces=spaces),
-        delete_space=DeleteSpace(spaces=spaces),
-        add_principal=add_principal,
-        list_principals=ListPrincipals(principals=principals),
-        show_principal=ShowPrincipal(principals=principals),
-        change_principal=ChangePrincipal(
-            principals=principals, keys=keys, together=doors.together, clock=clock
-        ),
-        invite_person=InvitePerson(
-            add_principal=add_principal,
-            keys=keys,
-            together=doors.together,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        ),
-        invite_again=InviteAgain(
-            principals=principals,
-            keys=keys,
-            together=doors.together,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        ),
-        accept_invitation=AcceptInvitation(
-            keys=keys, together=doors.together, clock=clock, entropy=entropy, pepper=pepper
-        ),
-        issue_key=IssueKey(
-            keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
-        ),
-        list_keys=ListKeys(keys=keys),
-        show_key=ShowKey(keys=keys),
-        rotate_key=RotateKey(
-            keys=keys,
-            principals=principals,
-            together=doors.together,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        ),
-        revoke_key=RevokeKey(keys=keys, principals=principals, clock=clock),
-        store_status=doors.store_status,
-        version=doors.version,
-        base_url=doors.base_url,
-    )
 
 
 def _use_cases(request: Request) -> UseCases:

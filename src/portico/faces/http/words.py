@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from fastapi import Path
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from portico.guard.core.roles import Role
 
@@ -22,6 +22,14 @@ HINTS: Final = {
     f"^spc_{_ID}$": "must be a space's id: spc_…",
 }
 """What to say to whoever did not meet a pattern."""
+
+
+class Body(BaseModel):
+    """What is sent. A field that we do not know is refused: a slip in the name of a limit must
+    not make a key without it."""
+
+    model_config = ConfigDict(extra="forbid")
+
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
 LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]

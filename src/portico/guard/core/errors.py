@@ -35,7 +35,7 @@ class NotPermitted(PorticoError):
 
     def __init__(self, name: str, scope: str) -> None:
         super().__init__(
-            f"{name!r} does not have the scope {scope} that this needs.",
+            f"The key that {name!r} came with does not have the scope {scope}.",
             fix=f"Use a key with the scope {scope}, or ask an admin of this space for it.",
         )
         self.name = name
@@ -111,7 +111,7 @@ class NameTaken(PorticoError):
     kind = Kind.CONFLICT
     code = "name_taken"
     title = "The name is taken"
-    fix = "Choose another name."
+    fix = "Choose another; for a link that was lost: portico people invite NAME --again"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is a principal named {name!r} in this space already.")
@@ -146,6 +146,6 @@ class NotConfirmed(PorticoError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"Deleting the space {name!r} removes everything in it, for ever.",
-            fix=f"Repeat its name to confirm: confirm={name!r}",
+            fix=f"Confirm with its name: {name}",
         )
         self.name = name

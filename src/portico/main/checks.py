@@ -1,0 +1,31 @@
+"""What can be wrong with the house as a whole: whether the key in the drawer opens its door."""
+
+from dataclasses import dataclass
+
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.engine.core.health import Finding, State
+from portico.kernel.errors import Kind, PorticoError
+from portico.main.ground import Ground
+from portico.main.use_cases import use_cases
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKey:
+    ground: Ground
+
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # `init` makes a new one
+        file = self.ground.loaded.paths.key_file
+        fix = "portico init"
+        try:
+            key = file.read_text().strip()
+            async with open_pool(self.ground.store.addresses.app, 2) as pool:
+                entry = await use_cases(self.ground, Transactions(pool)).authenticate(key)
+        except OSError:
+            detail = f"there is no readable key in {file}"
+            return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
+        except PorticoError as error:
+            if error.kind is Kind.DENIED:
+                detail = f"the key in {file} opens nothing"
+                return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
+            return Finding(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
+        return Finding(check="key", state=State.GOOD, detail=f"opens as {entry.principal.name}")
