@@ -3,6 +3,7 @@
 Each part is built, and imported, when it is asked for: a command loads only what it uses.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,8 +43,10 @@ class Ground:
         return f"http://{reachable(server.host)}:{server.port}"
 
     @property
-    def private_socket(self) -> Path:
-        """Where the server of this installation answers its own user."""
+    def private_socket(self) -> Path | None:
+        """Where the server of this installation answers its own user; Windows has none."""
+        if sys.platform == "win32":
+            return None
         from portico.adapters.system.sockets import short_folder
 
         folder = short_folder(self.loaded.paths.data / "server")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from socket import socket
 from typing import TYPE_CHECKING
 
@@ -38,10 +38,12 @@ def _start_and_serve(ground: Ground, listener: socket, announce: Callable[[str],
         import portico.faces.http.app  # noqa: F401 # loads while the database starts
 
         started.result()
-    folder = ground.private_socket.parent
-    with listen_privately(folder, ground.loaded.settings.server.port) as private:
-        asyncio.run(_serve(ground, [listener, private], announce))
-    ground.private_socket.unlink(missing_ok=True)
+    with ExitStack() as open_ones:
+        listeners = [listener]
+        if (private := ground.private_socket) is not None:
+            listeners.append(open_ones.enter_context(listen_privately(private)))
+            open_ones.callback(private.unlink, missing_ok=True)
+        asyncio.run(_serve(ground, listeners, announce))
 
 
 async def _serve(ground: Ground, listeners: list[socket], announce: Callable[[str], None]) -> None:

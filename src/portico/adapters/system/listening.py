@@ -1,6 +1,7 @@
 """Take the address before anything else is started, so that a clash is told at once."""
 
 import errno
+import os
 import socket
 from pathlib import Path
 
@@ -45,10 +46,14 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def listen_privately(folder: Path, port: int) -> socket.socket:
+def listen_privately(path: Path) -> socket.socket:
     """On a socket that this user alone can reach: whoever else may take our port in our absence,
     a client that comes this way is never answered by a stranger."""
-    path = private_folder(folder) / f"{port}.sock"
+    folder = private_folder(path.parent).lstat()
+    if folder.st_uid != os.geteuid() or folder.st_mode & 0o077:
+        raise AddressRefused(
+            f"The folder {path.parent} is not ours alone.", fix=f"Remove it: rm -r {path.parent}"
+        )
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
