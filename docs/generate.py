@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 
 from cyclopts import App
 from docstring_parser import parse
@@ -28,6 +28,7 @@ from starlette.responses import Response
 
 import portico
 from portico.faces.cli.app import build
+from portico.faces.cli.errors import Broken
 from portico.faces.cli.exits import exit_for
 from portico.faces.cli.server import Refused
 from portico.faces.http import problems
@@ -49,7 +50,7 @@ wins:
 1. a flag of the command, where it has one (`portico serve --port 3200`),
 2. the environment: `PORTICO_SECTION__KEY`, with two underscores between section and key; an empty
    value counts as not set,
-3. `portico.toml` in the folder that the command is started in,
+3. `portico.toml` in the folder that the command is started in, for `log.*` and nothing else,
 4. `portico.toml` in your configuration folder (`portico config path` shows where it is),
 5. `provisioned.toml` beside it: the addresses that `portico db provision` has written,
 6. the default.
@@ -57,12 +58,27 @@ wins:
 `--config FILE` or `PORTICO_CONFIG=FILE` puts one file in the place of 3 and 4.
 `PORTICO_HOME=FOLDER` puts every folder that Portico uses below `FOLDER`; see [Files](files.md).
 
-A string in a file may name environment variables: `${VAR}`, `${env:VAR}`, `${VAR:-default}`.
+A folder may have come from somebody else, so its file decides nothing that is trusted: any other
+section in it is refused, with its line ([why](../decisions/0043-a-project-file-decides-nothing-trusted.md)).
+If you mean to use such a file, name it: `--config portico.toml`.
 
-`portico config show --origin` tells where each value came from, `portico config validate` names
-file, line and mend of what is wrong, `portico config schema` prints the JSON Schema for editors,
-and `portico config set server.port 3200` writes one setting into your file and leaves the rest of
-it alone.
+A string in a file of yours may name environment variables: `${VAR}`, `${env:VAR}`,
+`${VAR:-default}`. In the file of 3 they are not resolved.
+
+In a file a value must have its type: `port = 3200`, not `"3200"`. From the environment and from
+flags a text is read as what the setting is; `true`, `yes`, `on` and their opposites are truth
+values. A variable with one underscore where two are meant, `PORTICO_SERVER_PORT`, is an error.
+
+A server reads its settings when it starts: start it again after a change.
+
+| command | what it does |
+|---|---|
+| `portico config show --origin` | every value in force, and where it came from |
+| `portico config get server.port` | one value in force |
+| `portico config set server.port 3200` | writes it into the file in force, the one that `config path` names, and leaves the rest of it alone; says so if another place wins |
+| `portico config unset server.port` | takes it out of that file |
+| `portico config validate` | names file, line and mend of what is wrong |
+| `portico config schema` | the JSON Schema, for editors |
 """
 
 _CLI: Final = """\
@@ -73,7 +89,9 @@ terminal there are tables and colours; in a pipe there are plain lines, the colu
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
 `init`, `config`, `db` and `doctor` work in their own process. `keys`, `people`, `spaces`, `status`
-and `join` talk to the running server, with the key that `init` has left in the key file.
+and `join` talk to the running server, with the key that `init` or `join --save` has left in the
+key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
+names.
 
 | option | what it does |
 |---|---|
@@ -89,6 +107,8 @@ get better.
 
 The kind of an error decides the HTTP status and the exit code; a few codes have one of their own.
 An error that only the command line meets is listed with the status that its kind would give it.
+What nobody foresaw is `internal_error`: status 500 over REST, exit code 1 on the command line,
+where `--debug` shows the traceback.
 
 """
 
@@ -131,6 +151,8 @@ def _alternatives(hint: object) -> Sequence[object]:
 
 
 def _type_name(kind: object) -> str:
+    if get_origin(kind) is Annotated:
+        return _type_name(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))
     if get_origin(kind) is list:
@@ -149,6 +171,7 @@ def command_line() -> str:
         "--no-input": "Never ask.",
         "--debug": "Show tracebacks.",
         "--config PATH": "Use this configuration file.",
+        "--version": "Which version this is.",
         "--help, -h": "Show what there is, and exit.",
     }
     parts = [_NOTE, _CLI, *(f"| `{name}` | {what} |\n" for name, what in options.items())]
@@ -184,8 +207,8 @@ def _command(name: str, command: App) -> str:
 
 def _positional(arguments: Iterable[Any]) -> Iterator[str]:
     for argument in arguments:
-        if argument.field_info.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            word = argument.name.removeprefix("--").upper()
+        if argument.field_info.kind is inspect.Parameter.POSITIONAL_ONLY:
+            word = argument.name
             yield word if argument.required else f"[{word}]"
 
 
@@ -194,11 +217,10 @@ def _parameter(argument: Any, about: Mapping[str, str]) -> str:  # noqa: ANN401 
     kinds = [kind for kind in _alternatives(argument.hint) if kind is not NoneType]
     kind = " or ".join(map(_type_name, kinds))
     name = argument.name
-    if field.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-        name = name.removeprefix("--").upper()
     if bool in kinds:
         kind = "flag"
-    notes = [about.get(field.names[0], "")]
+    notes = [about.get(field.name, "")]
+    notes += [f"Or the environment variable `{each}`." for each in argument.parameter.env_var or ()]
     if argument.required:
         notes.append("Required.")
     elif field.default not in (None, False, inspect.Parameter.empty):
@@ -233,7 +255,9 @@ def _every_error() -> Iterator[type[PorticoError]]:
     while waiting:
         found = waiting.pop().__subclasses__()
         waiting += found
-        yield from (each for each in found if each is not Refused and hasattr(each, "code"))
+        yield from (
+            each for each in found if each not in (Refused, Broken) and hasattr(each, "code")
+        )
 
 
 def _blank(error: type[PorticoError]) -> PorticoError:

@@ -157,8 +157,8 @@ def new_installation(page: str) -> Iterator[Shell]:
         }
         if RUN_AS is not None:
             environment["PORTICO_DATABASE__RUN_AS"] = RUN_AS
-        if "$ADMIN_DSN" in page:
-            environment["ADMIN_DSN"] = stack.enter_context(tcp_server(18))
+        if "PORTICO_ADMIN_DSN" in page:
+            environment["PORTICO_ADMIN_DSN"] = stack.enter_context(tcp_server(18))
         shell = Shell(folder, environment)
         stack.callback(shell.close)
         yield shell

@@ -73,6 +73,11 @@ REQUIREMENTS = [
         "The command line meets its own server on a private socket, and sends no key elsewhere.",
     ),
     Requirement(
+        "settings:sources:trust",
+        "design.md §4",
+        "A file that came with a folder decides nothing trusted and reads no variables.",
+    ),
+    Requirement(
         "postgres:backup:restores",
         "design.md §1",
         "A backup holds every space's rows and is restored whole or not at all.",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.settings.edit import STARTER, as_toml, with_setting
+from portico.settings.edit import STARTER, as_toml, with_setting, without_setting
 from portico.settings.errors import InvalidSettings
 from portico.settings.load import check
 
@@ -41,6 +41,7 @@ def test_a_section_is_made_if_there_is_none() -> None:
     changed = with_setting(MINE, "database.source", "system", FILE)
 
     assert changed.startswith(MINE)
+    assert changed.endswith("\n")
     assert tomllib.loads(changed)["database"] == {"source": "system"}
 
 
@@ -76,6 +77,25 @@ def test_a_setting_that_does_not_exist_is_refused(path: str) -> None:
         with_setting(MINE, path, "1", FILE)
 
     assert caught.value.flaws[0].field == path
+
+
+def test_a_near_miss_is_told_with_what_was_meant() -> None:
+    with pytest.raises(InvalidSettings, match=r"did you mean server\.port\?"):
+        with_setting(MINE, "server.prot", "1", FILE)
+
+
+@pytest.mark.requirement("settings:change:keeps-the-rest")
+def test_a_setting_is_taken_out_and_the_rest_stays() -> None:
+    changed = without_setting(MINE, "server.port", FILE)
+
+    assert changed == MINE.replace("port = 3200   # not the usual one\n", "")
+
+
+def test_what_is_not_set_can_be_taken_out_too() -> None:
+    assert without_setting(MINE, "server.host", FILE) == MINE
+    assert without_setting(MINE, "database.source", FILE) == MINE
+    with pytest.raises(InvalidSettings, match="no such setting"):
+        without_setting(MINE, "server.prot", FILE)
 
 
 def test_a_file_that_is_no_toml_is_not_touched() -> None:

@@ -7,6 +7,7 @@ import pytest
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
 from portico.settings.load import Loaded, check, load
+from portico.settings.sources import variable_of
 
 
 class Machine:
@@ -39,40 +40,98 @@ def machine(tmp_path: Path) -> Machine:
 def test_flag_over_environment_over_project_over_user_over_provisioned_over_default(
     machine: Machine,
 ) -> None:
-    seen = [(machine.load().settings.server.port, machine.load().origin("server.port").text)]
+    seen = [_level(machine.load())]
 
-    machine.provisioned_file.write_text("[server]\nport = 1001")
-    seen.append(_port(machine.load()))
-    machine.user_file.write_text("[server]\nport = 1002")
-    seen.append(_port(machine.load()))
-    machine.project_file.write_text("[server]\nport = 1003")
-    seen.append(_port(machine.load()))
-    machine.environment["PORTICO_SERVER__PORT"] = "1004"
-    seen.append(_port(machine.load()))
-    seen.append(_port(machine.load(server__port=1005)))
+    machine.provisioned_file.write_text('[log]\nlevel = "warning"')
+    seen.append(_level(machine.load()))
+    machine.user_file.write_text('[log]\nlevel = "error"')
+    seen.append(_level(machine.load()))
+    machine.project_file.write_text('[log]\nlevel = "debug"')
+    seen.append(_level(machine.load()))
+    machine.environment["PORTICO_LOG__LEVEL"] = "warning"
+    seen.append(_level(machine.load()))
+    seen.append(_level(machine.load(log__level="info")))
 
     assert seen == [
-        (3100, "default"),
-        (1001, str(machine.provisioned_file)),
-        (1002, str(machine.user_file)),
-        (1003, str(machine.project_file)),
-        (1004, "environment PORTICO_SERVER__PORT"),
-        (1005, "flag --port"),
+        ("info", "default"),
+        ("warning", str(machine.provisioned_file)),
+        ("error", str(machine.user_file)),
+        ("debug", str(machine.project_file)),
+        ("warning", "environment PORTICO_LOG__LEVEL"),
+        ("info", "flag --log-level"),
     ]
 
 
-def _port(loaded: Loaded) -> tuple[int, str]:
-    return loaded.settings.server.port, loaded.origin("server.port").text
+def _level(loaded: Loaded) -> tuple[str, str]:
+    return loaded.settings.log.level, loaded.origin("log.level").text
 
 
 @pytest.mark.requirement("settings:sources:precedence")
 def test_sources_are_merged_setting_by_setting(machine: Machine) -> None:
     machine.user_file.write_text('[server]\nport = 1002\n[log]\nlevel = "debug"')
-    machine.project_file.write_text("[server]\nport = 1003")
+    machine.project_file.write_text('[log]\nlevel = "error"')
 
     settings = machine.load().settings
 
-    assert (settings.server.port, settings.log.level) == (1003, "debug")
+    assert (settings.server.port, settings.log.level) == (1002, "error")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'server.host = "0.0.0.0"',
+        'server.public_url = "https://evil.example"',
+        'client.server = "https://evil.example"',
+        'database.dsn = "postgresql://evil.example/x"',
+        'database.run_as = "evil"',
+        'identity.pepper = "known"',
+        "server = 3",
+    ],
+)
+@pytest.mark.requirement("settings:sources:trust")
+def test_a_file_that_came_with_a_folder_decides_nothing_trusted(
+    machine: Machine, text: str
+) -> None:
+    machine.project_file.write_text(f'# hello\nlog.level = "debug"\n{text}')
+
+    [flaw] = machine.flaws()
+
+    assert flaw.field == text.partition(" ")[0]
+    assert "only in your own file, the environment or flags" in flaw.message
+    assert f"{machine.project_file}:3" in flaw.message
+
+
+@pytest.mark.requirement("settings:sources:trust")
+def test_a_file_that_came_with_a_folder_reads_no_variables(machine: Machine) -> None:
+    machine.environment["SECRET"] = "debug"
+    machine.project_file.write_text('[log]\nlevel = "${SECRET}"')
+
+    [flaw] = machine.flaws()
+
+    assert flaw.field == "log.level"
+    machine.project_file.write_text('[client]\nserver = "https://${SECRET}.evil.example"')
+    assert [flaw.field for flaw in machine.flaws()] == ["client.server"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_ones_own_file_may_decide_everything_wherever_one_stands(
+    machine: Machine, link: bool
+) -> None:
+    machine.user_file.write_text("[server]\nport = 1002")
+    if link:
+        machine.project_file.symlink_to(machine.user_file)
+    folder = machine.project_file.parent if link else machine.user_file.parent
+
+    loaded = load(machine.environment, folder=folder)
+
+    assert loaded.settings.server.port == 1002
+
+
+@pytest.mark.requirement("settings:sources:trust")
+def test_a_file_that_was_named_may_decide_everything(machine: Machine) -> None:
+    machine.project_file.write_text("[server]\nport = 1003")
+
+    assert machine.load(config=machine.project_file).settings.server.port == 1003
 
 
 def test_a_flag_or_a_variable_that_is_not_given_decides_nothing(machine: Machine) -> None:
@@ -93,12 +152,6 @@ def test_an_origin_names_the_file_and_the_line(machine: Machine) -> None:
     assert loaded.origin("server.port").describe("server.port") == f"{machine.user_file}:5"
     assert loaded.origin("log.level").describe("log.level") == f"{machine.user_file}:8"
     assert loaded.origin("server.host").describe("server.host") == "default"
-
-
-def test_flags_are_named_as_they_are_typed(machine: Machine) -> None:
-    loaded = machine.load(database__pool_size=3)
-
-    assert loaded.origin("database.pool_size").describe("database.pool_size") == "flag --pool-size"
 
 
 def test_a_named_file_stands_in_the_place_of_both(machine: Machine, tmp_path: Path) -> None:
@@ -199,8 +252,7 @@ def test_a_section_that_is_no_table_is_told(machine: Machine, text: str) -> None
 
     [flaw] = machine.flaws()
 
-    assert flaw.field == "server"
-    assert f"({machine.user_file}:1)" in flaw.message
+    assert flaw == Flaw("server", f"must be a table: [server] ({machine.user_file}:1)")
 
 
 @pytest.mark.requirement("settings:file:validated")
@@ -217,10 +269,12 @@ def test_what_is_no_toml_is_told_with_its_line(machine: Machine) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "portico.lan"])
 @pytest.mark.requirement("settings:server:open-needs-a-name")
 def test_a_server_open_to_the_network_must_say_its_name_there(machine: Machine, host: str) -> None:
-    machine.user_file.write_text(f'[server]\nhost = "{host}"')
+    machine.user_file.write_text(f'[server]\nport = 3200\nhost = "{host}"')
 
     [flaw] = machine.flaws()
 
+    assert flaw.field == "server.host"
+    assert f"({machine.user_file}:3)" in flaw.message
     assert f"host {host} is open to the network" in flaw.message
     assert "public_url" in flaw.message
     machine.environment["PORTICO_SERVER__PUBLIC_URL"] = "https://portico.example/"
@@ -235,15 +289,101 @@ def test_a_server_for_this_machine_needs_no_name(machine: Machine, host: str) ->
 
 
 @pytest.mark.parametrize(
-    "url", ["portico.example", "ftp://portico.example", "https://", "https://a.example/path"]
+    "url",
+    [
+        "portico.example",
+        "ftp://portico.example",
+        "https://",
+        "https://a.example/path",
+        "https://a.example?x=1",
+        "https://a.example#x",
+        "https://a.example:99999",
+        "https://a.example:x",
+        "https://user:hunter2@a.example",
+        "https://a example",
+    ],
 )
-def test_a_public_url_is_a_scheme_and_a_host(machine: Machine, url: str) -> None:
-    machine.environment["PORTICO_SERVER__PUBLIC_URL"] = url
+@pytest.mark.parametrize("path", ["server.public_url", "client.server"])
+def test_an_address_of_a_server_is_a_scheme_and_a_host(
+    machine: Machine, path: str, url: str
+) -> None:
+    machine.environment[variable_of(path)] = url
 
     [flaw] = machine.flaws()
 
-    assert flaw.field == "server.public_url"
+    assert flaw.field == path
     assert "https://portico.example" in flaw.message
+    assert "hunter2" not in flaw.message
+
+
+def test_the_command_line_can_be_told_which_server_to_talk_to(machine: Machine) -> None:
+    assert machine.load().settings.client.server is None
+    machine.environment["PORTICO_CLIENT__SERVER"] = "http://[::1]:3200/"
+
+    assert machine.load().settings.client.server == "http://[::1]:3200"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("[server]\nport = true", "server.port"),
+        ('[server]\nport = "3200"', "server.port"),
+        ("[server]\nport = 3200.0", "server.port"),
+        ('[database]\npool_size = "7"', "database.pool_size"),
+        ("[database]\nauto_migrate = 1", "database.auto_migrate"),
+        ('[database]\nauto_migrate = "true"', "database.auto_migrate"),
+        ("[database]\nversion = true", "database.version"),
+        ('[database]\nversion = "17"', "database.version"),
+        ("[server]\nhost = 1", "server.host"),
+        ("[identity]\npepper = 1", "identity.pepper"),
+    ],
+)
+@pytest.mark.requirement("settings:file:validated")
+def test_a_value_of_another_type_is_not_taken_for_one(
+    machine: Machine, text: str, path: str
+) -> None:
+    machine.user_file.write_text(text)
+
+    assert [flaw.field for flaw in machine.flaws()] == [path]
+
+
+def test_a_variable_is_read_as_what_the_setting_is(machine: Machine) -> None:
+    machine.environment |= {
+        "PORTICO_DATABASE__VERSION": "17",
+        "PORTICO_DATABASE__AUTO_MIGRATE": "yes",
+        "PORTICO_IDENTITY__PEPPER": "123",
+    }
+
+    settings = machine.load().settings
+
+    assert (settings.database.version, settings.database.auto_migrate) == (17, True)
+    assert settings.identity.pepper is not None
+
+
+def test_a_variable_with_one_underscore_is_told(machine: Machine) -> None:
+    machine.environment["PORTICO_SERVER_PORT"] = "3200"
+
+    [flaw] = machine.flaws()
+
+    assert flaw.field == "PORTICO_SERVER_PORT"
+    assert "did you mean PORTICO_SERVER__PORT?" in flaw.message
+
+
+@pytest.mark.parametrize("name", ["dsn", "owner_dsn", "engine_dsn"])
+@pytest.mark.parametrize(
+    "address", ["host=db hunter2", "postgresql://app:hunter2@[db/x", "mysql://hunter2@db"]
+)
+@pytest.mark.requirement("settings:secrets:hidden")
+def test_what_is_no_address_of_a_database_is_told_and_not_repeated(
+    machine: Machine, name: str, address: str
+) -> None:
+    machine.environment[f"PORTICO_DATABASE__{name.upper()}"] = address
+
+    [flaw] = machine.flaws()
+
+    assert flaw.field == f"database.{name}"
+    assert "PostgreSQL" in flaw.message
+    assert "hunter2" not in flaw.message
 
 
 @pytest.mark.requirement("settings:secrets:hidden")
@@ -289,7 +429,7 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
 def test_every_setting_is_among_the_leaves(machine: Machine) -> None:
     paths = [path for path, _ in machine.load().leaves()]
 
-    assert len(paths) == len(set(paths)) == 13
+    assert len(paths) == len(set(paths)) == 14
     assert {"server.port", "database.source", "identity.pepper", "log.level"} <= set(paths)
 
 
@@ -298,3 +438,5 @@ def test_a_file_is_checked_before_it_is_written(machine: Machine) -> None:
 
     with pytest.raises(InvalidSettings, match=str(machine.user_file)):
         check("[server]\nport = 0", machine.user_file)
+    with pytest.raises(InvalidSettings, match=r"must be a table: \[server\]"):
+        check("server = 0", machine.user_file)

@@ -7,11 +7,13 @@ import pytest
 from portico.settings.errors import InvalidSettings
 from portico.settings.sources import (
     Origin,
+    almost_settings,
     from_environment,
     from_file,
     from_flags,
     line_of,
     process_environment,
+    variable_of,
 )
 
 
@@ -117,9 +119,80 @@ def test_only_variables_of_ours_with_a_section_and_a_value_are_settings() -> Non
     layer = from_environment(environment)
 
     assert {path: value.value for path, value in layer.items()} == {
-        "server.port": "1",
-        "database.pool_size": "2",
+        "server.port": 1,
+        "database.pool_size": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "meant"),
+    [
+        ("server.port", "3200", 3200),
+        ("server.port", "many", "many"),
+        ("server.port", "٣", "٣"),
+        ("database.version", "17", 17),
+        ("database.auto_migrate", "true", True),
+        ("database.auto_migrate", "OFF", False),
+        ("database.auto_migrate", "1", "1"),
+        ("identity.pepper", "123", "123"),
+        ("server.host", "true", "true"),
+        ("no.such", "1", "1"),
+    ],
+)
+def test_a_text_from_outside_is_read_as_what_the_setting_is(
+    path: str, text: str, meant: object
+) -> None:
+    by_variable = from_environment({variable_of(path): text})
+    by_flag = from_flags({path: text})
+
+    assert by_variable[path].value == by_flag[path].value == meant
+    assert type(by_variable[path].value) is type(meant)
+
+
+def test_a_text_that_came_by_a_reference_is_read_as_what_the_setting_is(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text('[server]\nport = "${MY_PORT}"\n[database]\npool_size = "7"')
+
+    layer = from_file(file, {"MY_PORT": "3200"})
+
+    assert (layer["server.port"].value, layer["database.pool_size"].value) == (3200, "7")
+
+
+@pytest.mark.requirement("settings:sources:trust")
+def test_a_file_read_without_an_environment_is_taken_at_its_word(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text('[log]\nlevel = "${SECRET}"')
+
+    assert from_file(file, None)["log.level"].value == "${SECRET}"
+
+
+def test_a_variable_with_one_underscore_is_told_with_the_one_that_was_meant() -> None:
+    environment = {
+        "PORTICO_SERVER_PORT": "1",
+        "PORTICO_DATABASE_POOL_SIZE": "2",
+        "PORTICO_LOG_LEVEL": "",
+        "PORTICO_ADMIN_DSN": "postgresql://",
+        "PORTICO_PROOF": "1",
+    }
+
+    flaws = {flaw.field: flaw.message for flaw in almost_settings(environment)}
+
+    assert set(flaws) == {"PORTICO_SERVER_PORT", "PORTICO_DATABASE_POOL_SIZE"}
+    assert "did you mean PORTICO_DATABASE__POOL_SIZE?" in flaws["PORTICO_DATABASE_POOL_SIZE"]
+
+
+@pytest.mark.parametrize(
+    ("path", "flag"),
+    [
+        ("log.level", "--log-level"),
+        ("server.host", "--host"),
+        ("server.port", "--port"),
+        ("database.pool_size", "--pool-size"),
+    ],
+)
+@pytest.mark.requirement("settings:sources:origin")
+def test_a_flag_is_named_as_it_is_typed(path: str, flag: str) -> None:
+    assert from_flags({path: "1"})[path].origin.describe(path) == f"flag {flag}"
 
 
 def test_a_flag_that_was_not_given_is_not_there() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
+from portico.faces.cli.terminal import Terminal, shown
 from portico.kernel.json import JsonObject, JsonValue
 
 Figures = Mapping[str, JsonValue]
@@ -22,12 +22,13 @@ class Report:
     conditions: Figures = field(default_factory=dict)
 
     def tell(self, at: Terminal) -> int:
+        measured = {**conditions(), **self.conditions}
         if at.json:
             at.facts(
                 {
                     "benchmark": self.benchmark,
                     "corpus": self.corpus,
-                    "conditions": {**conditions(), **self.conditions},
+                    "conditions": measured,
                     "baseline": dict(self.baseline),
                     **self.figures,
                 }
@@ -36,10 +37,17 @@ class Report:
             at.facts(dict(self.figures))
             at.say("")
             at.say(f"corpus      {self.corpus}")
-            for title, facts in {"baseline": self.baseline, "conditions": conditions()}.items():
-                shown = ", ".join(f"{name} {value}" for name, value in facts.items())
-                at.say(f"{title.ljust(11)} {shown}")
+            for title, facts in {"baseline": self.baseline, "conditions": measured}.items():
+                at.say(f"{title.ljust(11)} {_in_words(facts)}")
         return Exit.OK
+
+
+def _in_words(facts: Figures) -> str:
+    """`cores 2, load 0.5, portico 0.1.0`: what is inside is told beside the rest."""
+    return ", ".join(
+        _in_words(value) if isinstance(value, Mapping) else f"{name} {shown(value)}"
+        for name, value in facts.items()
+    )
 
 
 def skipped(at: Terminal, benchmark: str, missing: str) -> int:

@@ -85,11 +85,14 @@ class PorticoHouse:
 
     def _overrules(self, path: str, file: Path) -> str | None:
         """Where the value in force comes from, if not from `file`."""
-        from portico.settings.errors import InvalidSettings
+        from portico.settings.errors import InvalidSettings, UnreadableSettings
 
         try:
             loaded = Ground(self.ground.config, self.ground.flags).loaded
-        except InvalidSettings:  # another layer is at fault, and will be told when it is used
+        except (
+            InvalidSettings,
+            UnreadableSettings,
+        ):  # another layer is at fault, and will be told when it is used
             return None
         origin = loaded.origin(path)
         elsewhere = path in loaded.origins and origin.file != file

@@ -8,23 +8,36 @@ from tomlkit.exceptions import TOMLKitError
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings
-from portico.settings.load import kinds_of, known_paths
+from portico.settings.kinds import known_settings, suggestion, typed
 
 
 def with_setting(text: str, path: str, value: str, file: Path) -> str:
     """`text` with `path` set; a number or a truth value is written as one."""
-    if "." not in path or path not in set(known_paths()):
-        raise InvalidSettings([Flaw(path, "there is no such setting; see `portico config show`")])
-    section, _, name = path.partition(".")
-    try:
-        document = tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise InvalidSettings([Flaw(str(file), f"not valid TOML: {error}")]) from error
-    table = document.setdefault(section, tomlkit.table())
-    if not isinstance(table, MutableMapping):
-        raise InvalidSettings([Flaw(section, f"is not a table in {file}")])
-    table[name] = _typed(path, value)
+    section, name = known_setting(path)
+    document = _parsed(text, file)
+    _table(document, section, file)[name] = typed(path, value)
+    changed = tomlkit.dumps(document)
+    return changed if changed.endswith("\n") else f"{changed}\n"
+
+
+def without_setting(text: str, path: str, file: Path) -> str:
+    """`text` without a value for `path`; as it is if it has none."""
+    section, name = known_setting(path)
+    document = _parsed(text, file)
+    if section in document:
+        _table(document, section, file).pop(name, None)
     return tomlkit.dumps(document)
+
+
+def known_setting(path: str) -> tuple[str, str]:
+    """Its section and its name. Raises `InvalidSettings`."""
+    if path not in set(known_settings()):
+        raise InvalidSettings(
+            [Flaw(path, "there is no such setting" + suggestion(path))],
+            fix="Every setting there is: portico config show",
+        )
+    section, _, name = path.partition(".")
+    return section, name
 
 
 def read_as_it_is(file: Path) -> str:
@@ -37,12 +50,18 @@ def as_toml(tables: Mapping[str, Mapping[str, str]]) -> str:
     return tomlkit.dumps(tables)
 
 
-def _typed(path: str, value: str) -> bool | int | str:
-    """As what the setting is: a pepper of digits stays a text."""
-    kinds = kinds_of(path)
-    if bool in kinds and value in {"true", "false"}:
-        return value == "true"
-    return int(value) if int in kinds and value.isdecimal() else value
+def _parsed(text: str, file: Path) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise InvalidSettings([Flaw(str(file), f"not valid TOML: {error}")]) from error
+
+
+def _table(document: tomlkit.TOMLDocument, section: str, file: Path) -> MutableMapping[str, object]:
+    table = document.setdefault(section, tomlkit.table())
+    if not isinstance(table, MutableMapping):
+        raise InvalidSettings([Flaw(section, f"must be a table: [{section}] ({file})")])
+    return table
 
 
 STARTER = """\

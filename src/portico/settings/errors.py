@@ -16,8 +16,8 @@ class InvalidSettings(PorticoError):
     title = "The configuration is invalid"
     fix = "Mend the lines named above, then check: portico config validate"
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
-        super().__init__("; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws))
+    def __init__(self, flaws: Sequence[Flaw], *, fix: str | None = None) -> None:
+        super().__init__("; ".join(f"{flaw.field}: {flaw.message}" for flaw in flaws), fix=fix)
         self.flaws = tuple(flaws)
 
 

@@ -1,22 +1,23 @@
 """Read every source once, the stronger over the weaker, and check the result."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import get_args
+from typing import Final
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr, ValidationError
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
+from portico.settings.kinds import suggestion
 from portico.settings.model import Settings
 from portico.settings.paths import Paths, find_paths
 from portico.settings.sources import (
     Layer,
     Origin,
     Value,
+    almost_settings,
     from_environment,
     from_file,
     from_flags,
@@ -24,7 +25,9 @@ from portico.settings.sources import (
     refers,
 )
 
-_DEFAULT = Origin("default")
+_DEFAULT: Final = Origin("default")
+_FOR_A_PROJECT: Final = frozenset({"log"})
+"""What a file may decide that came with a folder: nothing that is trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +61,28 @@ def load(
     Raises `InvalidSettings`, `UnreadableSettings`.
     """
     paths = find_paths(environment)
-    files = _files(environment, paths, folder, config)
     layers = [from_file(paths.provisioned_file, environment)]
-    layers += [from_file(file, environment) for file in files]
+    layers += [from_file(_own_file_to_read(environment, config), environment)]
+    named = named_file(environment, config)
+    project = _project(folder / "portico.toml", paths.config_file) if named is None else {}
+    layers += [{path: value for path, value in project.items() if not _trusted(path)}]
     layers += [from_environment(environment), from_flags(flags or {})]
+    flaws = [*almost_settings(environment), *_refused(project), *_not_tables(layers)]
     merged: dict[str, Value] = {}
     for layer in layers:
-        merged.update(layer)
-    return Loaded(_checked(merged), paths, {path: value.origin for path, value in merged.items()})
+        merged.update({path: value for path, value in layer.items() if not _is_a_section(path)})
+    settings = _checked(merged, flaws)
+    return Loaded(settings, paths, {path: value.origin for path, value in merged.items()})
+
+
+def own_file(environment: Mapping[str, str], config: Path | None) -> Path:
+    """The file that the user writes, whether it is there or not."""
+    return named_file(environment, config) or find_paths(environment).config_file
+
+
+def named_file(environment: Mapping[str, str], config: Path | None) -> Path | None:
+    named = config or environment.get("PORTICO_CONFIG")
+    return Path(named) if named else None
 
 
 def check(text: str, file: Path) -> None:
@@ -74,25 +91,71 @@ def check(text: str, file: Path) -> None:
     What refers to the environment is passed over: it may be another one when the file is read.
     """
     origin = Origin(str(file))
-    found = leaves(tomllib.loads(text))
-    _checked({path: Value(value, origin) for path, value in found if not refers(value)})
+    found = {path: Value(value, origin) for path, value in leaves(tomllib.loads(text))}
+    flaws = _not_tables([found])
+    _checked(
+        {
+            path: value
+            for path, value in found.items()
+            if not refers(value.value) and not _is_a_section(path)
+        },
+        flaws,
+    )
 
 
-def _files(
-    environment: Mapping[str, str], paths: Paths, folder: Path, config: Path | None
-) -> list[Path]:
-    named = config or environment.get("PORTICO_CONFIG")
-    if not named:
-        return [paths.config_file, folder / "portico.toml"]
-    if not Path(named).exists():
+def _own_file_to_read(environment: Mapping[str, str], config: Path | None) -> Path:
+    """If it was named, it must be there."""
+    named = named_file(environment, config)
+    if named is not None and not named.exists():
         raise UnreadableSettings(
             f"There is no configuration file {str(named)!r}.",
             fix="Name a file that exists, or leave --config and PORTICO_CONFIG away.",
         )
-    return [Path(named)]
+    return named or find_paths(environment).config_file
 
 
-def _checked(merged: Layer) -> Settings:
+def _project(file: Path, own: Path) -> Layer:
+    """What `./portico.toml` says, word by word: what refers to the environment could carry a
+    secret out of it. Nothing if it is the user's own file."""
+    return {} if _same(file, own) else from_file(file, None)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _trusted(path: str) -> bool:
+    section = path.partition(".")[0]
+    return section in Settings.model_fields and section not in _FOR_A_PROJECT
+
+
+def _refused(project: Layer) -> list[Flaw]:
+    return [
+        Flaw(
+            path,
+            "is for you to set, not for a folder: only in your own file, the environment or flags "
+            f"({value.origin.describe(path)})",
+        )
+        for path, value in project.items()
+        if _trusted(path)
+    ]
+
+
+def _not_tables(layers: Sequence[Layer]) -> list[Flaw]:
+    return [
+        Flaw(path, f"must be a table: [{path}] ({value.origin.describe(path)})")
+        for layer in layers
+        for path, value in layer.items()
+        if _is_a_section(path)
+    ]
+
+
+def _is_a_section(path: str) -> bool:
+    return path in Settings.model_fields
+
+
+def _checked(merged: Layer, flaws: Sequence[Flaw] = ()) -> Settings:
+    """Raises `InvalidSettings` with all that is wrong, `flaws` first."""
     tree: dict[str, object] = {}
     for path, value in merged.items():
         section, _, name = path.partition(".")
@@ -102,14 +165,20 @@ def _checked(merged: Layer) -> Settings:
         else:
             tree[section] = value.value
     try:
-        return Settings.model_validate(tree)
+        settings = Settings.model_validate(tree)
     except ValidationError as error:
-        raise InvalidSettings([_flaw(detail, merged) for detail in error.errors()]) from None
+        flaws = [*flaws, *(_flaw(detail, merged) for detail in error.errors())]
+    if flaws:
+        raise InvalidSettings(flaws)
+    return settings
 
 
 def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
-    location = detail["loc"]
-    path = ".".join(map(str, location)) if isinstance(location, tuple) else str(location)
+    location, context = detail["loc"], detail.get("ctx")
+    parts = list(map(str, location)) if isinstance(location, tuple) else [str(location)]
+    if isinstance(context, dict) and "setting" in context:
+        parts.append(context["setting"])
+    path = ".".join(parts)
     origin = next(
         (
             value.origin
@@ -120,35 +189,5 @@ def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
     )
     message = str(detail["msg"]).removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        message = "there is no such setting" + _suggestion(path)
+        message = "there is no such setting" + suggestion(path)
     return Flaw(path, f"{message} ({origin.describe(path)})")
-
-
-def _suggestion(path: str) -> str:
-    close = get_close_matches(path, list(known_paths()), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
-def kinds_of(path: str) -> set[type]:
-    """The types that a setting's value may have, those of its literals included."""
-    section, _, name = path.partition(".")
-    model = Settings.model_fields[section].annotation
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        return set()
-    return set(_kinds(model.model_fields[name].annotation))
-
-
-def _kinds(annotation: object) -> Iterator[type]:
-    parts = get_args(annotation)
-    if isinstance(annotation, type):
-        yield annotation
-    for part in parts:
-        yield from _kinds(part) if isinstance(part, type) or get_args(part) else [type(part)]
-
-
-def known_paths() -> Iterator[str]:
-    for section, field in Settings.model_fields.items():
-        model = field.annotation
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            yield from (f"{section}.{name}" for name in model.model_fields)
-            yield section

@@ -3,12 +3,35 @@
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    Strict,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def _is_an_origin(value: str | None) -> str | None:
+    """A scheme and a host, and nothing that would be lost or told on: no path, no password."""
+    if value is None:
+        return None
+    try:
+        parts = urlsplit(value)
+        bare = parts.hostname and parts.port != 0 and parts.username is None
+    except ValueError:
+        bare = False
+    rest = value.partition("://")[2].rstrip("/")
+    if not bare or parts.scheme not in {"http", "https"} or set(rest) & set("/?#@\\ "):
+        raise ValueError("must be a scheme and a host, as in https://portico.example")
+    return value.rstrip("/")
 
 
 class ServerSettings(BaseModel):
@@ -18,29 +41,34 @@ class ServerSettings(BaseModel):
 
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback also needs `public_url`."""
-    port: Annotated[int, Field(ge=1, le=65535)] = 3100
+    port: Annotated[int, Strict(), Field(ge=1, le=65535)] = 3100
     """Port to listen on."""
     public_url: str | None = None
     """How others reach this server, for instance through a proxy: https://portico.example.
     Its host becomes an allowed Host and Origin, and links begin with it."""
 
-    @field_validator("public_url")
-    @classmethod
-    def _is_an_origin(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
-            raise ValueError("must be a scheme and a host, as in https://portico.example")
-        return value.rstrip("/")
+    _public_url_is_an_origin = field_validator("public_url")(_is_an_origin)
 
     @model_validator(mode="after")
     def _is_named_when_open(self) -> Self:
         if self.host not in _LOOPBACK and self.public_url is None:
-            raise ValueError(
-                f"host {self.host} is open to the network, so public_url must say its name there"
+            raise PydanticCustomError(
+                "open_without_a_name",
+                "host {host} is open to the network, so public_url must say its name there",
+                {"host": self.host, "setting": "host"},
             )
         return self
+
+
+class ClientSettings(BaseModel):
+    """Which server the command line talks to."""
+
+    model_config = _MODEL
+
+    server: str | None = None
+    """Address of the server that the command line talks to; this machine's own if not set."""
+
+    _server_is_an_origin = field_validator("server")(_is_an_origin)
 
 
 class DatabaseSettings(BaseModel):
@@ -62,10 +90,19 @@ class DatabaseSettings(BaseModel):
     """The same as the owner role; needed to migrate, back up and restore."""
     engine_dsn: SecretStr | None = None
     """The same as the role of the durable engine."""
-    pool_size: Annotated[int, Field(ge=2, le=200)] = 10
+    pool_size: Annotated[int, Strict(), Field(ge=2, le=200)] = 10
     """Most connections that one process holds."""
-    auto_migrate: bool | None = None
+    auto_migrate: Annotated[bool, Strict()] | None = None
     """Migrate when the server starts. Not set: yes for the embedded database, no for your own."""
+
+    @field_validator("dsn", "owner_dsn", "engine_dsn")
+    @classmethod
+    def _is_an_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            from portico.adapters.postgres.addresses import check_address  # noqa: PLC0415 # heavy
+
+            check_address(value.get_secret_value())
+        return value
 
 
 class IdentitySettings(BaseModel):
@@ -84,7 +121,8 @@ class LogSettings(BaseModel):
     model_config = _MODEL
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least level that is logged."""
+    """Least level that is logged. `info` is what Portico itself has to say; `debug` adds a line
+    for each request, and what the web server says when it starts and ends."""
 
 
 class Settings(BaseModel):
@@ -93,6 +131,7 @@ class Settings(BaseModel):
     model_config = _MODEL
 
     server: ServerSettings = Field(default_factory=ServerSettings)
+    client: ClientSettings = Field(default_factory=ClientSettings)
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
     identity: IdentitySettings = Field(default_factory=IdentitySettings)
     log: LogSettings = Field(default_factory=LogSettings)

@@ -10,9 +10,16 @@ from typing import Final
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
+from portico.settings.kinds import known_settings, typed
 
 PREFIX: Final = "PORTICO_"
 _NOT_SETTINGS: Final = frozenset({"PORTICO_HOME", "PORTICO_CONFIG"})
+_FLAGS: Final[Mapping[str, str]] = {
+    "server.host": "--host",
+    "server.port": "--port",
+    "log.level": "--log-level",
+}
+"""Settings by the flags that commands have for them."""
 _REFERENCE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -24,7 +31,9 @@ class Origin:
     file: Path | None = None
 
     def line(self, path: str) -> int | None:
-        return None if self.file is None else line_of(self.file.read_text(), path)
+        if self.file is None:
+            return None
+        return line_of(self.file.read_text(encoding="utf-8"), path)
 
     def describe(self, path: str) -> str:
         line = self.line(path)
@@ -41,8 +50,11 @@ Layer = Mapping[str, Value]
 """Values by dotted path: `server.port`."""
 
 
-def from_file(file: Path, environment: Mapping[str, str]) -> Layer:
-    """Empty if there is no such file. Raises `UnreadableSettings`, `InvalidSettings`."""
+def from_file(file: Path, environment: Mapping[str, str] | None) -> Layer:
+    """Empty if there is no such file. `environment` of None: `${…}` in it is a text like any other.
+
+    Raises `UnreadableSettings`, `InvalidSettings`.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
         parsed = tomllib.loads(text)
@@ -59,28 +71,50 @@ def from_file(file: Path, environment: Mapping[str, str]) -> Layer:
         ) from error
     origin = Origin(str(file), file)
     return {
-        path: Value(_resolved(value, environment, f"{file}: {path}"), origin)
+        path: Value(_resolved(value, environment, f"{file}: {path}", path), origin)
         for path, value in leaves(parsed)
     }
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
     """`PORTICO_SECTION__KEY`. An empty value counts as not set."""
-    return {
-        name.removeprefix(PREFIX).lower().replace("__", "."): Value(
-            value, Origin(f"environment {name}")
-        )
+    found = {
+        name.removeprefix(PREFIX).lower().replace("__", "."): (name, value)
         for name, value in environment.items()
         if name.startswith(PREFIX) and "__" in name and name not in _NOT_SETTINGS and value
     }
+    return {
+        path: Value(typed(path, value), Origin(f"environment {name}"))
+        for path, (name, value) in found.items()
+    }
+
+
+def almost_settings(environment: Mapping[str, str]) -> list[Flaw]:
+    """Variables that would be settings with two underscores between section and key."""
+    meant = {variable_of(path).replace("__", "_"): variable_of(path) for path in known_settings()}
+    return [
+        Flaw(name, f"there is no such setting; did you mean {meant[name]}? (environment {name})")
+        for name, value in environment.items()
+        if value and name in meant
+    ]
+
+
+def variable_of(path: str) -> str:
+    return f"{PREFIX}{path.replace('.', '__')}".upper()
 
 
 def from_flags(flags: Mapping[str, object]) -> Layer:
     return {
-        path: Value(value, Origin(f"flag --{path.rpartition('.')[2].replace('_', '-')}"))
+        path: Value(
+            typed(path, value) if isinstance(value, str) else value, Origin(f"flag {_flag(path)}")
+        )
         for path, value in flags.items()
         if value is not None
     }
+
+
+def _flag(path: str) -> str:
+    return _FLAGS.get(path, f"--{path.rpartition('.')[2].replace('_', '-')}")
 
 
 def line_of(text: str, path: str) -> int | None:
@@ -121,20 +155,23 @@ def refers(value: object) -> bool:
     return isinstance(value, str) and _REFERENCE.search(value) is not None
 
 
-def _resolved(value: object, environment: Mapping[str, str], where: str) -> object:
+def _resolved(
+    value: object, environment: Mapping[str, str] | None, where: str, path: str
+) -> object:
     """`${VAR}`, `${env:VAR}` and `${VAR:-default}` inside a string."""
-    if not isinstance(value, str):
+    if environment is None or not isinstance(value, str) or not refers(value):
         return value
+    variables = environment
 
     def replacement(match: re.Match[str]) -> str:
         name, default = match[1], match[2]
-        if name in environment:
-            return environment[name]
+        if name in variables:
+            return variables[name]
         if default is None:
             raise InvalidSettings([Flaw(where, f"the environment variable {name} is not set")])
         return default
 
-    return _REFERENCE.sub(replacement, value)
+    return typed(path, _REFERENCE.sub(replacement, value))
 
 
 def process_environment() -> Mapping[str, str]:

@@ -1,6 +1,8 @@
 """Commands, run in this process on a scripted house."""
 
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings
 from portico.testing.engine import ScriptedCheck
 from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.screen import a_screen
+from tests.faces.cli.screen import TtyText, a_screen
 
 Captured = pytest.CaptureFixture[str]
 
@@ -100,7 +102,61 @@ def test_a_slip_of_the_pen_exits_with_2_and_names_help(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("✗ ")
-    assert "portico --help" in captured.err
+    assert re.search(r"fix See what there is: portico( \w+)* --help", captured.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told", "command"),
+    [
+        (["keys", "create"], "NAME is missing", "keys create"),
+        (["config", "set", "server.port"], "VALUE is missing", "config set"),
+        (["spaces", "delete"], "--confirm is missing", "spaces delete"),
+        (["serve", "--port"], "--port needs a value", "serve"),
+        (["version", "a", "b"], "portico version has no use for: a b", "version"),
+        (["keys", "nonsense"], "Unknown command", "keys"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+@pytest.mark.requirement("cli:errors:name-the-fix")
+def test_a_slip_is_told_in_words_with_the_help_of_that_command(
+    house: ScriptedHouse, capsys: Captured, arguments: list[str], told: str, command: str
+) -> None:
+    assert run(house, arguments) == 2
+
+    first, fix = capsys.readouterr().err.splitlines()
+    assert told in first
+    assert fix.endswith(f"portico {command} --help")
+
+
+def test_a_slip_never_repeats_a_secret(house: ScriptedHouse, capsys: Captured) -> None:
+    assert run(house, ["version", "postgresql://postgres:hunter2@db"]) == 2
+
+    assert "hunter2" not in capsys.readouterr().err
+
+
+def test_commands_are_listed_in_the_order_of_use_and_arguments_by_their_name_alone(
+    house: ScriptedHouse, capsys: Captured
+) -> None:
+    run(house, ["--help"])
+    listed = capsys.readouterr().out
+    run(house, ["keys", "create", "--help"])
+    keys = capsys.readouterr().out
+    run(house, ["keys", "rotate", "--help"])
+    rotate = capsys.readouterr().out
+    run(house, ["db", "restore", "--help"])
+    restore = capsys.readouterr().out
+
+    places = [listed.index(f" {name} ") for name in ("init", "serve", "status", "doctor")]
+    assert places == sorted(places)
+    assert "NAME" in keys
+    assert "--name" not in keys
+    assert "[default: 24]" in rotate
+    assert "default" not in restore
+
+
+def test_the_version_can_be_asked_for_by_an_option(house: ScriptedHouse, capsys: Captured) -> None:
+    assert run(house, ["--version"]) == 0
+    assert capsys.readouterr().out.startswith("portico 1.2.3 ")
 
 
 def test_a_near_miss_is_answered_with_what_was_meant(
@@ -163,6 +219,47 @@ def test_an_invalid_configuration_exits_with_3(tmp_path: Path, capsys: Captured)
     assert "portico config validate" in told
 
 
+SECRETS = "postgresql://app:hunter2@db password='hunter2 x' ptc_0123456789AB_hunter2hunter2"
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "told"),
+    [
+        (PermissionError(13, "Permission denied", "/x/portico.toml"), "system_refused", "/x/p"),
+        (OSError(f"no route to {SECRETS}"), "system_refused", "no route to"),
+        (ZeroDivisionError(SECRETS), "internal_error", "ZeroDivisionError"),
+        (ZeroDivisionError(), "internal_error", "ZeroDivisionError"),
+    ],
+    ids=["path", "no path", "unforeseen", "wordless"],
+)
+@pytest.mark.requirement("cli:errors:name-the-fix")
+@pytest.mark.requirement("guard:keys:never-logged")
+def test_whatever_breaks_is_told_in_words_without_secrets(
+    tmp_path: Path, capsys: Captured, failure: Exception, code: str, told: str
+) -> None:
+    house = ScriptedHouse(tmp_path, failure=failure)
+
+    assert run(house, ["config", "show"]) == 1
+    plain = capsys.readouterr().err
+    assert run(house, ["config", "show", "--debug"]) == 1
+    traced = capsys.readouterr().err
+    assert run(house, ["config", "show", "--json"]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+
+    assert f"({code})" in plain
+    assert told in plain
+    assert "  fix " in plain
+    assert "Traceback" not in plain
+    assert "Traceback" in traced
+    assert error["code"] == code
+    assert "hunter2" not in f"{plain}{traced}{error}"
+
+
+def test_a_reader_who_has_gone_is_no_failure(tmp_path: Path, capsys: Captured) -> None:
+    assert run(ScriptedHouse(tmp_path, failure=BrokenPipeError()), ["config", "show"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_traceback_is_shown_only_for_the_asking(tmp_path: Path, capsys: Captured) -> None:
     house = ScriptedHouse(tmp_path, failure=StoreUnavailable("gone"))
 
@@ -207,9 +304,33 @@ def test_serving_says_where_and_ends_with_130_when_interrupted(
 ) -> None:
     assert run(house, ["serve", "--port", "3200"]) == 130
 
-    assert "Portico 1.2.3 on http://127.0.0.1:9" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "Portico 1.2.3 on http://127.0.0.1:9" in told
+    assert told.endswith("Stopped.\n")
     flags = {"server.host": None, "server.port": 3200, "log.level": None}
     assert house.asked == [{"config": None, "flags": flags}]
+
+
+def test_what_never_served_has_not_stopped(tmp_path: Path, capsys: Captured) -> None:
+    house = ScriptedHouse(tmp_path, failure=StoreUnavailable("gone"))
+
+    assert run(house, ["serve"]) == 4
+
+    assert "Stopped." not in capsys.readouterr().err
+
+
+def test_another_name_is_ignored_once_there_is_an_admin(
+    house: ScriptedHouse, capsys: Captured
+) -> None:
+    run(house, ["init", "--name", "ana"])
+    run(house, ["init", "--name", "ana"])
+    assert "is ignored" not in capsys.readouterr().err
+
+    assert run(house, ["init", "--name", "bob"]) == 0
+
+    told = capsys.readouterr().err
+    assert "--name bob is ignored" in told
+    assert "you are    ana" in told
 
 
 def test_init_says_what_to_do_next(house: ScriptedHouse, capsys: Captured) -> None:
@@ -220,7 +341,7 @@ def test_init_says_what_to_do_next(house: ScriptedHouse, capsys: Captured) -> No
     assert "was set up already" in capsys.readouterr().err
 
     assert run(house, ["init", "--name", "ana", "--recover"]) == 0
-    assert "A new key" in capsys.readouterr().err
+    assert "A new key is in place." in capsys.readouterr().err
 
     assert run(house, ["init", "--name", "ana", "--json"]) == 0
     assert answer(capsys)["admin"] == "ana"
@@ -300,18 +421,61 @@ def test_a_backup_says_where_it_is(house: ScriptedHouse, capsys: Captured, tmp_p
     assert answer(capsys) == {"file": str(tmp_path / "b.dump"), "bytes": 10}
 
 
-@pytest.mark.requirement("cli:exits:codes")
-def test_nothing_is_restored_without_a_yes(
+def test_a_backup_replaces_a_file_only_when_told_to(
+    house: ScriptedHouse, capsys: Captured, tmp_path: Path
+) -> None:
+    file = tmp_path / "b.dump"
+    file.write_text("precious")
+
+    assert run(house, ["db", "backup", str(file)]) == 1
+    assert "--replace" in capsys.readouterr().err
+    assert file.read_text() == "precious"
+
+    assert run(house, ["db", "backup", str(file), "--replace"]) == 0
+    assert file.read_text() == "everything"
+
+
+def test_a_person_is_told_sizes_and_a_program_bytes(
     house: ScriptedHouse, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
+    assert run(house, ["db", "info"]) == 0
+    assert "bytes\t" in capsys.readouterr().out
+    screen = a_screen(monkeypatch)
 
-    assert run(house, ["--no-input", "db", "restore", "b.dump"]) == 6
+    assert run(house, ["db", "info"]) == 0
+
+    assert re.search(r"^size +\S+ (bytes|kB|MB)$", screen.getvalue(), re.MULTILINE)
+
+
+@pytest.mark.requirement("cli:exits:codes")
+def test_nothing_is_restored_without_a_yes(
+    house: ScriptedHouse, capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    file = tmp_path / "b.dump"
+    file.touch()
+
+    assert run(house, ["--no-input", "db", "restore", str(file)]) == 6
     assert "--yes" in capsys.readouterr().err
+    assert run(house, ["--no-input", "db", "restore", str(file), "--json"]) == 6
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "needs_yes"
     assert house.scripted_archive.restored == []
 
-    assert run(house, ["db", "restore", "b.dump", "--yes"]) == 0
-    assert house.scripted_archive.restored == [Path("b.dump")]
+    assert run(house, ["db", "restore", str(file), "--yes"]) == 0
+    assert house.scripted_archive.restored == [file]
+
+
+def test_nobody_is_asked_about_a_backup_that_is_not_there(
+    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    screen = a_screen(monkeypatch)
+    monkeypatch.setattr(sys, "stdin", TtyText("y\n"))
+
+    assert run(house, ["db", "restore", str(tmp_path / "gone.dump")]) == 1
+
+    assert "gone.dump: No such file" in screen.getvalue()
+    assert "[y/N]" not in screen.getvalue()
+    assert house.scripted_archive.restored == []
 
 
 def test_provisioning_prints_addresses_only_when_told_to(
@@ -323,10 +487,48 @@ def test_provisioning_prints_addresses_only_when_told_to(
     assert "postgresql://app@db" not in capsys.readouterr().out
 
     assert run(house, [*command, "--print-only"]) == 0
-    assert capsys.readouterr().out == "PORTICO_DATABASE__DSN=postgresql://app@db\n"
+    line = capsys.readouterr().out.rstrip("\n")
+    assert shlex.split(line) == [
+        "PORTICO_DATABASE__DSN=postgresql://app@db/portico?sslmode=require&x=it's"
+    ]
+    assert line.startswith("PORTICO_DATABASE__DSN='postgresql://app@db/portico?")
 
 
-@pytest.mark.parametrize("link", ["nonsense", "http://127.0.0.1:9/join", "ptc_x", "http://#ptc_x"])
+def test_the_administrators_address_may_come_from_the_environment(
+    house: ScriptedHouse, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PORTICO_ADMIN_DSN", raising=False)
+    assert run(house, ["db", "provision"]) == 2
+    assert "--admin-dsn is missing" in capsys.readouterr().err
+    monkeypatch.setenv("PORTICO_ADMIN_DSN", "postgresql://postgres@db")
+
+    assert run(house, ["db", "provision"]) == 0
+
+    assert house.asked == ["postgresql://postgres@db"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["people", "change", "ben"],
+        ["people", "invite", "ben", "--again", "--role", "viewer"],
+        ["people", "invite", "ben", "--again", "--clearance", "team"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.requirement("cli:exits:codes")
+def test_options_that_do_not_go_together_are_told_before_anybody_is_asked(
+    house: ScriptedHouse, capsys: Captured, arguments: list[str]
+) -> None:
+    assert run(house, arguments) == 2
+
+    assert "(bad_usage)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["nonsense", "http://127.0.0.1:9/join", "ptc_x", "http://#ptc_x", "file://x/join#ptc_x"],
+)
 def test_what_is_no_invitation_is_told(house: ScriptedHouse, capsys: Captured, link: str) -> None:
     assert run(house, ["join", link]) == 2
     assert "behind the #" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Configuration commands on the real house, in a folder of their own."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture
 def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's configuration file; nothing of the machine's own environment is left."""
-    for name in ("PORTICO_CONFIG", "PORTICO_SERVER__PORT", "PORTICO_DATABASE__DSN"):
-        monkeypatch.delenv(name, raising=False)
+    for name in os.environ:
+        if name.startswith("PORTICO_"):
+            monkeypatch.delenv(name)
     (tmp_path / "project").mkdir()
     (tmp_path / "config").mkdir()
     monkeypatch.chdir(tmp_path / "project")
@@ -114,6 +116,108 @@ def test_an_invalid_value_changes_nothing(
     assert run(PorticoHouse(), ["config", "set", setting, value]) == 3
 
     assert user_file.read_text() == "[server]\nport = 3200\n"
+    assert "Nothing was written." in capsys.readouterr().err
+
+
+def test_a_near_miss_is_told_with_what_was_meant(user_file: Path, capsys: Captured) -> None:
+    for command in (["set", "server.prot", "1"], ["unset", "server.prot"], ["get", "server.prot"]):
+        assert run(PorticoHouse(), ["config", *command]) == 3
+        assert "did you mean server.port?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("by_flag", [True, False])
+def test_the_file_in_force_is_the_one_that_is_shown_and_written(
+    user_file: Path,
+    capsys: Captured,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by_flag: bool,
+) -> None:
+    named = tmp_path / "named.toml"
+    named.write_text("# ours\n")
+    options = ["--config", str(named)] if by_flag else []
+    if not by_flag:
+        monkeypatch.setenv("PORTICO_CONFIG", str(named))
+
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300", *options]) == 0
+    assert run(PorticoHouse(), ["config", "path", *options]) == 0
+
+    assert "port = 3300" in named.read_text()
+    assert not user_file.exists()
+    assert f"config_file\t{named}" in capsys.readouterr().out
+
+
+def test_a_file_that_is_a_link_stays_one(user_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.toml").write_text("# mine\n")
+    user_file.symlink_to(tmp_path / "dotfiles.toml")
+
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300"]) == 0
+
+    assert user_file.is_symlink()
+    assert "port = 3300" in (tmp_path / "dotfiles.toml").read_text()
+
+
+def test_what_wins_over_a_setting_is_told_when_it_is_set_or_unset(
+    user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTICO_SERVER__PORT", "3200")
+
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300"]) == 0
+    assert capsys.readouterr().err == "… but environment PORTICO_SERVER__PORT wins\n"
+
+    assert run(PorticoHouse(), ["config", "unset", "server.port"]) == 0
+    assert capsys.readouterr().err == "… but environment PORTICO_SERVER__PORT sets it\n"
+
+    assert run(PorticoHouse(), ["config", "set", "server.port", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["overruled_by"] == "environment PORTICO_SERVER__PORT"
+
+    monkeypatch.delenv("PORTICO_SERVER__PORT")
+    assert run(PorticoHouse(), ["config", "set", "server.port", "3300"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.requirement("settings:change:keeps-the-rest")
+def test_a_setting_is_got_and_taken_out(user_file: Path, capsys: Captured) -> None:
+    user_file.write_text("# mine\n[server]\nport = 3200\n")
+
+    assert run(PorticoHouse(), ["config", "get", "server.port"]) == 0
+    assert capsys.readouterr().out == "3200\n"
+    assert run(PorticoHouse(), ["config", "unset", "server.port"]) == 0
+    assert user_file.read_text() == "# mine\n[server]\n"
+    capsys.readouterr()
+
+    assert run(PorticoHouse(), ["config", "get", "server.port", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "setting": "server.port",
+        "value": 3100,
+        "origin": "default",
+    }
+
+
+@pytest.mark.requirement("settings:secrets:hidden")
+def test_a_secret_is_not_got(
+    user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTICO_IDENTITY__PEPPER", "hunter2")
+
+    assert run(PorticoHouse(), ["config", "get", "identity.pepper"]) == 0
+
+    assert capsys.readouterr().out == "********\n"
+
+
+@pytest.mark.requirement("settings:sources:trust")
+def test_a_file_that_came_with_a_folder_is_refused_with_its_line(
+    user_file: Path, capsys: Captured, tmp_path: Path
+) -> None:
+    file = tmp_path / "project" / "portico.toml"
+    file.write_text('[client]\nserver = "https://evil.example"\n')
+
+    assert run(PorticoHouse(), ["status"]) == 3
+
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{file}:2" in told
+    assert "only in your own file, the environment or flags" in told
 
 
 def test_a_setting_is_changed_beside_one_that_refers_to_the_environment(
@@ -131,7 +235,7 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
     assert run(PorticoHouse(), ["config", "schema"]) == 0
 
     schema = json.loads(capsys.readouterr().out)
-    assert set(schema["properties"]) == {"server", "database", "identity", "log"}
+    assert set(schema["properties"]) == {"server", "client", "database", "identity", "log"}
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]
     assert (port["default"], port["description"]) == (3100, "Port to listen on.")
 

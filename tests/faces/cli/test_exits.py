@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, StoreUnavailable
+from portico.faces.cli.errors import BadUsage, Broken, FileInTheWay, NeedsYes, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
 from portico.faces.cli.join import BadLink
 from portico.faces.cli.server import NoKey, NotRunning, Refused
@@ -21,6 +22,10 @@ from portico.settings.errors import InvalidSettings, UnreadableSettings
         (KeyNotFound("x"), 1),
         (NameTaken("bob"), 1),
         (BackupFailed("disk full"), 1),
+        (FileInTheWay(Path("x")), 1),
+        (SystemRefused(OSError()), 1),
+        (Broken(ValueError()), 1),
+        (BadUsage("x"), 2),
         (BadId("x", "spc"), 2),
         (BadLink(), 2),
         (KeyReused("k"), 2),
@@ -31,6 +36,7 @@ from portico.settings.errors import InvalidSettings, UnreadableSettings
         (NotRunning("http://127.0.0.1:3100"), 4),
         (NotAuthenticated(), 5),
         (Overreach("x"), 5),
+        (NeedsYes("Sure?"), 6),
         (ReservationExceeded("x", ("calls",)), 7),
         (Refused(401, {}), 5),
         (Refused(403, {"code": "not_permitted"}), 5),

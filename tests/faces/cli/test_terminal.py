@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.terminal import Terminal
+from portico.faces.cli.terminal import Terminal, human_size
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject
 from tests.faces.cli.house import ScriptedHouse
@@ -62,7 +62,7 @@ def test_a_pipe_gets_plain_lines_with_tabs(
     at.data({"key": "ptc_"}, "a text")
 
     assert capsys.readouterr().out == snapshot("""\
-laptop [x]	-	a:b c:d	yes
+laptop [x]	-	a:b, c:d	yes
 phone	not a time	-	no
 config_file	/x
 ready	yes
@@ -79,13 +79,73 @@ def test_a_person_gets_a_table_with_headings(at: Terminal, monkeypatch: pytest.M
 
     lines = [line.rstrip() for line in screen.getvalue().splitlines()]
     assert lines == [
-        "name        last used at  scopes   active",
-        "laptop [x]  -             a:b c:d  yes",
-        "phone       not a time    -        no",
+        "name        last used at  scopes    active",
+        "laptop [x]  -             a:b, c:d  yes",
+        "phone       not a time    -         no",
         "config file  /x",
         "ready        no",
         'nested       {"a": 1}',
     ]
+
+
+def test_figures_stand_on_the_right(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = a_screen(monkeypatch)
+    rows: list[JsonObject] = [
+        {"name": "api_key", "rows": 12, "size": "65.5 kB"},
+        {"name": "space", "rows": None, "size": "8.0 kB"},
+    ]
+
+    at.table(["name", "rows", "size"], rows, None, right=["size"])
+
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
+        "name     rows     size",
+        "api_key    12  65.5 kB",
+        "space       -   8.0 kB",
+    ]
+
+
+@pytest.mark.parametrize(("width", "gap"), [(20, "  "), (19, " "), (10, " ")])
+def test_a_table_that_is_too_wide_moves_together_and_then_runs_over(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch, width: int, gap: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("LINES", "25")
+    screen = a_screen(monkeypatch)
+
+    at.table(["name", "id"], [{"name": "one two", "id": "01m7enbknbf"}], None)
+
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
+        f"name   {gap}id",
+        f"one two{gap}01m7enbknbf",
+    ]
+
+
+def test_nothing_that_is_shown_can_move_the_cursor(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = a_screen(monkeypatch)
+
+    at.table(["name"], [{"name": "a\x1b[2Jb"}], None)
+    at.facts({"name": "a\x1b[2Jb"})
+    at.fail(LeakyRoof("a\x1b[2Jb"))
+
+    assert "\x1b" not in screen.getvalue()
+    assert screen.getvalue().count("a\ufffd[2Jb") == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (8192, "8.2 kB"),
+        (8_300_000, "8.3 MB"),
+        (1_500_000_000, "1.5 GB"),
+        (2_000_000_000_000, "2.0 TB"),
+    ],
+)
+def test_a_size_is_told_as_people_say_it(count: int, text: str) -> None:
+    assert human_size(count) == text
 
 
 def test_times_are_shown_to_the_minute_and_only_times(

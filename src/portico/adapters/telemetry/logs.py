@@ -1,17 +1,9 @@
 """Logs to standard error; whatever looks like a key or a password is blacked out on the way."""
 
 import logging
-import re
 import sys
-from typing import Final
 
-_KEY: Final = re.compile(r"ptc_([0-9A-Za-z]{12})_[0-9A-Za-z]+")
-_PASSWORD: Final = re.compile(r"(?i)(password=|://[^:/@\s]+:)('[^']*'|[^@\s'\"]+)")
-
-
-def blacked_out(text: str) -> str:
-    """A key keeps its public id, so that whoever reads the log can tell which one it was."""
-    return _PASSWORD.sub(r"\1********", _KEY.sub(r"ptc_\1_********", text))
+from portico.kernel.redaction import blacked_out
 
 
 class BlackingOut(logging.Formatter):

@@ -16,7 +16,7 @@ def version(*, at: At) -> None:
     at.data(facts, f"portico {facts['portico']} (Python {facts['python']}, {facts['platform']})")
 
 
-def completion(shell: Literal["bash", "zsh", "fish"], *, at: At) -> None:
+def completion(shell: Literal["bash", "zsh", "fish"], /, *, at: At) -> None:
     """Print the completion script for SHELL; add it to that shell's start-up file."""
     from portico.faces.cli.app import build
 

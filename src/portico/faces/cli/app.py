@@ -2,15 +2,25 @@
 
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import (
+    App,
+    CycloptsError,
+    Group,
+    MissingArgumentError,
+    Parameter,
+    UnusedCliTokensError,
+)
 
+from portico.faces.cli.errors import Broken, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
 from portico.faces.cli.house import House
 from portico.faces.cli.terminal import PLAIN, Terminal
 from portico.kernel.errors import PorticoError
+from portico.kernel.redaction import blacked_out
 
 _HELP: Final = """One door for AI agents: to tools, models, each other and their people.
 
@@ -21,7 +31,10 @@ _COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
         "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
         "status": ("portico.faces.cli.status:status", "How the running server is."),
-        "doctor": ("portico.faces.cli.doctor:doctor", "Find what is wrong, and mend it."),
+        "doctor": (
+            "portico.faces.cli.doctor:doctor",
+            "Find what is wrong; --fix mends what it can.",
+        ),
     },
     "Who": {
         "keys": ("portico.faces.cli.keys:app", "Make, list, rotate and revoke keys."),
@@ -53,8 +66,8 @@ def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
     groups = {**_COMMANDS, "Measure": extra or {}}
     for order, (title, commands) in enumerate(groups.items()):
         group = Group(title, sort_key=order)
-        for name, (where, text) in commands.items():
-            app.command(where, name=name, help=text, group=group)
+        for place, (name, (where, text)) in enumerate(commands.items()):
+            app.command(where, name=name, help=text, group=group, sort_key=place)
     app["--help"].group = Group("Options", sort_key=99)
     return app
 
@@ -76,6 +89,7 @@ def run(
         no_input: Annotated[bool, Parameter(negative="", help="Never ask.")] = False,
         debug: Annotated[bool, Parameter(negative="", help="Show tracebacks.")] = False,
         config: Annotated[Path | None, Parameter(help="Use this configuration file.")] = None,
+        version: Annotated[bool, Parameter(negative="", help="Which version this is.")] = False,
     ) -> int:
         terminal = Terminal(
             house=house.with_flags(config=config, flags={}) if config else house,
@@ -84,7 +98,7 @@ def run(
             no_input=no_input,
             debug=debug,
         )
-        return _guarded(app, tokens, terminal)
+        return _guarded(app, ["version"] if version else tokens, terminal)
 
     try:
         found: int | None = app.meta(arguments, exit_on_error=False, print_error=False)
@@ -96,17 +110,39 @@ def run(
 def _guarded(app: App, tokens: Sequence[str], terminal: Terminal) -> int:
     try:
         return _call(app, tokens, terminal)
-    except PorticoError as error:
-        if terminal.debug:
-            import traceback
-
-            traceback.print_exc()
-        terminal.fail(error)
-        return exit_for(error)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        return Exit.OK
+        return _nobody_reads()
+    except CycloptsError:
+        raise
+    except Exception as error:  # noqa: BLE001 # the edge of this face: nothing gets past it
+        if terminal.debug:
+            import traceback
+
+            print(blacked_out(traceback.format_exc()), file=sys.stderr, end="")
+        told = _told(error)
+        terminal.fail(told)
+        return exit_for(told)
+
+
+def _told(error: Exception) -> PorticoError:
+    match error:
+        case PorticoError():
+            return error
+        case OSError():
+            return SystemRefused(error)
+        case _:
+            return Broken(error)
+
+
+def _nobody_reads() -> int:
+    """What is still to be written goes nowhere, else Python complains of it at its end."""
+    import os
+
+    with suppress(OSError):  # it may be no file at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
 
 
 def _call(app: App, tokens: Sequence[str], terminal: Terminal) -> int:
@@ -117,11 +153,13 @@ def _call(app: App, tokens: Sequence[str], terminal: Terminal) -> int:
         import asyncio
 
         result = asyncio.run(result)
+    sys.stdout.flush()
     return result if isinstance(result, int) else Exit.OK
 
 
 def _usage(error: CycloptsError, *, as_json: bool) -> int:
-    text, fix = str(error).strip(), "See what there is: portico --help"
+    command = " ".join(["portico", *(error.command_chain or ())])
+    text, fix = blacked_out(_slip(error, command)), f"See what there is: {command} --help"
     if as_json:
         import json
 
@@ -130,3 +168,14 @@ def _usage(error: CycloptsError, *, as_json: bool) -> int:
         said = f"✗ {text}\n  fix {fix}"
     print(said, file=sys.stderr)
     return Exit.USAGE
+
+
+def _slip(error: CycloptsError, command: str) -> str:
+    match error:
+        case MissingArgumentError(argument=argument) if argument is not None:
+            given = error.keyword or any(token.keyword for token in argument.tokens)
+            return f"{argument.name} {'needs a value' if given else 'is missing'}."
+        case UnusedCliTokensError(unused_tokens=[*tokens]):
+            return f"{command} has no use for: {' '.join(tokens)}"
+        case _:
+            return str(error).strip()

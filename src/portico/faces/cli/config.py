@@ -4,7 +4,9 @@ import json
 
 from cyclopts import App
 
-from portico.faces.cli.terminal import PLAIN, At
+from portico.faces.cli.house import SettingChange
+from portico.faces.cli.terminal import PLAIN, At, shown
+from portico.kernel.json import JsonObject
 
 app = App(
     name="config",
@@ -14,7 +16,7 @@ app = App(
 )
 
 
-@app.command
+@app.command(sort_key=1)
 def show(*, origin: bool = False, at: At) -> None:
     """Every setting and its value in force; secrets only as ********.
 
@@ -32,21 +34,35 @@ def show(*, origin: bool = False, at: At) -> None:
     at.table(columns, rows, {"settings": rows})
 
 
-@app.command
+@app.command(sort_key=2)
+def get(setting: str, /, *, at: At) -> None:
+    """One setting's value in force; a secret only as ********.
+
+    Parameters
+    ----------
+    setting
+        Its path, as `config show` gives it: server.port
+    """
+    found = at.house.setting(setting)
+    told = {"setting": found.path, "value": found.value, "origin": found.origin}
+    at.data(told, shown(found.value))
+
+
+@app.command(sort_key=5)
 def validate(*, at: At) -> None:
     """Check the configuration; exits with 3 and names file, line and mend if it is invalid."""
     entries = at.house.settings()
     at.data({"valid": True, "settings": len(entries)}, "The configuration is valid.")
 
 
-@app.command
+@app.command(sort_key=6)
 def schema(*, at: At) -> None:
     """The JSON Schema of portico.toml, for editors."""
     found = at.house.settings_schema()
     at.data(found, json.dumps(found, indent=2))
 
 
-@app.command
+@app.command(sort_key=7)
 def path(*, at: At) -> None:
     """Where the configuration, the key and the data are."""
     where = at.house.whereabouts()
@@ -60,9 +76,11 @@ def path(*, at: At) -> None:
     )
 
 
-@app.command(name="set")
-def set_(setting: str, value: str, *, at: At) -> None:
+@app.command(name="set", sort_key=3)
+def set_(setting: str, value: str, /, *, at: At) -> None:
     """Write one setting into your configuration file, and leave the rest of it alone.
+
+    A running server goes on with what it has: start it again.
 
     Parameters
     ----------
@@ -71,5 +89,30 @@ def set_(setting: str, value: str, *, at: At) -> None:
     value
         The new value.
     """
-    file = at.house.change_setting(setting, value)
-    at.data({"setting": setting, "file": str(file)}, f"{setting} is set in {file}")
+    change = at.house.change_setting(setting, value)
+    at.data(_told(setting, change), f"{setting} is set in {change.file}")
+    if change.overruled_by:
+        at.say(f"… but {change.overruled_by} wins")
+
+
+@app.command(sort_key=4)
+def unset(setting: str, /, *, at: At) -> None:
+    """Take one setting out of your configuration file, and leave the rest of it alone.
+
+    Parameters
+    ----------
+    setting
+        Its path, as `config show` gives it: server.port
+    """
+    change = at.house.change_setting(setting, None)
+    at.data(_told(setting, change), f"{setting} is not set in {change.file}")
+    if change.overruled_by:
+        at.say(f"… but {change.overruled_by} sets it")
+
+
+def _told(setting: str, change: SettingChange) -> JsonObject:
+    return {
+        "setting": setting,
+        "file": str(change.file),
+        "overruled_by": change.overruled_by,
+    }

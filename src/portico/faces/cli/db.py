@@ -5,12 +5,15 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from portico.engine.core.store import StoreStatus
+from portico.faces.cli.errors import FileInTheWay, NeedsYes
 from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import PLAIN, At, Terminal
+from portico.faces.cli.terminal import PLAIN, At, Terminal, human_size
 from portico.kernel.json import JsonObject, JsonValue
 
 app = App(
@@ -21,23 +24,32 @@ app = App(
 )
 
 
-@app.command
-def provision(*, admin_dsn: str, rotate: bool = False, print_only: bool = False, at: At) -> None:
+@app.command(sort_key=8)
+def provision(
+    *,
+    admin_dsn: Annotated[str, Parameter(env_var="PORTICO_ADMIN_DSN")],
+    rotate: bool = False,
+    print_only: bool = False,
+    at: At,
+) -> None:
     """Make roles, database and the vector extension on a PostgreSQL of your own.
 
     Parameters
     ----------
     admin_dsn
-        Address of an administrator: postgresql://postgres:…@host/postgres
+        An administrator's address. Arguments can be seen by other users: rather set the variable.
     rotate
         Give roles that exist already new passwords.
     print_only
-        Print the settings with the new addresses instead of writing them to a private file.
+        Print the new addresses, as a shell reads them, instead of writing them to a file.
     """
     with at.working("setting up roles and database"):
         made = at.house.provision(admin_dsn, rotate=rotate, write=not print_only)
     if made.file is None:
-        lines = [f"PORTICO_{k.upper().replace('.', '__')}={v}" for k, v in made.addresses.items()]
+        lines = [
+            f"PORTICO_{setting.upper().replace('.', '__')}={quote(address)}"
+            for setting, address in made.addresses.items()
+        ]
         at.data(dict(made.addresses), "\n".join(lines))
     else:
         at.data(
@@ -46,7 +58,7 @@ def provision(*, admin_dsn: str, rotate: bool = False, print_only: bool = False,
         )
 
 
-@app.command
+@app.command(sort_key=5)
 async def migrate(*, at: At) -> None:
     """Bring the database to the shape that this version needs."""
     async with _running(at), _saying(at, "migrating"):
@@ -58,7 +70,7 @@ async def migrate(*, at: At) -> None:
     at.data({"applied": applied}, f"Applied: {names}" if names else "Nothing to do.")
 
 
-@app.command
+@app.command(sort_key=1)
 async def status(*, at: At) -> int:
     """Where the database is, whether it runs, and whether it needs migrating."""
     found = await at.house.store().status()
@@ -66,7 +78,7 @@ async def status(*, at: At) -> int:
     return Exit.OK if found.running else Exit.NOT_RUNNING
 
 
-@app.command
+@app.command(sort_key=2)
 async def start(*, at: At) -> None:
     """Start the embedded database and leave it running until `db stop`."""
     store = at.house.store()
@@ -76,7 +88,7 @@ async def start(*, at: At) -> None:
     at.facts(_facts(found))
 
 
-@app.command
+@app.command(sort_key=3)
 async def stop(*, force: bool = False, at: At) -> None:
     """Stop the embedded database.
 
@@ -90,25 +102,29 @@ async def stop(*, force: bool = False, at: At) -> None:
     at.data({"stopped": stopped}, "Stopped." if stopped else "It was not running.")
 
 
-@app.command
-async def backup(target: Path | None = None, *, at: At) -> None:
+@app.command(sort_key=6)
+async def backup(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Write everything to one file; the server may go on running.
 
     Parameters
     ----------
     target
         The file to write; a new one in the backups folder if left away.
+    replace
+        Even if there is such a file, which is then lost.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")  # noqa: TID251 # the name of a file
     file = target or at.house.whereabouts().backups / f"portico-{stamp}.dump"
+    if file.exists() and not replace:
+        raise FileInTheWay(file)
     async with _running(at), _saying(at, "backing up"):
         await at.house.archive().back_up(file)
     size = file.stat().st_size
     at.data({"file": str(file), "bytes": size}, f"{file} ({size:,} bytes)")
 
 
-@app.command
-async def restore(source: Path, *, yes: bool = False, at: At) -> int:
+@app.command(sort_key=7)
+async def restore(source: Path, /, *, yes: bool = False, at: At) -> None:
     """Replace everything by what a backup holds: all of it or nothing.
 
     Parameters
@@ -118,33 +134,44 @@ async def restore(source: Path, *, yes: bool = False, at: At) -> int:
     yes
         Do not ask.
     """
-    if not yes and not at.confirm(f"Replace everything in the database by {source}?"):
-        at.say("Nothing was changed. To restore without being asked: --yes")
-        return Exit.APPROVAL
+    _see_that_it_is_there(source)
+    question = f"Replace everything in the database by {source}?"
+    if not yes and not at.confirm(question):
+        raise NeedsYes(question)
     async with _running(at), _saying(at, "restoring"):
         await at.house.archive().restore(source)
         applied = [migration.name async for migration in at.house.migrate()()]
     at.data({"restored": str(source), "migrations_applied": applied}, f"Restored {source}.")
-    return Exit.OK
 
 
-@app.command
+@app.command(sort_key=4)
 async def info(*, at: At) -> None:
     """How large the database is, table by table, and what is connected."""
     async with _running(at):
         found = await at.house.store().info()
     tables: list[JsonObject] = [asdict(table) for table in found.tables]
-    facts: JsonObject = _facts(found.status) | {
-        "bytes": found.size,
+    facts: dict[str, JsonValue] = {
         "connections": found.connections,
         "extensions": list(found.extensions),
     }
+    if at.for_a_person:
+        at.facts(_facts(found.status) | {"size": human_size(found.size)} | facts)
+        print()
+        sized = [asdict(table) | {"size": human_size(table.size)} for table in found.tables]
+        at.table(["name", "rows", "size"], sized, None, right=["size"])
+        return
+    facts = _facts(found.status) | {"bytes": found.size} | facts
     if at.json:
         at.facts({**facts, "tables": tables})
         return
     at.facts(facts)
     print()
     at.table(["name", "rows", "size"], tables, None)
+
+
+def _see_that_it_is_there(file: Path) -> None:
+    """Before anybody is asked, and before the database is started. Raises `OSError`."""
+    file.open("rb").close()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ _MARKS: Final = {State.GOOD: "✓", State.MENDED: "✓", State.WARNING: "!", Sta
 
 
 async def doctor(*, fix: bool = False, at: At) -> int:
-    """Look everything over; exits with 1 if something is broken.
+    """Find what is wrong; --fix mends what it can. Exits with 1 if something is broken.
 
     Parameters
     ----------

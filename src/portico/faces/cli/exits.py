@@ -33,6 +33,9 @@ _BY_CODE: Final[Mapping[str, Exit]] = {
     "unreadable_settings": Exit.CONFIG,
     "store_refused": Exit.CONFIG,
     "backup_failed": Exit.FAILED,
+    "system_refused": Exit.FAILED,
+    "internal_error": Exit.FAILED,
+    "needs_yes": Exit.APPROVAL,
 }
 
 

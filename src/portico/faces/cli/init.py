@@ -12,9 +12,9 @@ async def init(*, name: str | None = None, recover: bool = False, at: At) -> Non
     Parameters
     ----------
     name
-        What you are called in Portico; your account's name if left away.
+        What you are called in Portico, the first time; your account's name if left away.
     recover
-        Make a new key if yours is lost.
+        Make a new key even if yours works, and a new pepper if that is lost: no old key works then.
     """
     with at.working("setting up") as progress:
         welcome = await at.house.install(
@@ -29,12 +29,14 @@ async def init(*, name: str | None = None, recover: bool = False, at: At) -> Non
         "migrations_applied": welcome.migrations,
         "server": at.house.whereabouts().server_url,
     }
+    if name and not welcome.new and name != welcome.admin:
+        at.say(f"--name {name} is ignored: this installation has its first admin already.")
     if at.json:
         at.facts(facts)
         return
     done = "Portico is set up." if welcome.new else "Portico was set up already; all is in place."
     if welcome.recovered:
-        done = "A new key is in place of the one that was lost; revoke that: portico keys list"
+        done = "A new key is in place."
     at.say(
         f"{done}\n\n"
         f"  space      {welcome.space}\n"

@@ -1,7 +1,12 @@
 """Accept an invitation."""
 
+import sys
+from typing import Annotated
 from urllib.parse import urlsplit
 
+from cyclopts import Parameter
+
+from portico.faces.cli.errors import FileInTheWay
 from portico.faces.cli.terminal import At
 from portico.kernel.errors import Kind, PorticoError
 
@@ -16,26 +21,68 @@ class BadLink(PorticoError):
         super().__init__("An invitation link looks like http://…/join#ptc_…")
 
 
-def join(link: str, *, save: bool = False, at: At) -> None:
+def join(
+    link: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    save: bool = False,
+    replace: bool = False,
+    at: At,
+) -> None:
     """Accept an invitation; prints your key, this once.
 
     Parameters
     ----------
     link
-        The whole link, in quotes, with the part behind the #.
+        The whole link, in quotes, with the part behind the #; - reads it from standard input.
     save
-        Keep the key in this installation's key file instead of printing it.
+        Keep the key in the key file instead of printing it; commands then talk to that server.
+    replace
+        With --save: even if there is a key already, which is then lost.
     """
     from portico.faces.cli.server import Server
 
-    parts = urlsplit(link)
-    if not parts.netloc or not parts.fragment.startswith("ptc_"):
-        raise BadLink
-    url = f"{parts.scheme}://{parts.netloc}"
-    made = Server(at.house, key=parts.fragment, url=url).post("/invitations/accept")
-    if save:
-        file = at.house.save_key(made["key"])
-        at.data({"key_file": str(file)}, f"Welcome. Your key is in {file}.")
+    url, key = _parted(sys.stdin.readline().strip() if link == "-" else link)
+    where = at.house.whereabouts()
+    if save and not replace and where.key_file.exists():
+        fix = "Leave --save away to see the new key, or give up the old one: --replace"
+        raise FileInTheWay(where.key_file, fix=fix)  # before the invitation is used up
+    made = Server(at.house, key=key, url=url).post("/invitations/accept")
+    if not save:
+        at.say("Welcome. Keep your key now: it is not shown again.")
+        at.data(made, made["key"])
         return
-    at.say("Welcome. Keep your key now: it is not shown again.")
-    at.data(made, made["key"])
+    _save(at, made["key"])
+    at.data({"key_file": str(where.key_file), "server": url}, f"Your key is in {where.key_file}.")
+    if url != (where.remote or where.server_url):
+        _talk_to(at, url, own=url == where.server_url)
+
+
+def _save(at: At, key: str) -> None:
+    at.say("Welcome.")
+    try:
+        at.house.save_key(key)
+    except OSError:
+        at.say("Your key could not be saved. Keep it now: it is not shown again.")
+        at.data({"key": key}, key)
+        raise
+
+
+def _talk_to(at: At, url: str, *, own: bool) -> None:
+    change = at.house.change_setting("client.server", None if own else url)
+    done = "is no longer set" if own else "is set"
+    at.say(f"Commands now talk to {url}: client.server {done} in {change.file}")
+    if change.overruled_by:
+        at.say(f"… but {change.overruled_by} wins")
+
+
+def _parted(link: str) -> tuple[str, str]:
+    """The server's address, and the key behind the #. Raises `BadLink`."""
+    parts = urlsplit(link)
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.netloc
+        or not parts.fragment.startswith("ptc_")
+    ):
+        raise BadLink
+    return f"{parts.scheme}://{parts.netloc}", parts.fragment

@@ -3,7 +3,7 @@
 from cyclopts import App
 
 from portico.faces.cli.server import Server
-from portico.faces.cli.terminal import PLAIN, At
+from portico.faces.cli.terminal import PLAIN, At, day
 
 app = App(
     name="keys",
@@ -12,21 +12,13 @@ app = App(
     default_parameter=PLAIN,
 )
 
-_COLUMNS = [
-    "id",
-    "name",
-    "holder",
-    "clearance",
-    "created_at",
-    "expires_at",
-    "last_used_at",
-    "state",
-]
+_COLUMNS = ["id", "name", "holder", "scopes", "clearance", "expires", "last_used", "state"]
 
 
-@app.command
+@app.command(sort_key=1)
 def create(
     name: str,
+    /,
     *,
     to: str | None = None,
     scope: list[str] | None = None,
@@ -63,21 +55,28 @@ def create(
     at.data(made, made["key"])
 
 
-@app.command(name="list")
+@app.command(name="list", sort_key=2)
 def list_(*, at: At) -> None:
     """The keys that you may see."""
     server = Server(at.house)
     keys = list(server.pages("/keys"))
     names = _names(server)
     rows = [
-        each | {"holder": names.get(each["principal"], each["principal"]), "state": _state(each)}
+        each
+        | {
+            "holder": names.get(each["principal"], each["principal"]),
+            "scopes": "all" if each["scopes"] is None else len(each["scopes"]),
+            "expires": day(each["expires_at"]),
+            "last_used": day(each["last_used_at"]),
+            "state": _state(each),
+        }
         for each in keys
     ]
     at.table(_COLUMNS, rows, {"data": keys})
 
 
-@app.command
-def rotate(key: str, *, overlap_hours: int = 24, at: At) -> None:
+@app.command(sort_key=3)
+def rotate(key: str, /, *, overlap_hours: int = 24, at: At) -> None:
     """Make a new key in the place of KEY; both work during the overlap.
 
     Parameters
@@ -92,8 +91,8 @@ def rotate(key: str, *, overlap_hours: int = 24, at: At) -> None:
     at.data(made, made["key"])
 
 
-@app.command
-def revoke(key: str, *, at: At) -> None:
+@app.command(sort_key=4)
+def revoke(key: str, /, *, at: At) -> None:
     """End KEY at once.
 
     Parameters

@@ -1,11 +1,13 @@
 """People and agents, from the command line."""
 
+from shlex import quote
 from typing import Any, Literal
 
 from cyclopts import App
 
+from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.server import Server
-from portico.faces.cli.terminal import PLAIN, At
+from portico.faces.cli.terminal import PLAIN, At, day
 from portico.guard.core.errors import PrincipalNotFound
 
 app = App(
@@ -18,12 +20,13 @@ app = App(
 RoleName = Literal["viewer", "member", "operator", "admin"]
 
 
-@app.command
+@app.command(sort_key=1)
 def invite(
     name: str,
+    /,
     *,
     role: list[RoleName] | None = None,
-    clearance: str = "team",
+    clearance: str | None = None,
     again: bool = False,
     at: At,
 ) -> None:
@@ -36,23 +39,30 @@ def invite(
     role
         member if left away; may be given several times.
     clearance
-        The most they may read: public, team, confidential, restricted, +compartments.
+        The most they may read: public, team (if left away), confidential, restricted, +….
     again
         Make a new link for somebody who was invited before and has lost theirs.
     """
+    if again and (role or clearance):
+        raise BadUsage(
+            "A new link changes nothing about who it is for: --again goes without --role and "
+            "--clearance.",
+            fix=f"Change them by themselves: portico people change {quote(name)} …",
+        )
     server = Server(at.house)
     if again:
         made = server.post(f"/invitations/{find(server, name)['id']}/again")
     else:
-        wish = {"name": name, "roles": role or ["member"], "clearance": clearance}
+        wish = {"name": name, "roles": role or ["member"], "clearance": clearance or "team"}
         made = server.post("/invitations", wish)
-    at.say(f"Send this link to {name}; it works once, until {made['expires_at'][:10]}.")
+    at.say(f"Send this link to {name}; it works once, until {day(made['expires_at'])}.")
     at.data(made, made["link"])
 
 
-@app.command
+@app.command(sort_key=2)
 def add(
     name: str,
+    /,
     *,
     kind: Literal["agent", "worker"] = "agent",
     role: list[RoleName] | None = None,
@@ -76,17 +86,25 @@ def add(
     at.facts(Server(at.house).post("/principals", wish))
 
 
-@app.command(name="list")
+@app.command(name="list", sort_key=3)
 def list_(*, at: At) -> None:
     """Everybody in this space."""
     found = list(Server(at.house).pages("/principals"))
-    columns = ["name", "kind", "roles", "clearance", "created_at", "disabled_at", "id"]
-    at.table(columns, found, {"data": found})
+    rows = [
+        each
+        | {
+            "since": day(each["created_at"]),
+            "state": "disabled" if each["disabled_at"] else "active",
+        }
+        for each in found
+    ]
+    columns = ["name", "kind", "roles", "clearance", "since", "state"]
+    at.table(columns, rows, {"data": found})
 
 
-@app.command
+@app.command(sort_key=4)
 def change(
-    who: str, *, role: list[RoleName] | None = None, clearance: str | None = None, at: At
+    who: str, /, *, role: list[RoleName] | None = None, clearance: str | None = None, at: At
 ) -> None:
     """Change what somebody may do; never yourself.
 
@@ -99,11 +117,16 @@ def change(
     clearance
         The new clearance.
     """
+    if not role and clearance is None:
+        raise BadUsage(
+            "There is nothing to change: neither --role nor --clearance was given.",
+            fix="See what can be changed: portico people change --help",
+        )
     _change(at, who, {"roles": role, "clearance": clearance})
 
 
-@app.command
-def disable(who: str, *, at: At) -> None:
+@app.command(sort_key=5)
+def disable(who: str, /, *, at: At) -> None:
     """Shut somebody out at once; all their keys stop working.
 
     Parameters
@@ -114,8 +137,8 @@ def disable(who: str, *, at: At) -> None:
     _change(at, who, {"disabled": True})
 
 
-@app.command
-def enable(who: str, *, at: At) -> None:
+@app.command(sort_key=6)
+def enable(who: str, /, *, at: At) -> None:
     """Let somebody in again.
 
     Parameters

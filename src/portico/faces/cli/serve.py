@@ -1,5 +1,7 @@
 """Run the server."""
 
+from contextlib import suppress
+
 from portico.faces.cli.terminal import At
 
 
@@ -19,4 +21,15 @@ def serve(
     """
     flags = {"server.host": host, "server.port": port, "log.level": log_level}
     house = at.house.with_flags(config=None, flags=flags)
-    house.serve(lambda url: at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)"))
+    announced: list[str] = []
+
+    def announce(url: str) -> None:
+        announced.append(url)
+        at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)")
+
+    try:
+        house.serve(announce)
+    finally:
+        if announced:
+            with suppress(OSError):  # the terminal may be gone
+                at.say("Stopped.")

@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 from cyclopts import App
 
 from portico.faces.cli.server import Server
-from portico.faces.cli.terminal import PLAIN, At
+from portico.faces.cli.terminal import PLAIN, At, day
+from portico.guard.core.errors import NotConfirmed
 
 app = App(
     name="spaces",
@@ -16,15 +18,16 @@ app = App(
 )
 
 
-@app.command(name="list")
+@app.command(name="list", sort_key=1)
 def list_(*, at: At) -> None:
     """The spaces that you can see: your own."""
     found = list(Server(at.house).pages("/spaces"))
-    at.table(["name", "id", "created_at"], found, {"data": found})
+    rows = [each | {"since": day(each["created_at"])} for each in found]
+    at.table(["name", "since", "id"], rows, {"data": found})
 
 
-@app.command
-def create(name: str, *, admin: str, at: At) -> None:
+@app.command(sort_key=2)
+def create(name: str, /, *, admin: str, at: At) -> None:
     """Found a space of its own for others; prints the link by which its admin comes in.
 
     Parameters
@@ -35,12 +38,13 @@ def create(name: str, *, admin: str, at: At) -> None:
         The person who will be its admin.
     """
     made = Server(at.house).post("/spaces", {"name": name, "admin": admin})
-    at.say(f"Send this link to {admin}; it works once.")
-    at.data(made, made["invitation"]["link"])
+    invitation = made["invitation"]
+    at.say(f"Send this link to {admin}; it works once, until {day(invitation['expires_at'])}.")
+    at.data(made, invitation["link"])
 
 
-@app.command
-def rename(name: str, *, at: At) -> None:
+@app.command(sort_key=3)
+def rename(name: str, /, *, at: At) -> None:
     """Give your space another name.
 
     Parameters
@@ -52,8 +56,8 @@ def rename(name: str, *, at: At) -> None:
     at.facts(server.patch(f"/spaces/{_own(server)['id']}", {"name": name}))
 
 
-@app.command
-def export(target: Path | None = None, *, at: At) -> None:
+@app.command(sort_key=4)
+def export(target: Path | None = None, /, *, at: At) -> None:
     """Everything in your space, one JSON object a line, but for what proves a key.
 
     Parameters
@@ -76,7 +80,7 @@ def export(target: Path | None = None, *, at: At) -> None:
     at.data({"file": str(target), "rows": count}, f"{target} ({count:,} rows)")
 
 
-@app.command
+@app.command(sort_key=5)
 def delete(*, confirm: str, at: At) -> None:
     """Remove your space and everything in it, for ever.
 
@@ -87,6 +91,10 @@ def delete(*, confirm: str, at: At) -> None:
     """
     server = Server(at.house)
     space = _own(server)
+    if confirm != space["name"]:
+        error = NotConfirmed(space["name"])
+        error.fix = f"Say its name: portico spaces delete --confirm {quote(space['name'])}"
+        raise error
     server.delete(f"/spaces/{space['id']}", confirm=confirm)
     at.data({"deleted": space["id"]}, f"The space {space['name']} is gone.")
 

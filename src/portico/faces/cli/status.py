@@ -18,7 +18,7 @@ def status(*, verbose: bool = False, at: At) -> int:
     server = Server(at.house)
     found = server.get("/status")
     facts = {
-        "server": where.server_url,
+        "server": where.remote or where.server_url,
         "version": found["version"],
         "ready": found["ready"],
     }

@@ -4,13 +4,14 @@ A person at a terminal gets tables; a program gets plain lines, or JSON when it 
 """
 
 import json
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _NOTICEABLE: Final = 0.3
 """Seconds; what takes longer says what it does."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What could move a terminal's cursor or change its title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +36,30 @@ class Terminal:
     no_input: bool = False
     debug: bool = False
 
+    @property
+    def for_a_person(self) -> bool:
+        return not self.json and sys.stdout.isatty()
+
     def data(self, value: JsonValue, text: str) -> None:
         """`value` to a program that asked for JSON, `text` to anybody else."""
         print(_dumped(value) if self.json else text)
 
-    def table(self, columns: Sequence[str], rows: Sequence[JsonObject], value: JsonValue) -> None:
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[JsonObject],
+        value: JsonValue,
+        *,
+        right: Sequence[str] = (),
+    ) -> None:
+        """`right` names the columns of figures; what holds only numbers is one unasked."""
         if self.json:
             print(_dumped(value))
-        elif sys.stdout.isatty():
-            self._rich_table(columns, rows)
+        elif self.for_a_person:
+            self._rich_table(columns, rows, right)
         else:
             for row in rows:
-                print("\t".join(_cell(row.get(column)) for column in columns))
+                print("\t".join(shown(row.get(column)) for column in columns))
 
     def facts(self, facts: JsonObject) -> None:
         """One thing, a line each."""
@@ -54,7 +69,7 @@ class Terminal:
         width = max((len(name) for name in facts), default=0)
         for name, value in facts.items():
             label = name.replace("_", " ").ljust(width)
-            print(f"{label}  {_cell(value)}" if sys.stdout.isatty() else f"{name}\t{_cell(value)}")
+            print(f"{label}  {shown(value)}" if self.for_a_person else f"{name}\t{shown(value)}")
 
     def say(self, text: str) -> None:
         if not self.quiet:
@@ -65,7 +80,8 @@ class Terminal:
             print(_dumped({"error": _described(error)}), file=sys.stderr)
             return
         console = self._console(stderr=True)
-        console.print(f"[bold red]✗[/] [bold]{_plain(error.title)}[/] [dim]({error.code})[/]")
+        head = f"[bold red]✗[/] [bold]{_plain(error.title)}[/] [dim]({_plain(error.code)})[/]"
+        console.print(head, soft_wrap=True)
         details = [f"{flaw.field}: {flaw.message}" for flaw in error.flaws] or [str(error)]
         for detail in details:
             console.print(f"  {_plain(detail)}", soft_wrap=True)
@@ -94,25 +110,38 @@ class Terminal:
         print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
-    def _rich_table(self, columns: Sequence[str], rows: Sequence[JsonObject]) -> None:
+    def _rich_table(
+        self, columns: Sequence[str], rows: Sequence[JsonObject], right: Sequence[str]
+    ) -> None:
+        """No word is broken and none cut off: a table that is too wide moves together, and if
+        that is not enough it runs over."""
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, header_style="bold")
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
         for column in columns:
-            table.add_column(column.replace("_", " "), overflow="fold", no_wrap=column == "id")
+            figures = column in right or _all_numbers(row.get(column) for row in rows)
+            justify: Literal["left", "right"] = "right" if figures else "left"
+            table.add_column(column.replace("_", " "), justify=justify, no_wrap=True)
         for row in rows:
-            table.add_row(*(_plain(_cell(row.get(column))) for column in columns))
-        self._console(stderr=False).print(table)
+            table.add_row(*(_plain(shown(row.get(column))) for column in columns))
+        console = self._console(stderr=False)
+        endless = console.options.update(width=10_000)
+        if console.measure(table, options=endless).maximum > console.width:
+            table.padding = (0, 1, 0, 0)
+        needed = console.measure(table, options=endless).maximum
+        self._console(stderr=False, width=max(needed, console.width)).print(table)
 
     @staticmethod
-    def _console(*, stderr: bool) -> "Console":
+    def _console(*, stderr: bool, width: int | None = None) -> "Console":
         from rich.console import Console
 
-        return Console(stderr=stderr, highlight=False)
+        height = None if width is None else 25  # a dumb terminal takes a width only with a height
+        return Console(stderr=stderr, highlight=False, width=width, height=height)
 
 
-PLAIN: Final = Parameter(negative=())
-"""A flag is given or left away: no `--no-…` and no `--empty-…`."""
+PLAIN: Final = Parameter(negative=(), show_default=lambda value: value or None)
+"""A flag is given or left away: no `--no-…`, no `--empty-…`, and it need not be said that it is
+left away if it is not given."""
 
 At = Annotated[Terminal, Parameter(parse=False)]
 """The terminal a command runs at; handed in, not typed."""
@@ -122,20 +151,40 @@ def _dumped(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _cell(value: JsonValue) -> str:
+def shown(value: JsonValue) -> str:
+    """A value in words."""
     match value:
         case None:
             return "-"
         case bool():
             return "yes" if value else "no"
         case str():
-            return _when(value)
+            return _CONTROL.sub("�", _when(value))
         case int() | float():
             return str(value)
         case Mapping():
             return _dumped(value)
         case Sequence():
-            return " ".join(map(str, value)) or "-"
+            return ", ".join(map(shown, value)) or "-"
+
+
+def day(text: str | None) -> str | None:
+    """The date of a time."""
+    return None if text is None else _when(text)[:10]
+
+
+def human_size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def _all_numbers(values: Iterable[JsonValue]) -> bool:
+    """Whether there are any, and nothing else."""
+    kinds = {type(value) for value in values if value is not None}
+    return bool(kinds) and kinds <= {int, float}
 
 
 def _when(text: str) -> str:
@@ -151,7 +200,7 @@ def _when(text: str) -> str:
 def _plain(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(_CONTROL.sub("�", text))
 
 
 def _described(error: PorticoError) -> JsonObject:

@@ -1,0 +1,74 @@
+"""What goes wrong on this side of the server.
+
+PorticoError
+├── BadUsage
+├── FileInTheWay
+├── NeedsYes
+├── SystemRefused
+├── Broken
+├── BadLink         faces.cli.join
+├── NotRunning      faces.cli.server
+├── NotReached      faces.cli.server
+├── NoKey           faces.cli.server
+└── Refused         faces.cli.server
+"""
+
+from pathlib import Path
+
+from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.redaction import blacked_out
+
+
+class BadUsage(PorticoError):
+    """Options that do not go together, or too few of them."""
+
+    kind = Kind.INVALID
+    code = "bad_usage"
+    title = "Not said right"
+
+
+class FileInTheWay(PorticoError):
+    kind = Kind.CONFLICT
+    code = "file_exists"
+    title = "There is such a file already"
+    fix = "Name another file, or say that it may go: --replace"
+
+    def __init__(self, file: Path, *, fix: str | None = None) -> None:
+        super().__init__(f"{file} exists, and is left as it is.", fix=fix)
+
+
+class NeedsYes(PorticoError):
+    kind = Kind.DENIED
+    code = "needs_yes"
+    title = "Nothing was changed"
+    fix = "To do it without being asked: --yes"
+
+    def __init__(self, question: str) -> None:
+        super().__init__(f"{question} Nobody said yes.")
+
+
+class SystemRefused(PorticoError):
+    """The operating system did not let us: no such file, not permitted, no space left."""
+
+    kind = Kind.UNAVAILABLE
+    code = "system_refused"
+    title = "The system said no"
+    fix = "See that the path is right, that you may use it, and that there is space left."
+
+    def __init__(self, error: OSError) -> None:
+        reason = error.strerror or str(error) or type(error).__name__
+        where = f"{error.filename}: " if error.filename else ""
+        super().__init__(blacked_out(f"{where}{reason}."))
+
+
+class Broken(PorticoError):
+    """A mistake in Portico itself."""
+
+    kind = Kind.UNAVAILABLE
+    code = "internal_error"
+    title = "Something broke"
+    fix = "Run again with --debug, and please report it."
+
+    def __init__(self, error: Exception) -> None:
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        super().__init__(blacked_out(told))

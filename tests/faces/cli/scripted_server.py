@@ -1,0 +1,58 @@
+"""A server that the command line can talk to: it says what it is told to, and keeps what it got."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class ScriptedServer(ThreadingHTTPServer):
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers = answers
+        self.asked: list[tuple[str, Any]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_DELETE(self) -> None:
+        self._answer()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 # its name there
+        """Nothing: the test's own output is looked at."""
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = f"{self.command} {self.path.partition('?')[0].removeprefix('/api/v1')}"
+        assert isinstance(self.server, ScriptedServer)
+        self.server.asked.append((asked, json.loads(body) if body else None))
+        found = self.server.answers.get(asked)
+        text = json.dumps(found if found is not None else {"code": "unknown"}).encode()
+        self.send_response(404 if found is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+@contextmanager
+def answering(answers: Mapping[str, Any]) -> Iterator[ScriptedServer]:
+    with ScriptedServer(answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
