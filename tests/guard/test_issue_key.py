@@ -187,3 +187,15 @@ async def test_a_key_that_ends_makes_none_that_lives_longer() -> None:
 
     ends = {each.stored.expires_at for each in (for_ever, longer, rotated)}
     assert ends == {short.stored.expires_at}
+
+
+@pytest.mark.requirement("guard:keys:never-widen")
+async def test_a_narrow_key_does_not_widen_itself_to_a_compartment_of_its_holder() -> None:
+    room = Room()
+    admin = room.person("root", Role.ADMIN, clearance=Label(Level.TEAM, frozenset({"finance"})))
+    narrow = await room.issue_key(admin, KeyWish(name="narrow", clearance=TEAM))
+
+    with pytest.raises(Overreach, match="finance"):
+        await room.issue_key(
+            await room.enters(narrow.key), KeyWish(name="wide", clearance=admin.clearance)
+        )
