@@ -46,7 +46,8 @@ async def test_an_odd_failure_does_not_end_the_healing(
         await _until_watched(store)
         os.kill(pid, signal.SIGKILL)
 
-        while len(tries) < 2:  # an orphan may answer for a while after the postmaster has gone
+        # An orphan may answer for a while after the postmaster has gone.
+        while len(tries) < 2:  # noqa: ASYNC110 # they are made in another thread
             await asyncio.sleep(0.05)
         await _until_it_answers(Transactions(pool))
         watching.cancel()
