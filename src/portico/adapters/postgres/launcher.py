@@ -4,7 +4,6 @@ Whether it lives is asked by connecting, never by looking for a pid: after a cra
 belong to a stranger, or to a zombie.
 """
 
-import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -21,6 +20,7 @@ from portico.adapters.postgres.binaries import Binaries
 from portico.adapters.postgres.folders import check_private, own_folder, socket_folder
 from portico.adapters.postgres.locks import UsersLock, alone
 from portico.adapters.postgres.passwords import ADMIN, Passwords
+from portico.adapters.postgres.server_log import complaint, passes, size
 from portico.adapters.system.private_files import private_folder
 from portico.engine.core.errors import StoreBusy, StoreRefused, StoreUnavailable
 
@@ -28,9 +28,6 @@ _PATIENCE: Final = 120.0
 """Seconds for a start: recovery after a crash may have much to replay."""
 _PAUSE: Final = 0.1
 _LONG_LOG: Final = 10_000_000
-_COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(.*)")
-_PASSES: Final = re.compile("shared memory|lock file|in use|starting up|recovery|shutting down")
-"""What a start may fail of and the next one succeed."""
 
 _HBA: Final = "local all all scram-sha-256\n"
 _CONF: Final = """\
@@ -225,16 +222,16 @@ class EmbeddedServer:
         progress("starting the database")
         self._account.writes(self._data / "portico.conf", _CONF.format(socket=self._socket))
         self._account.writes(self._data / "pg_hba.conf", _HBA)
-        if self.log.exists() and self.log.stat().st_size > _LONG_LOG:
+        if size(self.log) > _LONG_LOG:
             self._must(["mv", self.log, self.log.with_suffix(".log.1")])
         deadline = time.monotonic() + _PATIENCE
         while True:
-            before = self.log.stat().st_size if self.log.exists() else 0
+            before = size(self.log)
             self._pg_ctl("start", "--log", self.log)
             if self._answers():
                 return
-            reason = self._reason(before)
-            hopeless = reason is not None and not _PASSES.search(reason)
+            reason = complaint(self.log, before)
+            hopeless = reason is not None and not passes(reason)
             if hopeless or self._leaving.is_set() or time.monotonic() > deadline:
                 raise StoreUnavailable(
                     f"The embedded database does not start: {reason or 'it does not say why'}.",
@@ -242,17 +239,6 @@ class EmbeddedServer:
                 )
             self._forget_stranger()
             time.sleep(_PAUSE)
-
-    def _reason(self, start: int) -> str | None:
-        """The last thing that it complained of in its log since `start`."""
-        try:
-            with self.log.open("rb") as stream:
-                stream.seek(start)
-                text = stream.read(100_000).decode(errors="replace")
-        except OSError:
-            return None
-        found = _COMPLAINT.findall(text)
-        return found[-1].strip() if found else None
 
     def _halt(self) -> None:
         """Only after it has answered: then the pid in its folder is its own."""

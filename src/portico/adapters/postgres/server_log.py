@@ -1,0 +1,30 @@
+"""What the embedded server says of itself when it does not start."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+_COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(.*)")
+_PASSES: Final = re.compile("shared memory|lock file|in use|starting up|recovery|shutting down")
+_MOST: Final = 100_000
+
+
+def size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
+
+
+def complaint(log: Path, start: int) -> str | None:
+    """The last thing that it complained of since its log was `start` bytes long."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(start)
+            text = stream.read(_MOST).decode(errors="replace")
+    except OSError:
+        return None
+    found = _COMPLAINT.findall(text)
+    return found[-1].strip() if found else None
+
+
+def passes(reason: str) -> bool:
+    """Whether a start may fail of it and the next one succeed."""
+    return _PASSES.search(reason) is not None
