@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"asyncio", "fastapi", "httpx2", "psycopg", "pydantic", "starlette", "tomlkit", "uvicorn"}
+from portico.faces.cli.commands import COMMANDS, OPTIONS, overview
+
+HEAVY = {
+    "asyncio",
+    "cyclopts",
+    "fastapi",
+    "httpx2",
+    "psycopg",
+    "pydantic",
+    "starlette",
+    "tomlkit",
+    "uvicorn",
+}
 
 
 def loaded_by(arguments: Sequence[str], home: Path) -> set[str]:
@@ -31,10 +43,11 @@ def loaded_by(arguments: Sequence[str], home: Path) -> set[str]:
     ("arguments", "needed"),
     [
         (["--help"], set()),
-        (["keys", "--help"], {"asyncio", "httpx2"}),
-        (["version"], set()),
-        (["config", "show"], {"pydantic"}),
-        (["config", "path"], {"pydantic"}),
+        ([], set()),
+        (["keys", "--help"], {"asyncio", "cyclopts", "httpx2"}),
+        (["version"], {"cyclopts"}),
+        (["config", "show"], {"cyclopts", "pydantic"}),
+        (["config", "path"], {"cyclopts", "pydantic"}),
     ],
 )
 def test_a_command_loads_only_what_it_uses(
@@ -42,5 +55,13 @@ def test_a_command_loads_only_what_it_uses(
 ) -> None:
     loaded = loaded_by(arguments, tmp_path)
 
-    assert "cyclopts" in loaded
+    assert "portico" in loaded
     assert loaded & HEAVY <= needed
+
+
+def test_the_overview_names_every_command_and_option() -> None:
+    extra = {"bench": ("nowhere", "Measure.")}
+    text = overview(extra)
+
+    named = {name for group in COMMANDS.values() for name in group} | {"bench"} | set(OPTIONS)
+    assert {name for name in named if f"  {name} " not in text} == set()

@@ -4,11 +4,17 @@ import sys
 
 
 def main() -> None:
+    # By name, because benchmarks stand above everything and nothing may know them.
+    extra = {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
+    if sys.argv[1:] in ([], ["--help"], ["-h"]):
+        from portico.faces.cli.commands import overview
+
+        print(overview(extra))
+        return
+
     from portico.faces.cli.app import run
     from portico.main.house import PorticoHouse
 
-    # By name, because benchmarks stand above everything and nothing may know them.
-    extra = {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
     sys.exit(run(PorticoHouse(), sys.argv[1:], extra=extra))
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from cyclopts import (
     App,
@@ -15,6 +15,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from portico.faces.cli.commands import COMMANDS, HELP, OPTIONS
 from portico.faces.cli.errors import Broken, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
 from portico.faces.cli.house import House
@@ -22,40 +23,12 @@ from portico.faces.cli.terminal import PLAIN, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
 
-_HELP: Final = """One door for AI agents: to tools, models, each other and their people.
-
-First time here: portico init, then portico serve."""
-
-_COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
-    "Start": {
-        "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
-        "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
-        "status": ("portico.faces.cli.status:status", "How the running server is."),
-        "doctor": (
-            "portico.faces.cli.doctor:doctor",
-            "Find what is wrong; --fix mends what it can.",
-        ),
-    },
-    "Who": {
-        "keys": ("portico.faces.cli.keys:app", "Make, list, rotate and revoke keys."),
-        "people": ("portico.faces.cli.people:app", "Invite people, add agents, change roles."),
-        "spaces": ("portico.faces.cli.spaces:app", "Found, export and delete spaces."),
-        "join": ("portico.faces.cli.join:join", "Accept an invitation."),
-    },
-    "Upkeep": {
-        "config": ("portico.faces.cli.config:app", "Show, check and change settings."),
-        "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, inspect."),
-        "version": ("portico.faces.cli.about:version", "Which version this is."),
-        "completion": ("portico.faces.cli.about:completion", "Completion script for a shell."),
-    },
-}
-
 
 def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
     """Commands are named, not imported: each is loaded when it is run."""
     app = App(
         name="portico",
-        help=_HELP,
+        help=HELP,
         help_format="plaintext",
         default_parameter=PLAIN,
         version_flags=[],
@@ -63,7 +36,7 @@ def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
         print_error=False,
         result_action="return_value",
     )
-    groups = {**_COMMANDS, "Measure": extra or {}}
+    groups = {**COMMANDS, "Measure": extra or {}}
     for order, (title, commands) in enumerate(groups.items()):
         group = Group(title, sort_key=order)
         for place, (name, (where, text)) in enumerate(commands.items()):
@@ -84,12 +57,12 @@ def run(
     @app.meta.default
     def launch(
         *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-        json: Annotated[bool, Parameter(negative="", help="Answer in JSON.")] = False,
-        quiet: Annotated[bool, Parameter(negative="", help="No talk, only data.")] = False,
-        no_input: Annotated[bool, Parameter(negative="", help="Never ask.")] = False,
-        debug: Annotated[bool, Parameter(negative="", help="Show tracebacks.")] = False,
-        config: Annotated[Path | None, Parameter(help="Use this configuration file.")] = None,
-        version: Annotated[bool, Parameter(negative="", help="Which version this is.")] = False,
+        json: Annotated[bool, Parameter(negative="", help=OPTIONS["--json"])] = False,
+        quiet: Annotated[bool, Parameter(negative="", help=OPTIONS["--quiet"])] = False,
+        no_input: Annotated[bool, Parameter(negative="", help=OPTIONS["--no-input"])] = False,
+        debug: Annotated[bool, Parameter(negative="", help=OPTIONS["--debug"])] = False,
+        config: Annotated[Path | None, Parameter(help=OPTIONS["--config PATH"])] = None,
+        version: Annotated[bool, Parameter(negative="", help=OPTIONS["--version"])] = False,
     ) -> int:
         terminal = Terminal(
             house=house.with_flags(config=config, flags={}) if config else house,

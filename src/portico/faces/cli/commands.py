@@ -1,0 +1,53 @@
+"""The commands there are, by name, and the overview of them: known without loading any."""
+
+from collections.abc import Mapping
+from typing import Final
+
+HELP: Final = """One door for AI agents: to tools, models, each other and their people.
+
+First time here: portico init, then portico serve."""
+
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Start": {
+        "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
+        "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
+        "status": ("portico.faces.cli.status:status", "How the running server is."),
+        "doctor": (
+            "portico.faces.cli.doctor:doctor",
+            "Find what is wrong; --fix mends what it can.",
+        ),
+    },
+    "Who": {
+        "keys": ("portico.faces.cli.keys:app", "Make, list, rotate and revoke keys."),
+        "people": ("portico.faces.cli.people:app", "Invite people, add agents, change roles."),
+        "spaces": ("portico.faces.cli.spaces:app", "Found, export and delete spaces."),
+        "join": ("portico.faces.cli.join:join", "Accept an invitation."),
+    },
+    "Upkeep": {
+        "config": ("portico.faces.cli.config:app", "Show, check and change settings."),
+        "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, inspect."),
+        "version": ("portico.faces.cli.about:version", "Which version this is."),
+        "completion": ("portico.faces.cli.about:completion", "Completion script for a shell."),
+    },
+}
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "--json": "Answer in JSON.",
+    "--quiet": "No talk, only data.",
+    "--no-input": "Never ask.",
+    "--debug": "Show tracebacks.",
+    "--config PATH": "Use this configuration file.",
+    "--version": "Which version this is.",
+}
+
+
+def overview(extra: Mapping[str, tuple[str, str]]) -> str:
+    """What `portico --help` says; made here, since the parser takes ten times as long to load."""
+    groups = {
+        title: {name: text for name, (_, text) in commands.items()}
+        for title, commands in {**COMMANDS, "Measure": extra}.items()
+    }
+    lines = ["Usage: portico COMMAND [OPTIONS]", "", HELP]
+    for title, entries in {**groups, "Options": OPTIONS}.items():
+        lines += ["", title, *(f"  {name.ljust(13)}  {text}" for name, text in entries.items())]
+    return "\n".join([*lines, "", "More of a command: portico COMMAND --help"])
