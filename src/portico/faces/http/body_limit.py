@@ -11,9 +11,8 @@ MOST: Final = 1_000_000
 class BodyLimit:
     """Counts what is read, whatever the request says of its own length; 413 past the limit."""
 
-    def __init__(self, app: ASGIApp, most: int = MOST) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -25,7 +24,7 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._most:
+            if read > MOST:
                 raise HTTPException(413)
             return message
 
