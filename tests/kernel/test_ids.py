@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.kernel.ids import BadId, EventId, Id, PrincipalId, SpaceId, uuid7
+from portico.kernel.ids import BadId, EventId, Id, PrincipalId, RunId, SpaceId, uuid7
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
-KINDS: list[type[Id]] = [SpaceId, PrincipalId, EventId]
+KINDS: list[type[Id]] = [SpaceId, PrincipalId, EventId, RunId]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 moments = st.timedeltas(timedelta(0), timedelta(days=365 * 8000)).map(EPOCH.__add__)
 kinds = st.sampled_from(KINDS)
@@ -110,3 +110,31 @@ def test_two_ids_of_one_moment_differ() -> None:
     entropy = SeededEntropy()
 
     assert SpaceId.mint(BEGINNING, entropy) != SpaceId.mint(BEGINNING, entropy)
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
+claims = st.tuples(values.map(SpaceId), values.map(PrincipalId), words, words)
+Claim = tuple[SpaceId, PrincipalId, str, str]
+
+
+@given(claims, claims)
+@pytest.mark.requirement("runs:start:once")
+def test_the_run_of_a_claim_is_the_same_for_the_same_claim_only(one: Claim, other: Claim) -> None:
+    assert RunId.of_claim(*one) == RunId.of_claim(*one)
+    assert (RunId.of_claim(*one) == RunId.of_claim(*other)) == (one == other)
+
+
+@given(claims)
+def test_the_run_of_a_claim_has_an_id_like_any_other_and_never_a_minted_one(claim: Claim) -> None:
+    run = RunId.of_claim(*claim)
+
+    assert RunId.parse(str(run)) == run
+    assert (run.value.version, run.value.variant) == (8, "specified in RFC 4122")
+
+
+def test_a_claim_cannot_be_moved_between_operation_and_key() -> None:
+    space, principal = SpaceId(UUID(int=1)), PrincipalId(UUID(int=2))
+
+    assert RunId.of_claim(space, principal, "a", "bc") != RunId.of_claim(
+        space, principal, "ab", "c"
+    )

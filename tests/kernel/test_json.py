@@ -1,6 +1,7 @@
 """Equal values have one canonical text, different values different ones."""
 
 import json
+import math
 from collections.abc import Mapping
 from random import Random
 from typing import Any
@@ -10,7 +11,7 @@ import rfc8785
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from portico.kernel.json import JsonValue, NotCanonical, canonical
+from portico.kernel.json import JsonValue, NotCanonical, canonical, kept
 from portico.kernel.label import Level
 from portico.testing.kernel import BEGINNING
 
@@ -125,3 +126,28 @@ def test_what_is_no_json_at_all_is_refused_however_deep_it_is(alien: Any) -> Non
 def test_an_integer_that_python_does_not_write_is_refused() -> None:
     with pytest.raises(NotCanonical, match="too long"):
         canonical(10**5000)
+
+
+@pytest.mark.parametrize(
+    ("value", "back"),
+    [
+        (None, None),
+        ("text", "text"),
+        (True, True),
+        ({"pair": (1, 2)}, {"pair": [1, 2]}),
+        ([1.5, {"a": None}], [1.5, {"a": None}]),
+    ],
+)
+def test_what_is_kept_is_what_would_come_back(value: JsonValue, back: JsonValue) -> None:
+    assert kept(value) == back
+    assert kept(back) == back
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, {"a": {1}}, object(), 10**5000],
+    ids=["nan", "infinity", "set", "object", "long"],
+)
+def test_what_cannot_be_kept_is_refused(value: Any) -> None:
+    with pytest.raises(NotCanonical):
+        kept(value)

@@ -4,6 +4,7 @@ The value is a UUIDv7 (RFC 9562, method 3: the bits after the millisecond carry 
 the text its 128 bits in Crockford's base 32, so that text sorts as time does too.
 """
 
+import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final, Self
@@ -71,6 +72,20 @@ class PrincipalId(Id):
 class EventId(Id):
     __slots__ = ()
     prefix = "evt"
+
+
+class RunId(Id):
+    __slots__ = ()
+    prefix = "run"
+
+    @classmethod
+    def of_claim(cls, space: SpaceId, principal: PrincipalId, operation: str, key: str) -> Self:
+        """The same for the same claim, so that asking twice starts one; nobody else's is this."""
+        parts = [str(space), str(principal), operation, key]
+        whole = "".join(f"{len(part)}:{part}" for part in parts)
+        digest = hashlib.sha256(whole.encode()).digest()
+        number = int.from_bytes(digest[:16]) & ~(0xF << 76 | 0b11 << 62)
+        return cls(UUID(int=number | 0x8 << 76 | 0b10 << 62))
 
 
 def uuid7(at: datetime, randomness: bytes) -> UUID:

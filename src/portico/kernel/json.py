@@ -34,6 +34,18 @@ def canonical(value: JsonValue) -> bytes:
         raise NotCanonical("An integer is too long to be written.") from error
 
 
+def kept(value: JsonValue) -> JsonValue:
+    """As it comes back from wherever JSON is kept: a tuple as a list, each key as a text. What
+    is worked with then is the same before it was kept and after. Raises `NotCanonical`."""
+    if value is None or type(value) is str:
+        return value
+    try:
+        back: JsonValue = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotCanonical(f"What was given is not JSON: {error}.") from error
+    return back
+
+
 def _text(value: JsonValue) -> str:
     match value:
         case None:

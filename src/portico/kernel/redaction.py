@@ -1,15 +1,189 @@
-"""Text without secrets: for whatever is written down or shown, whoever wrote it."""
+"""Text without secrets: for whatever is written down or shown, whoever wrote it.
 
+Two ways to know a secret: by its form (a key, a token, what stands behind `password=`), and by its
+value, where the house has loaded it. The patterns take time in proportion to the text, whatever
+it is: their runs are bounded, or cannot begin inside one another.
+"""
+
+import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote, quote_plus
 
-_KEY: Final = re.compile(r"ptc_([0-9A-Za-z]{12})_[0-9A-Za-z]+")
-_PASSWORD: Final = re.compile(
-    r"(?i)(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)|(://[^:/@\s]*:)\S*(?=@)"
+from portico.kernel.json import JsonValue
+
+BLACK: Final = "********"
+
+_DEEPEST: Final = 100
+_SHORTEST: Final = 8
+_WORD: Final = re.compile(r"[a-z]{1,11}")
+
+_TOKENS: Final[Sequence[tuple[str, str, int]]] = [
+    ("sk-", r"\w-", 16),  # OpenAI, Anthropic and many who followed
+    ("sk_live_", r"\w", 10),
+    ("rk_live_", r"\w", 10),
+    ("ghp_", r"\w", 20),
+    ("gho_", r"\w", 20),
+    ("ghu_", r"\w", 20),
+    ("ghs_", r"\w", 20),
+    ("ghr_", r"\w", 20),
+    ("github_pat_", r"\w", 20),
+    ("glpat-", r"\w-", 16),
+    ("xoxa-", r"\w-", 10),
+    ("xoxb-", r"\w-", 10),
+    ("xoxe-", r"\w-", 10),
+    ("xoxp-", r"\w-", 10),
+    ("xoxr-", r"\w-", 10),
+    ("xoxs-", r"\w-", 10),
+    ("xapp-", r"\w-", 10),
+    ("AKIA", r"0-9A-Z", 16),
+    ("ASIA", r"0-9A-Z", 16),
+    ("AIza", r"\w-", 30),
+    ("ya29.", r"\w-", 20),
+    ("xai-", r"\w", 20),
+    ("gsk_", r"\w", 20),
+    ("hf_", r"\w", 20),
+    ("npm_", r"\w", 30),
+    ("pypi-", r"\w-", 40),
+]
+"""How the tokens of well-known providers begin, of which letters they are, and of how many."""
+
+_NAME: Final = (
+    r"(?:pass(?:word|wd|phrase)|api[_-]?key|access[_-]?key|private[_-]?key"
+    r"|(?:access|auth|bearer|csrf|id|refresh|session)[_-]?token)"
+)
+_VAGUE_NAME: Final = r"(?:secret|token|credentials?)"
+"""Also words of ordinary sentences: `unexpected token: }`."""
+_QUOTED: Final = r"""(?:\\+"(?:[^"\\]|\\+[^"\\])*+\\+"|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')"""
+_IS: Final = r"""\\*["']?\s{0,3}[=:]\s{0,3}(?:b(?=["']))?"""
+_SURELY_IS: Final = r"""(?:\s{0,3}=\s{0,3}|\\*["']\s{0,3}:\s{0,3})(?:b(?=["']))?"""
+
+_FORMS: Final[Sequence[tuple[str, re.Pattern[str], str]]] = [
+    (marker, re.compile(pattern), shown)
+    for marker, pattern, shown in [
+        ("ptc_", r"ptc_([0-9A-Za-z]{12})_[0-9A-Za-z]+", rf"ptc_\1_{BLACK}"),
+        (
+            "private key-----",
+            (
+                r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
+                r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)"
+            ),
+            BLACK,
+        ),
+        ("eyj", r"(?<![\w-])eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+", BLACK),
+        *(
+            (prefix.lower(), rf"(?<![\w-]){re.escape(prefix)}[{letters}]{{{least},}}+", BLACK)
+            for prefix, letters, least in _TOKENS
+        ),
+        (
+            "bearer",
+            (
+                r"(?i)\b(bearer[ \t]{1,8})(?!ptc_\w{12}_\*)"
+                r"(?=[\w.~+/=-]*\d|[\w.~+/=-]{20})[\w.~+/=-]{8,}+"
+            ),
+            rf"\1{BLACK}",
+        ),
+        (
+            "://",
+            r"""(://[^:/@\s"]*+:)(?!\d{1,5}(?:/|\s|\Z))(?:[^\s:"]|:(?!//))*(?=@)""",
+            rf"\1{BLACK}",
+        ),
+        (
+            "authorization",
+            rf"(?i)(authorization{_IS})(?:{_QUOTED}|(?:[a-z]{{1,20}} )?[^\s&\"']+)",
+            rf"\1{BLACK}",
+        ),
+        ("cookie", rf"(?i)(cookie{_IS})(?:{_QUOTED}|[^\r\n\"']+)", rf"\1{BLACK}"),
+    ]
+]
+_PAIRS: Final[Sequence[tuple[str, re.Pattern[str]]]] = [
+    (marker, re.compile(rf"(?i){pattern}"))
+    for marker, pattern in [
+        ("", rf"({_NAME}{_IS}|{_VAGUE_NAME}{_SURELY_IS})(?:{_QUOTED}|[^\s&]+)"),
+        (
+            ",",
+            (
+                rf"((?:[(\[]b?[\"']|[\"']--)[\w-]{{0,30}}"
+                rf"(?:{_NAME}|{_VAGUE_NAME}|authorization|cookie)[\"'],\s?b?){_QUOTED}"
+            ),
+        ),
+        ("--", rf"(--[a-z-]{{0,30}}(?:{_NAME}|{_VAGUE_NAME})\s{{1,3}})(?:{_QUOTED}|\S+)"),
+    ]
+]
+"""A name and its value: `password=…`, `"password": "…"`; in a list of pairs; as a flag."""
+_HINTS: Final = ("pass", "key", "token", "secret", "credential", "authorization", "cookie")
+_SECRET_NAME: Final = re.compile(
+    rf"(?is).{{0,60}}?(?:{_NAME}|{_VAGUE_NAME}|pwd|pepper|dsn|authorization|cookie)"
 )
 
 
 def blacked_out(text: str) -> str:
-    """Without what looks like a key or a password; a key keeps its public id, so that whoever
-    reads it can tell which one it was."""
-    return _PASSWORD.sub(r"\1\3********", _KEY.sub(r"ptc_\1_********", text))
+    """Without what has the form of a key or a password; a key of ours keeps its public id, so that
+    whoever reads it can tell which one it was."""
+    folded = text.lower()
+    for marker, form, shown in _FORMS:
+        if marker in folded:
+            text = form.sub(shown, text)
+    if any(hint in folded for hint in _HINTS):
+        for marker, pair in _PAIRS:
+            if marker in folded:
+                text = pair.sub(rf"\1{BLACK}", text)
+    return text
+
+
+class Redaction:
+    """What must not be told: whatever has the form of a secret, and these very values.
+
+    A value that could be a word (`postgres`, or anything under eight characters) is not looked for
+    by itself, since that would black out the language; where it stands as a password, its place
+    gives it away.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self.values = frozenset(
+            value for value in values if len(value) >= _SHORTEST and not _WORD.fullmatch(value)
+        )
+        spellings = {spelling for value in self.values for spelling in _spellings(value)}
+        self._spellings = sorted(spellings, key=len, reverse=True)
+
+    def clean(self, text: str) -> str:
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, BLACK)
+        return blacked_out(text)
+
+    def clean_json(self, value: JsonValue) -> JsonValue:
+        """Names as well as values; a text is black if its name says what it is, and so is
+        whatever lies a hundred levels down."""
+        return self._cleaned(value, 0)
+
+    def _cleaned(self, value: JsonValue, depth: int) -> JsonValue:
+        if depth > _DEEPEST:
+            return BLACK
+        match value:
+            case str():
+                return self.clean(value)
+            case Mapping():
+                return {
+                    self.clean(name): self._member(name, item, depth + 1)
+                    for name, item in value.items()
+                }
+            case Sequence():
+                return [self._cleaned(item, depth + 1) for item in value]
+            case _:
+                return value
+
+    def _member(self, name: str, value: JsonValue, depth: int) -> JsonValue:
+        told = isinstance(value, str) and value and _SECRET_NAME.fullmatch(name)
+        return BLACK if told else self._cleaned(value, depth)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """As it stands in a text, an address, a form, a JSON string and a Python literal."""
+    yield value
+    yield quote(value, safe="")
+    yield quote_plus(value)
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]

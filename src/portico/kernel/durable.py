@@ -1,0 +1,68 @@
+"""Work that survives: what it may ask for while it runs.
+
+A piece of work is an async function that is run from its beginning each time it goes on: after
+a crash, after a wait, on another machine. What it did is remembered by the *names* of its steps:
+a step that is done gives what it gave, and is not done again. Between its steps it decides only
+by what it was given and what its steps gave: time, chance and the outside belong into steps.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
+
+Action = Callable[[str], Awaitable[JsonValue]]
+"""What a step does. It is given `run:step`, the same however often it is tried: hand it on as the
+idempotency key to whatever it changes outside, since a crash can come between doing and noting."""
+
+
+class Begun(Protocol):
+    """A step that was started and not yet waited for."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def result(self) -> JsonValue:
+        """Raises `StepFailed`."""
+        ...
+
+
+class Durable(Protocol):
+    """What a piece of work holds. Every name is used once in a run: number them in a loop."""
+
+    @property
+    def run(self) -> RunId: ...
+
+    async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
+        """Done once, as far as can be known; a failure is remembered as well.
+
+        Raises `StepFailed` when the last try failed, `StepNamedTwice`.
+        """
+        ...
+
+    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+        """As `step`, beside whatever else is going on. Raises `StepNamedTwice`."""
+        ...
+
+    async def wait_any(self, begun: Sequence[Begun]) -> Begun:
+        """The first of them to have ended, which is the same one each time the run goes on."""
+        ...
+
+    async def sleep(self, name: str, duration: timedelta) -> None:
+        """From when it was first come to. A run that only sleeps takes up no process."""
+        ...
+
+    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+        """What somebody sent to this run under `topic`, before or after it was asked for; None
+        if nobody did in time. The first answer counts. It takes up no process while it waits."""
+        ...
+
+    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
+        """An event for whoever watches this run, told once."""
+        ...
+
+
+Work = Callable[[Durable, JsonObject], Awaitable[JsonValue]]
+"""What a run of some kind does with what it was given."""
