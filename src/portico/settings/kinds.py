@@ -1,5 +1,6 @@
 """Which settings there are, and what a text means for each of them."""
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final, get_args
@@ -8,6 +9,7 @@ from pydantic import BaseModel
 
 from portico.settings.model import Settings
 
+_DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -28,11 +30,13 @@ def suggestion(path: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def typed(path: str, value: str) -> bool | int | str:
+def typed(path: str, value: str) -> bool | float | str:
     """As what the setting is: a pepper of digits stays a text."""
     kinds = kinds_of(path)
     if bool in kinds and value.lower() in _TRUTHS:
         return _TRUTHS[value.lower()]
+    if float in kinds and _DECIMAL.fullmatch(value):
+        return float(value)
     return int(value) if int in kinds and value.isascii() and value.isdecimal() else value
 
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr, ValidationError
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
-from portico.settings.kinds import suggestion
+from portico.settings.kinds import known_settings, suggestion
 from portico.settings.model import Settings
 from portico.settings.paths import Paths, find_paths
 from portico.settings.sources import (
@@ -26,8 +26,10 @@ from portico.settings.sources import (
 )
 
 _DEFAULT: Final = Origin("default")
-_FOR_A_PROJECT: Final = frozenset({"log"})
-"""What a file may decide that came with a folder: nothing that is trusted."""
+_FOR_A_PROJECT: Final = frozenset({"log.level", "log.format"})
+"""What a file may decide that came with a folder: nothing that is trusted. Whether a log is kept,
+and for how long, is: it may be asked what happened."""
+_HALF_OPEN: Final = frozenset(path.partition(".")[0] for path in _FOR_A_PROJECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,13 @@ class Loaded:
             for name in type(part).model_fields:
                 value = getattr(part, name)
                 yield f"{section}.{name}", "********" if isinstance(value, SecretStr) else value
+
+    def secrets(self) -> Iterator[str]:
+        """The values that are in force and must not be told."""
+        for section in type(self.settings).model_fields:
+            for value in dict(getattr(self.settings, section)).values():
+                if isinstance(value, SecretStr):
+                    yield value.get_secret_value()
 
 
 def load(
@@ -126,7 +135,9 @@ def _same(one: Path, other: Path) -> bool:
 
 def _trusted(path: str) -> bool:
     section = path.partition(".")[0]
-    return section in Settings.model_fields and section not in _FOR_A_PROJECT
+    if section in _HALF_OPEN and path not in set(known_settings()):
+        return False  # no setting at all, and told as that
+    return section in Settings.model_fields and path not in _FOR_A_PROJECT
 
 
 def _refused(project: Layer) -> list[Flaw]:

@@ -1,6 +1,8 @@
 """Every setting there is, with its type, its default and what it is for."""
 
-from typing import Annotated, Final, Literal, Self
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +19,11 @@ from pydantic_core import PydanticCustomError
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+Level = Literal["debug", "info", "warning", "error"]
+Seconds = Annotated[float, Strict(), Field(gt=0, le=3600, allow_inf_nan=False)]
+_HEADER: Final = re.compile(r"([A-Za-z0-9-]+)=([\x20-\x7e]+)")
+_ROOM: Final = re.compile(rf"([A-Za-z_][\w.]*)=({'|'.join(get_args(Level))})")
 
 
 def _is_an_origin(value: str | None) -> str | None:
@@ -115,14 +122,116 @@ class IdentitySettings(BaseModel):
     Not set: made by `init` and kept in the data folder."""
 
 
+class EngineSettings(BaseModel):
+    """Runs: who carries them out, and how long they are kept."""
+
+    model_config = _MODEL
+
+    work: Annotated[bool, Strict()] = True
+    """Carry out runs in this process. Off: it only takes them in, for others to carry out."""
+    at_once: Annotated[int, Strict(), Field(ge=1, le=10_000)] = 100
+    """Most runs that this process carries out at once; those that wait do not count."""
+    keep_runs_days: Annotated[int, Strict(), Field(ge=1, le=36_500)] = 30
+    """Days that a run is kept for once it is over, with its steps and events."""
+    keep_runs: Annotated[int, Strict(), Field(ge=1)] = 10_000
+    """Most runs of a space that are kept once they are over, however young they are."""
+    keep_events_days: Annotated[int, Strict(), Field(ge=1, le=36_500)] = 90
+    """Days that an event is kept for, of whatever topic."""
+    keep_receipts_days: Annotated[int, Strict(), Field(ge=1, le=36_500)] = 7
+    """Days within which a repeated Idempotency-Key is recognised."""
+
+
 class LogSettings(BaseModel):
     """What is written down."""
 
     model_config = _MODEL
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
+    level: Level = "info"
     """Least level that is logged. `info` is what Portico itself has to say; `debug` adds a line
     for each request, and what the web server says when it starts and ends."""
+    rooms: str = ""
+    """Levels of single rooms, or of libraries, which are heard from warnings on unless named here:
+    `portico.postgres=debug,uvicorn=info`."""
+    format: Literal["auto", "json", "human"] = "auto"
+    """What standard error gets. `auto`: a form for people on a terminal, JSON lines elsewhere."""
+    file: Annotated[bool, Strict()] = True
+    """Also write JSON lines to a file in the state folder, a new one each day (UTC)."""
+    keep_days: Annotated[int, Strict(), Field(ge=1, le=3650)] = 14
+    """Days that a log file is kept for."""
+    slow_warning: Seconds = 0.5
+    """Seconds from which on a request or a transaction is told as slow, as a warning."""
+    slow_error: Seconds = 2.0
+    """Seconds from which on it is told as an error."""
+
+    @field_validator("rooms")
+    @classmethod
+    def _has_rooms_and_levels(cls, value: str) -> str:
+        for each in filter(None, map(str.strip, value.split(","))):
+            if not _ROOM.fullmatch(each):
+                raise ValueError(f"{each!r} must be a room and its level, as in portico.http=debug")
+        return value
+
+    @model_validator(mode="after")
+    def _warns_before_it_errs(self) -> Self:
+        if self.slow_warning > self.slow_error:
+            raise PydanticCustomError(
+                "errs_before_it_warns",
+                "slow_warning must not be longer than slow_error",
+                {"setting": "slow_warning"},
+            )
+        return self
+
+    @property
+    def level_of(self) -> Mapping[str, str]:
+        """`rooms`, read."""
+        return dict(_ROOM.findall(self.rooms))
+
+
+class TelemetrySettings(BaseModel):
+    """What is measured, and where it is sent: nowhere, unless you say so."""
+
+    model_config = _MODEL
+
+    metrics: Annotated[bool, Strict()] = True
+    """Count and time what the server does, for `GET /metrics` and for the OTLP endpoint."""
+    otlp_endpoint: str | None = None
+    """Where traces and metrics are sent (OTLP over HTTP), without the path of either:
+    http://127.0.0.1:4318. Not set: nothing leaves this machine."""
+    otlp_headers: SecretStr | None = None
+    """Headers to send with them, such as a key: `Authorization=Bearer …,X-Scope=team`."""
+    service_name: Annotated[str, Field(min_length=1, max_length=100)] = "portico"
+    """How this server calls itself in what it sends."""
+    sample_ratio: Annotated[float, Strict(), Field(ge=0, le=1)] = 1.0
+    """Part of the traces that is sent; 0.1 is every tenth."""
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _is_an_endpoint(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None
+        if not usable or set(value) & set("?#@\\ "):
+            raise ValueError("must be an address, as in http://127.0.0.1:4318")
+        return value.rstrip("/")
+
+    @field_validator("otlp_headers")
+    @classmethod
+    def _are_headers(cls, value: SecretStr | None) -> SecretStr | None:
+        """Does not repeat them: they may hold a key."""
+        if value is not None and not all(_pairs(value.get_secret_value())):
+            raise ValueError("must be names and values, as in Authorization=Bearer …,X-Scope=team")
+        return value
+
+    @property
+    def header_values(self) -> Mapping[str, str]:
+        """`otlp_headers`, read."""
+        given = "" if self.otlp_headers is None else self.otlp_headers.get_secret_value()
+        return {found[1]: found[2] for found in _pairs(given) if found}
+
+
+def _pairs(text: str) -> list[re.Match[str] | None]:
+    return [_HEADER.fullmatch(each) for each in filter(None, map(str.strip, text.split(",")))]
 
 
 class Settings(BaseModel):
@@ -134,4 +243,6 @@ class Settings(BaseModel):
     client: ClientSettings = Field(default_factory=ClientSettings)
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
     identity: IdentitySettings = Field(default_factory=IdentitySettings)
+    engine: EngineSettings = Field(default_factory=EngineSettings)
     log: LogSettings = Field(default_factory=LogSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)

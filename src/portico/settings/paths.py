@@ -45,6 +45,10 @@ class Paths:
         return self.data / "postgres"
 
     @property
+    def log_file(self) -> Path:
+        return self.state / "logs" / "portico.log"
+
+    @property
     def backups(self) -> Path:
         return self.state / "backups"
 
