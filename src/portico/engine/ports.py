@@ -1,14 +1,20 @@
 """What the engine room needs from the outside world, in its own words."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from portico.engine.core.entry import Aside, Entry, NewEntry, Page
 from portico.engine.core.health import Finding
 from portico.engine.core.migration import Applied, Migration
 from portico.engine.core.receipt import Answer, Claim, Receipt
+from portico.engine.core.retention import Forgotten, Keep
+from portico.engine.core.run import Failure, Leg, Run, RunStatus, Step, Taken, Turn
 from portico.engine.core.store import StoreInfo, StoreStatus
+from portico.kernel.ids import RunId, SpaceId
+from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 
 
@@ -34,6 +40,14 @@ class Schema(Protocol):
     async def applied(self) -> Sequence[Applied]: ...
 
     async def apply(self, migration: Migration) -> None: ...
+
+
+class Companion(Protocol):
+    """Tables that a library keeps beside ours."""
+
+    async def migrate(self) -> None:
+        """To what the installed version of the library needs; nothing if they are."""
+        ...
 
 
 class Store(Protocol):
@@ -78,4 +92,170 @@ class Archive(Protocol):
 
     async def restore(self, source: Path) -> None:
         """All of it or nothing. Raises `BackupFailed`."""
+        ...
+
+
+class EventLog(Protocol):
+    """Everything that happens, topic by topic: each topic's entries numbered without a gap, in
+    the order in which they became visible. The truth; the bus only says that there is more."""
+
+    async def append(self, caller: Principal, entries: Sequence[NewEntry]) -> Sequence[int]:
+        """All or none of them, and if it is called inside a transaction, only with that.
+
+        Raises `TopicRefused` where the caller is not cleared for the topic or for what it writes.
+        """
+        ...
+
+    async def read(self, caller: Principal, topic: str, *, after: int, limit: int) -> Page:
+        """Only what the caller is cleared for; with a limit of 0, only where the topic ends.
+
+        Raises `TopicNotFound` for a topic that is not there, or is above the caller: nobody can
+        tell which.
+        """
+        ...
+
+
+class Seal(Protocol):
+    """Makes bytes that only we can read or make. The same in the same context look the same,
+    so that what is sent to many is sealed once."""
+
+    def seal(self, content: bytes, context: bytes) -> bytes: ...
+
+    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+        """None if it was not sealed by us in this context."""
+        ...
+
+
+class Wording(Protocol):
+    """How what happens is put into bytes for those who watch."""
+
+    def told(self, happened: Entry | Aside) -> bytes: ...
+
+    def marked(self, cursor: str, told: bytes) -> bytes:
+        """With where its reader then stands in front of it."""
+        ...
+
+    def trimmed(self, topic: str) -> bytes:
+        """That the reader may have missed something, and goes on with what there is."""
+        ...
+
+
+class Wakeups(Protocol):
+    """One listener's ear. What was said while it was not listening is remembered, once."""
+
+    async def wait(self) -> None: ...
+
+
+class Bus(Protocol):
+    """Says across processes that something has changed, not what. It may be late, say it once
+    for several times, or not at all: a listener also looks by itself now and then."""
+
+    def wake(self, space: SpaceId, topic: str) -> None: ...
+
+    def listen(self, space: SpaceId, topic: str) -> AbstractContextManager[Wakeups]: ...
+
+
+class RunBook(Protocol):
+    """The runs of a space, for whoever looks at them; above the caller's clearance there are
+    none."""
+
+    async def get(self, caller: Principal, run: RunId) -> Run:
+        """Raises `RunNotFound`."""
+        ...
+
+    async def page(
+        self,
+        caller: Principal,
+        *,
+        statuses: Sequence[RunStatus],
+        kind: str | None,
+        before: RunId | None,
+        limit: int,
+    ) -> Sequence[Run]:
+        """Newest first; `statuses` and `kind` of nothing are all of them."""
+        ...
+
+    async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
+        """In the order in which they ended; what is still open comes last."""
+        ...
+
+    async def progress(self, caller: Principal, runs: Sequence[RunId]) -> Mapping[RunId, int]:
+        """How many steps of each are over."""
+        ...
+
+
+class Runs(Protocol):
+    """What is done to a run from outside. Each tells its event in the same transaction, and
+    answers with whose turn it is then: a leg that now has to be put in line, or nobody's."""
+
+    async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
+        """The run that is there under this id, ours or an earlier one. Raises `KeyReused` if
+        that was asked for in another way, `TopicRefused`."""
+        ...
+
+    async def fork(
+        self, caller: Principal, source: RunId, run: Run, *, before: int
+    ) -> tuple[Run, Turn | None]:
+        """A run that has done already what `source` had done before its step of that number."""
+        ...
+
+    async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
+        """Raises `RunNotFound`, `RunOver`. The turn is the one that is taken away."""
+        ...
+
+    async def resume(self, caller: Principal, run: RunId) -> Turn:
+        """What failed in it is forgotten, to be tried again. Raises `RunNotFound`, `RunNotOver`."""
+        ...
+
+    async def signal(
+        self, caller: Principal, run: RunId, topic: str, payload: JsonValue
+    ) -> Turn | None:
+        """Raises `RunNotFound`, `RunOver`, `AlreadyAnswered`."""
+        ...
+
+
+class Journal(Protocol):
+    """What a run has done, for whoever carries it out. Once another has claimed the run, or it
+    was cancelled, nothing can be written any more: each method then says False."""
+
+    async def claim(self, leg: Leg) -> Taken | None:
+        """None if there is nothing to do any more: it is over, or a later leg is on."""
+        ...
+
+    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+        """Note what became of a step, and tell it. Repeating it changes nothing."""
+        ...
+
+    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool: ...
+
+    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+        """What was sent to it under these topics so far; None instead of False."""
+        ...
+
+    async def park(
+        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+    ) -> bool | None:
+        """None if one of the topics was answered in the meantime: there is no need to wait."""
+        ...
+
+    async def settle(
+        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+    ) -> bool: ...
+
+
+class Line(Protocol):
+    """Where legs stand until some process takes them up, in turn and not too many at a time."""
+
+    async def join(self, turn: Turn) -> None:
+        """Joining twice is joining once. It may fail silently: whoever looks after the line
+        finds runs that nobody put there."""
+        ...
+
+    async def leave(self, leg: Leg) -> None: ...
+
+
+class Retention(Protocol):
+    async def forget(self, keep: Keep) -> Forgotten:
+        """Only what is over; one process at a time, the others find nothing to do.
+        Raises `StoreUnavailable`."""
         ...

@@ -9,6 +9,20 @@ from portico.adapters.postgres.survey import unsafe
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
 
+PAYLOADS = [
+    ("run", "input"),
+    ("run", "result"),
+    ("run", "error"),
+    ("run_step", "output"),
+    ("run_step", "error"),
+    ("run_signal", "payload"),
+    ("event", "facts"),
+    ("event_other", "facts"),
+    ("receipt", "body"),
+]
+"""What people and their work have written, and the engine hands on unread."""
+
+
 @pytest.fixture(params=["embedded", "tcp"])
 def database(request: pytest.FixtureRequest) -> Addresses:
     found: Addresses = request.getfixturevalue(f"{request.param}_database")
@@ -59,6 +73,17 @@ async def test_every_table_is_walled_and_the_application_owns_nothing(database: 
             "the policy space_wall on principal opens a wall",
         ),
         (
+            "ALTER POLICY engine_door ON portico.run TO portico_engine, portico_app",
+            "the policy engine_door on run opens a wall",
+        ),
+        *(
+            (
+                f"GRANT SELECT ({column}) ON portico.{table} TO portico_engine",
+                f"the role portico_engine may read {table}.{column}",
+            )
+            for table, column in PAYLOADS
+        ),
+        (
             "CREATE FUNCTION portico.loose() RETURNS int LANGUAGE sql SECURITY DEFINER"
             " AS 'SELECT 1'",
             "the function loose runs as its owner without a fixed search_path",
@@ -97,7 +122,7 @@ def test_every_walled_table_has_the_same_policies_in_the_form_that_is_evaluated_
     with psycopg.connect(str(database.owner)) as owner:
         rows = owner.execute(
             "SELECT tablename, policyname, roles, qual, with_check FROM pg_policies"
-            " WHERE schemaname = 'portico'"
+            " WHERE schemaname = 'portico' AND policyname <> 'engine_door'"
         ).fetchall()
         tables = owner.execute(
             "SELECT table_name FROM information_schema.columns"
@@ -132,12 +157,38 @@ def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> Non
                 app.execute(statement.encode())
 
 
-def test_the_engine_reaches_nothing_of_ours(database: Addresses) -> None:
+@pytest.mark.requirement("isolation:engine:no-payload")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM portico.space",
+        "SELECT * FROM portico.principal",
+        "SELECT key_id FROM portico.api_key",
+        "SELECT value FROM portico.setting",
+        "SELECT portico.find_api_key('k')",
+        "SELECT name FROM portico.run_step",
+        "SELECT topic FROM portico.run_signal",
+        "SELECT number FROM portico.event_other",
+        *(f"SELECT {column} FROM portico.{table}" for table, column in PAYLOADS),
+    ],
+)
+def test_the_engine_reads_nothing_that_people_wrote(database: Addresses, query: str) -> None:
     with (
         psycopg.connect(str(database.engine), autocommit=True) as engine,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
-        engine.execute("SELECT * FROM portico.space")
+        engine.execute(query.encode())
+
+
+def test_the_engine_sees_which_runs_and_topics_there_are(database: Addresses) -> None:
+    with psycopg.connect(str(database.engine), autocommit=True) as engine:
+        for query in (
+            "SELECT space_id, run_id, status FROM portico.run",
+            "SELECT space_id, topic, first, last FROM portico.stream",
+            "SELECT space_id, topic, number, at FROM portico.event",
+            "SELECT space_id, key, created_at FROM portico.receipt",
+        ):
+            assert engine.execute(query.encode()).fetchall() == []
 
 
 def test_every_walled_table_goes_with_its_space(database: Addresses) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -27,7 +27,19 @@ SPACES = 200
 PRINCIPALS, KEYS, SETTINGS, RECEIPTS = 25, 25, 25, 24
 QUERIES = 2_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-TABLES = ["space", "principal", "api_key", "setting", "receipt"]
+TABLES = [
+    "space",
+    "principal",
+    "api_key",
+    "setting",
+    "receipt",
+    "run",
+    "run_step",
+    "run_signal",
+    "stream",
+    "event",
+]
+RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,37 @@ def _fill(
             " VALUES (%s, %s, 'op', %s, 'f')",
             [(space, first, f"key {n}") for n in range(RECEIPTS)],
         )
+        _fill_engine(cursor, space, first, [uuid7(NOW, key.encode()) for key in keys[:RUNS]])
+
+
+def _fill_engine(
+    cursor: psycopg.Cursor, space: UUID, principal: UUID, runs: Sequence[UUID]
+) -> None:
+    cursor.executemany(
+        "INSERT INTO run (space_id, run_id, principal_id, kind, fingerprint, level,"
+        " clearance_level, queue, status, input, created_at)"
+        " VALUES (%s, %s, %s, 'drill', 'f', 1, 1, 'runs', 'done', '{}', %s)",
+        [(space, run, principal, NOW) for run in runs],
+    )
+    cursor.executemany(
+        "INSERT INTO run_step (space_id, run_id, name, number, state, level, started_at)"
+        " VALUES (%s, %s, 'a step', 1, 'done', 1, %s)",
+        [(space, run, NOW) for run in runs],
+    )
+    cursor.executemany(
+        "INSERT INTO run_signal (space_id, run_id, topic, level, principal_id, payload)"
+        " VALUES (%s, %s, 'answer', 1, %s, '1')",
+        [(space, run, principal) for run in runs],
+    )
+    cursor.executemany(
+        "INSERT INTO stream (space_id, topic, level, last) VALUES (%s, %s, 1, 2)",
+        [(space, f"run {n}") for n, _ in enumerate(runs)],
+    )
+    cursor.executemany(
+        "INSERT INTO event (space_id, topic, number, event_id, type, level, facts)"
+        " VALUES (%s, %s, %s, %s, 'run.done', 1, '{}')",
+        [(space, f"run {n}", m, run) for n, run in enumerate(runs) for m in (1, 2)],
+    )
 
 
 def _count(connection: psycopg.Connection, table: str) -> int:
@@ -107,8 +150,9 @@ def _count(connection: psycopg.Connection, table: str) -> int:
 
 def _enter(connection: psycopg.Connection, caller: Principal) -> None:
     connection.execute(
-        "SELECT set_config('portico.space', %s, true), set_config('portico.principal', %s, true)",
-        [str(caller.space.value), str(caller.id.value)],
+        "SELECT set_config('portico.space', %s, true), set_config('portico.principal', %s, true),"
+        " set_config('portico.level', %s, true)",
+        [str(caller.space.value), str(caller.id.value), str(int(caller.clearance.level))],
     )
 
 
@@ -318,15 +362,57 @@ def test_one_principal_does_not_see_the_receipts_of_another_in_the_same_space(to
 
 def _principal(space: UUID, who: UUID) -> Principal:
     return Principal(
-        id=PrincipalId(who), space=SpaceId(space), kind=PrincipalKind.AGENT, name="one"
+        id=PrincipalId(who),
+        space=SpaceId(space),
+        kind=PrincipalKind.AGENT,
+        name="one",
+        clearance=Label(Level.TEAM),
     )
 
 
 def test_every_walled_table_is_among_those_that_are_searched(town: Town) -> None:
     with psycopg.connect(str(town.addresses.owner)) as owner:
         walled = owner.execute(
-            "SELECT DISTINCT table_name FROM information_schema.columns"
-            " WHERE table_schema = 'portico' AND column_name = 'space_id'"
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " WHERE c.relnamespace = 'portico'::regnamespace AND c.relkind IN ('r', 'p')"
+            " AND NOT c.relispartition AND a.attname = 'space_id' AND NOT a.attisdropped"
         ).fetchall()
 
     assert {row[0] for row in walled} == set(TABLES)
+
+
+@pytest.mark.requirement("isolation:label:rows")
+@pytest.mark.parametrize("table", ["run", "run_step", "run_signal", "stream", "event"])
+def test_what_is_above_a_clearance_is_not_there_and_cannot_be_written(
+    town: Town, table: str
+) -> None:
+    space = next(iter(town.people))
+    cleared = _principal(space, town.people[space][0])
+    low = replace(cleared, clearance=Label(Level.PUBLIC))
+
+    with psycopg.connect(town.addresses.app) as connection:
+        seen = []
+        for who in (cleared, low):
+            with connection.transaction():
+                _enter(connection, who)
+                seen.append(_visible(connection, table))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            _enter(connection, low)
+            connection.execute(
+                "INSERT INTO stream (space_id, topic, level, last) VALUES (%s, 'planted', 1, 1)",
+                [space],
+            )
+
+    assert seen[0] > 0
+    assert seen[1] == 0
+
+
+@pytest.mark.requirement("isolation:label:rows")
+def test_without_a_level_nothing_that_has_a_label_is_there(town: Town) -> None:
+    space = next(iter(town.people))
+
+    with psycopg.connect(town.addresses.app) as connection:
+        connection.execute("SELECT set_config('portico.space', %s, true)", [str(space)])
+        seen = [_visible(connection, table) for table in ("run", "stream", "event")]
+
+    assert seen == [0, 0, 0]

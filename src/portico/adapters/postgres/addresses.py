@@ -49,6 +49,11 @@ def without_password(address: str) -> str:
     return make_conninfo("", **parts)
 
 
+def password_of(address: str) -> str:
+    """Empty if it has none."""
+    return str(conninfo_to_dict(address).get("password") or "")
+
+
 def check_address(address: str) -> None:
     """Raises `ValueError`, which does not repeat the address: it may hold a password."""
     try:

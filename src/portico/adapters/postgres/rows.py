@@ -22,7 +22,7 @@ def identity_from(row: Row) -> Identity:
         name=row["name"],
         roles=frozenset(map(Role, row["roles"])),
         grants=frozenset(map(Scope, row["grants"])),
-        clearance=_label(row["level"], row["compartments"]),
+        clearance=as_label(row["level"], row["compartments"]),
         created_at=row["created_at"],
         disabled_at=row["disabled_at"],
     )
@@ -51,7 +51,7 @@ def key_from(row: Row) -> StoredKey:
         purpose=Purpose(row["purpose"]),
         name=row["name"],
         scopes=None if row["scopes"] is None else frozenset(map(Scope, row["scopes"])),
-        clearance=_label(row["level"], row["compartments"]),
+        clearance=as_label(row["level"], row["compartments"]),
         created_at=row["created_at"],
         expires_at=row["expires_at"],
         last_used_at=row["last_used_at"],
@@ -91,7 +91,7 @@ def holder_from(row: Row) -> KeyHolder:
     return KeyHolder(key, bytes(row["digest"]), identity)
 
 
-def _label(level: int, compartments: list[str]) -> Label:
+def as_label(level: int, compartments: list[str]) -> Label:
     return Label(Level(level), frozenset(compartments))
 
 

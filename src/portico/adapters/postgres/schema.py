@@ -1,5 +1,6 @@
 """The schema's migrations, as files beside this one and as rows in the database."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from portico.engine.core.migration import Applied, Migration
 from portico.kernel.errors import PorticoError
 
 _LOCK: Final = 0x706F727469636F  # "portico": any number that nobody else locks
+_PAUSE: Final = 0.05
 _NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
 _RECORD: Final[LiteralString] = """
     INSERT INTO portico.schema_migration (number, name, checksum)
@@ -42,8 +44,11 @@ class PostgresSchema:
 
     @asynccontextmanager
     async def locked(self) -> AsyncIterator[None]:
+        """Asked for again and again: whoever waited for it inside a statement would be waited for
+        by an index that is built beside the others' work, as a companion does it."""
         async with self._connected() as connection:
-            await connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+            while not await _taken(connection):  # noqa: ASYNC110 # others hold it elsewhere
+                await asyncio.sleep(_PAUSE)
             yield
 
     async def applied(self) -> Sequence[Applied]:
@@ -78,6 +83,12 @@ class PostgresSchema:
             raise _explained(error) from error
         async with connection:
             yield connection
+
+
+async def _taken(connection: AsyncConnection[DictRow]) -> bool:
+    found = await connection.execute("SELECT pg_try_advisory_lock(%s) AS taken", [_LOCK])
+    row = await found.fetchone()
+    return row is not None and bool(row["taken"])
 
 
 def _explained(error: psycopg.OperationalError) -> PorticoError:

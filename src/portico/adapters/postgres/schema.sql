@@ -2,6 +2,67 @@ CREATE SCHEMA portico;
 
 ALTER SCHEMA portico OWNER TO portico_owner;
 
+CREATE FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+        DECLARE
+            held record;
+        BEGIN
+            PERFORM portico.enter(asking_space, asking, asking_level, asking_compartments);
+            INSERT INTO portico.stream AS s (space_id, topic, level, compartments, last)
+            VALUES (asking_space, its_topic, topic_level, topic_compartments, 1)
+            ON CONFLICT (space_id, topic) DO UPDATE SET last = s.last + 1
+            RETURNING s.last, s.level, s.compartments INTO held;
+            INSERT INTO portico.event (
+                space_id, topic, number, event_id, type, principal_id, level, compartments, facts
+            ) VALUES (
+                asking_space, its_topic, held.last, its_event, its_type, asking,
+                greatest(held.level, its_level),
+                CASE WHEN its_compartments <@ held.compartments THEN held.compartments
+                     ELSE ARRAY(SELECT DISTINCT unnest(held.compartments || its_compartments)
+                                 ORDER BY 1) END,
+                its_facts
+            );
+            RETURN held.last;
+        END
+    $$;
+
+ALTER FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $_$
+        DECLARE
+            old text;
+            dropped integer := 0;
+        BEGIN
+            FOR old IN
+                SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                 WHERE i.inhparent = 'portico.event'::regclass
+                   AND c.relname ~ '^event_[0-9]{4}_[0-9]{2}$'
+                   AND to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
+            LOOP
+                EXECUTE format('DROP TABLE portico.%I', old);
+                dropped := dropped + 1;
+            END LOOP;
+            RETURN dropped;
+        END
+    $_$;
+
+ALTER FUNCTION portico.drop_event_months(before timestamp with time zone) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) RETURNS void
+    LANGUAGE sql
+    AS $$
+        SELECT set_config('portico.space', asking_space::text, true),
+               set_config('portico.principal', asking::text, true),
+               set_config('portico.level', asking_level::text, true),
+               set_config('portico.compartments', asking_compartments, true)
+    $$;
+
+ALTER FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) OWNER TO portico_owner;
+
 CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, space_id uuid, principal_id uuid, purpose text, key_name text, digest bytea, scopes text[], key_level smallint, key_compartments text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, kind text, name text, roles text[], grants text[], level smallint, compartments text[], principal_created_at timestamp with time zone, disabled_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
@@ -17,6 +78,78 @@ CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, spa
     $$;
 
 ALTER FUNCTION portico.find_api_key(wanted text) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+        DECLARE
+            mine record;
+        BEGIN
+            PERFORM portico.enter(asking_space, asking, asking_level, asking_compartments);
+            SELECT r.level, r.compartments INTO mine
+              FROM portico.run r
+             WHERE r.space_id = asking_space AND r.run_id = its_run AND r.claim = its_claim
+               FOR SHARE;
+            IF NOT FOUND THEN
+                RETURN false;
+            END IF;
+            INSERT INTO portico.run_step AS s (
+                space_id, run_id, name, number, state, level, compartments, output, error,
+                due_at, started_at, finished_at
+            ) VALUES (
+                asking_space, its_run, its_name, its_number, its_state, mine.level,
+                mine.compartments, its_output, its_error, its_due, its_start, its_end
+            )
+            ON CONFLICT (space_id, run_id, name) DO UPDATE
+               SET number = excluded.number, state = excluded.state, output = excluded.output,
+                   error = excluded.error, finished_at = excluded.finished_at
+             WHERE s.state = 'open' AND excluded.state <> 'open';
+            IF FOUND THEN
+                PERFORM portico.append_event(
+                    asking_space, asking, asking_level, asking_compartments, its_topic,
+                    mine.level, mine.compartments, its_event, its_type, mine.level,
+                    mine.compartments, its_facts);
+            END IF;
+            RETURN true;
+        END
+    $$;
+
+ALTER FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            start timestamptz;
+            name text;
+            made integer := 0;
+        BEGIN
+            FOR i IN 0 .. least(greatest(ahead, 0), 24) LOOP
+                start := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => i))
+                         AT TIME ZONE 'UTC';
+                name := 'event_' || to_char(start AT TIME ZONE 'UTC', 'YYYY_MM');
+                CONTINUE WHEN to_regclass('portico.' || name) IS NOT NULL;
+                BEGIN
+                    EXECUTE format(
+                        'CREATE TABLE portico.%I PARTITION OF portico.event FOR VALUES FROM (%L) TO (%L)',
+                        name, start,
+                        (start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC');
+                EXCEPTION WHEN check_violation THEN
+                    CONTINUE;  -- it has begun in event_other, and stays there
+                END;
+                EXECUTE format('ALTER TABLE portico.%I ENABLE ROW LEVEL SECURITY', name);
+                EXECUTE format('ALTER TABLE portico.%I FORCE ROW LEVEL SECURITY', name);
+                EXECUTE format(
+                    'CREATE POLICY owner_door ON portico.%I TO portico_owner USING (true) WITH CHECK (true)',
+                    name);
+                made := made + 1;
+            END LOOP;
+            RETURN made;
+        END
+    $$;
+
+ALTER FUNCTION portico.prepare_event_months(ahead integer) OWNER TO portico_owner;
 
 CREATE TABLE portico.api_key (
     key_id text NOT NULL,
@@ -41,6 +174,53 @@ CREATE TABLE portico.api_key (
 ALTER TABLE ONLY portico.api_key FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.api_key OWNER TO portico_owner;
+
+CREATE TABLE portico.companion (
+    name text NOT NULL,
+    version text NOT NULL,
+    migrated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE portico.companion OWNER TO portico_owner;
+
+CREATE TABLE portico.event (
+    space_id uuid NOT NULL,
+    topic text NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    event_id uuid NOT NULL,
+    type text NOT NULL,
+    principal_id uuid,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    facts json NOT NULL,
+    CONSTRAINT event_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT event_type_check CHECK (((length(type) >= 1) AND (length(type) <= 100)))
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY portico.event FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.event OWNER TO portico_owner;
+
+CREATE TABLE portico.event_other (
+    space_id uuid CONSTRAINT event_space_id_not_null NOT NULL,
+    topic text CONSTRAINT event_topic_not_null NOT NULL,
+    number bigint CONSTRAINT event_number_not_null NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() CONSTRAINT event_at_not_null NOT NULL,
+    event_id uuid CONSTRAINT event_event_id_not_null NOT NULL,
+    type text CONSTRAINT event_type_not_null NOT NULL,
+    principal_id uuid,
+    level smallint CONSTRAINT event_level_not_null NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] CONSTRAINT event_compartments_not_null NOT NULL,
+    facts json CONSTRAINT event_facts_not_null NOT NULL,
+    CONSTRAINT event_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT event_type_check CHECK (((length(type) >= 1) AND (length(type) <= 100)))
+);
+
+ALTER TABLE ONLY portico.event_other FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.event_other OWNER TO portico_owner;
 
 CREATE TABLE portico.principal (
     space_id uuid NOT NULL,
@@ -77,6 +257,84 @@ ALTER TABLE ONLY portico.receipt FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.receipt OWNER TO portico_owner;
 
+CREATE TABLE portico.run (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    kind text NOT NULL,
+    fingerprint text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    clearance_level smallint NOT NULL,
+    clearance_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    queue text NOT NULL,
+    partition_key text,
+    priority integer DEFAULT 0 NOT NULL,
+    status text NOT NULL,
+    leg integer DEFAULT 1 NOT NULL,
+    claim uuid,
+    executor text,
+    attempts integer DEFAULT 0 NOT NULL,
+    waits_for text[] DEFAULT '{}'::text[] NOT NULL,
+    wakes_at timestamp with time zone,
+    forked_from uuid,
+    trace text,
+    input json NOT NULL,
+    result json,
+    error json,
+    created_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT run_clearance_level_check CHECK (((clearance_level >= 0) AND (clearance_level <= 3))),
+    CONSTRAINT run_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 100))),
+    CONSTRAINT run_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT run_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'done'::text, 'failed'::text, 'cancelled'::text, 'stuck'::text])))
+);
+
+ALTER TABLE ONLY portico.run FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run OWNER TO portico_owner;
+
+CREATE TABLE portico.run_signal (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    topic text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    principal_id uuid NOT NULL,
+    payload json NOT NULL,
+    sent_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT run_signal_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT run_signal_topic_check CHECK (((length(topic) >= 1) AND (length(topic) <= 200)))
+);
+
+ALTER TABLE ONLY portico.run_signal FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run_signal OWNER TO portico_owner;
+
+CREATE TABLE portico.run_step (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    name text NOT NULL,
+    number integer NOT NULL,
+    state text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    output json,
+    error json,
+    due_at timestamp with time zone,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT run_step_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT run_step_name_check CHECK (((length(name) >= 1) AND (length(name) <= 300))),
+    CONSTRAINT run_step_state_check CHECK ((state = ANY (ARRAY['open'::text, 'done'::text, 'failed'::text])))
+);
+
+ALTER TABLE ONLY portico.run_step FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run_step OWNER TO portico_owner;
+
 CREATE TABLE portico.schema_migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -109,8 +367,36 @@ ALTER TABLE ONLY portico.space FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.space OWNER TO portico_owner;
 
+CREATE TABLE portico.stream (
+    space_id uuid NOT NULL,
+    topic text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    first bigint DEFAULT 1 NOT NULL,
+    last bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT stream_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT stream_topic_check CHECK (((length(topic) >= 1) AND (length(topic) <= 200)))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY portico.stream FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.stream OWNER TO portico_owner;
+
+ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
+
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
+
+ALTER TABLE ONLY portico.companion
+    ADD CONSTRAINT companion_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY portico.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (space_id, topic, number, at);
+
+ALTER TABLE ONLY portico.event_other
+    ADD CONSTRAINT event_other_pkey PRIMARY KEY (space_id, topic, number, at);
 
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_pkey PRIMARY KEY (space_id, principal_id);
@@ -121,6 +407,18 @@ ALTER TABLE ONLY portico.principal
 ALTER TABLE ONLY portico.receipt
     ADD CONSTRAINT receipt_pkey PRIMARY KEY (space_id, principal_id, operation, key);
 
+ALTER TABLE ONLY portico.run
+    ADD CONSTRAINT run_pkey PRIMARY KEY (space_id, run_id);
+
+ALTER TABLE ONLY portico.run
+    ADD CONSTRAINT run_run_id_key UNIQUE (run_id);
+
+ALTER TABLE ONLY portico.run_signal
+    ADD CONSTRAINT run_signal_pkey PRIMARY KEY (space_id, run_id, topic);
+
+ALTER TABLE ONLY portico.run_step
+    ADD CONSTRAINT run_step_pkey PRIMARY KEY (space_id, run_id, name);
+
 ALTER TABLE ONLY portico.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
 
@@ -130,14 +428,30 @@ ALTER TABLE ONLY portico.setting
 ALTER TABLE ONLY portico.space
     ADD CONSTRAINT space_pkey PRIMARY KEY (space_id);
 
+ALTER TABLE ONLY portico.stream
+    ADD CONSTRAINT stream_pkey PRIMARY KEY (space_id, topic);
+
 CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at, key_id);
 
 CREATE INDEX api_key_by_principal ON portico.api_key USING btree (space_id, principal_id);
 
 CREATE INDEX receipt_by_age ON portico.receipt USING btree (created_at);
 
+CREATE INDEX run_by_age ON portico.run USING btree (space_id, created_at, run_id);
+
+CREATE INDEX run_finished ON portico.run USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX run_in_flight ON portico.run USING btree (changed_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
+
+CREATE INDEX run_wakes ON portico.run USING btree (wakes_at) WHERE ((status = 'waiting'::text) AND (wakes_at IS NOT NULL));
+
+ALTER INDEX portico.event_pkey ATTACH PARTITION portico.event_other_pkey;
+
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE portico.event
+    ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
@@ -145,24 +459,66 @@ ALTER TABLE ONLY portico.principal
 ALTER TABLE ONLY portico.receipt
     ADD CONSTRAINT receipt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.run_signal
+    ADD CONSTRAINT run_signal_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.run
+    ADD CONSTRAINT run_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.run_step
+    ADD CONSTRAINT run_step_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.setting
     ADD CONSTRAINT setting_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.stream
+    ADD CONSTRAINT stream_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE portico.api_key ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.receipt TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.run TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.stream TO portico_engine USING (true) WITH CHECK (true);
+
+ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY owner_door ON portico.api_key TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.receipt TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.run TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.run_signal TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.run_step TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.setting TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.space TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.stream TO portico_owner USING (true) WITH CHECK (true);
+
 ALTER TABLE portico.principal ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.receipt ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run_signal ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.run_step ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.setting ENABLE ROW LEVEL SECURITY;
 
@@ -170,18 +526,48 @@ ALTER TABLE portico.space ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY space_wall ON portico.api_key USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.principal USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.receipt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.run_signal USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.run_step USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.setting USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.space USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.stream USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
+
 GRANT USAGE ON SCHEMA portico TO portico_app;
+GRANT USAGE ON SCHEMA portico TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) TO portico_app;
 
 REVOKE ALL ON FUNCTION portico.find_api_key(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.find_api_key(wanted text) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.prepare_event_months(ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.prepare_event_months(ahead integer) TO portico_engine;
 
 GRANT INSERT ON TABLE portico.api_key TO portico_app;
 
@@ -209,6 +595,17 @@ GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE portico.api_key TO port
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE portico.api_key TO portico_app;
 
+GRANT SELECT,INSERT ON TABLE portico.event TO portico_app;
+GRANT DELETE ON TABLE portico.event TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.event TO portico_engine;
+
+GRANT SELECT(topic) ON TABLE portico.event TO portico_engine;
+
+GRANT SELECT(number) ON TABLE portico.event TO portico_engine;
+
+GRANT SELECT(at) ON TABLE portico.event TO portico_engine;
+
 GRANT SELECT,INSERT ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(roles) ON TABLE portico.principal TO portico_app;
@@ -220,8 +617,95 @@ GRANT UPDATE(compartments) ON TABLE portico.principal TO portico_app;
 GRANT UPDATE(disabled_at) ON TABLE portico.principal TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.receipt TO portico_app;
+GRANT DELETE ON TABLE portico.receipt TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.receipt TO portico_engine;
+
+GRANT SELECT(principal_id) ON TABLE portico.receipt TO portico_engine;
+
+GRANT SELECT(operation) ON TABLE portico.receipt TO portico_engine;
+
+GRANT SELECT(key) ON TABLE portico.receipt TO portico_engine;
 
 GRANT UPDATE(body) ON TABLE portico.receipt TO portico_app;
+
+GRANT SELECT(created_at) ON TABLE portico.receipt TO portico_engine;
+
+GRANT SELECT,INSERT ON TABLE portico.run TO portico_app;
+GRANT DELETE ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(run_id) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(principal_id) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(kind) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(level) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(compartments) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(clearance_level) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(clearance_compartments) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(queue) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(partition_key) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT(priority) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(status) ON TABLE portico.run TO portico_app;
+GRANT SELECT(status),UPDATE(status) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(leg) ON TABLE portico.run TO portico_app;
+GRANT SELECT(leg),UPDATE(leg) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(claim) ON TABLE portico.run TO portico_app;
+GRANT SELECT(claim),UPDATE(claim) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(executor) ON TABLE portico.run TO portico_app;
+GRANT SELECT(executor),UPDATE(executor) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(attempts) ON TABLE portico.run TO portico_app;
+GRANT SELECT(attempts),UPDATE(attempts) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(waits_for) ON TABLE portico.run TO portico_app;
+
+GRANT UPDATE(wakes_at) ON TABLE portico.run TO portico_app;
+GRANT SELECT(wakes_at),UPDATE(wakes_at) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(result) ON TABLE portico.run TO portico_app;
+
+GRANT UPDATE(error) ON TABLE portico.run TO portico_app;
+
+GRANT SELECT(created_at) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(started_at) ON TABLE portico.run TO portico_app;
+GRANT SELECT(started_at),UPDATE(started_at) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(finished_at) ON TABLE portico.run TO portico_app;
+GRANT SELECT(finished_at),UPDATE(finished_at) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(changed_at) ON TABLE portico.run TO portico_app;
+GRANT SELECT(changed_at),UPDATE(changed_at) ON TABLE portico.run TO portico_engine;
+
+GRANT SELECT,INSERT ON TABLE portico.run_signal TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(number) ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(state) ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(output) ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(error) ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(due_at) ON TABLE portico.run_step TO portico_app;
+
+GRANT UPDATE(finished_at) ON TABLE portico.run_step TO portico_app;
 
 GRANT SELECT ON TABLE portico.schema_migration TO portico_app;
 
@@ -234,3 +718,17 @@ GRANT UPDATE(updated_at) ON TABLE portico.setting TO portico_app;
 GRANT SELECT,INSERT,DELETE ON TABLE portico.space TO portico_app;
 
 GRANT UPDATE(name) ON TABLE portico.space TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.stream TO portico_app;
+GRANT DELETE ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT(topic) ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT(first),UPDATE(first) ON TABLE portico.stream TO portico_engine;
+
+GRANT UPDATE(last) ON TABLE portico.stream TO portico_app;
+GRANT SELECT(last) ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT(created_at) ON TABLE portico.stream TO portico_engine;

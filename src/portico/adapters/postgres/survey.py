@@ -61,9 +61,16 @@ _UNSAFE: Final[LiteralString] = """
       FROM pg_policies p
      WHERE p.schemaname = 'portico'
        AND NOT (p.policyname = 'owner_door' AND p.roles = '{portico_owner}')
+       AND NOT (p.policyname = 'engine_door' AND p.roles = '{portico_engine}')
        AND NOT (p.policyname = 'space_wall' AND p.permissive = 'PERMISSIVE' AND p.cmd = 'ALL'
                 AND p.qual = p.with_check AND starts_with(ltrim(p.qual, '('), %(wall)s)
                 AND p.qual !~* '\\mor\\M')
+    UNION ALL
+    SELECT 'the role portico_engine may read ' || c.relname || '.' || a.attname
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
+     WHERE c.relnamespace = 'portico'::regnamespace AND c.relkind IN ('r', 'p')
+       AND a.atttypid IN ('json'::regtype, 'jsonb'::regtype, 'bytea'::regtype)
+       AND has_column_privilege('portico_engine', c.oid, a.attnum, 'SELECT')
     UNION ALL
     SELECT 'the function ' || p.proname || ' runs as its owner without a fixed search_path'
       FROM pg_proc p

@@ -2,29 +2,30 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncClientCursor, AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
 from portico.kernel.principal import Principal
 
 Connection = AsyncConnection[DictRow]
 
-_SET_CONTEXT: Final[LiteralString] = """
+SET_CONTEXT: Final[LiteralString] = """
     SELECT set_config('portico.space', %(space)s, true),
            set_config('portico.principal', %(principal)s, true),
            set_config('portico.level', %(level)s, true),
            set_config('portico.compartments', %(compartments)s, true)
 """
-_PATIENCE: Final = 10.0
+PATIENCE: Final = 10.0
 """Seconds that a request waits for a database which is being restarted."""
 
 
@@ -37,38 +38,102 @@ class _Open:
     task: "asyncio.Task[Any] | None"
     connection: Connection
     caller: Principal
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
 
 
 _open: ContextVar[_Open | None] = ContextVar("portico_open_transaction", default=None)
 
 
+Part = tuple[LiteralString, Mapping[str, object]]
+"""A statement that gives rows, and its values."""
+
+
 class Transactions:
     """`begin` inside a `begin` joins it, so that several repositories can act as one."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+    def __init__(
+        self, pool: AsyncConnectionPool[Connection], slow: SlowCalls | None = None
+    ) -> None:
         self._pool = pool
+        self._slow = slow or SlowCalls("portico.postgres")
 
     @asynccontextmanager
     async def begin(self, caller: Principal) -> AsyncIterator[Connection]:
         """Raises `StoreUnavailable`."""
-        outer = _open.get()
-        task = asyncio.current_task()
-        if outer is not None and outer.owner is self and outer.task is task:
+        outer = self._outer()
+        if outer is not None:
             async with self._joined(outer, caller) as connection:
                 yield connection
             return
         async with self._fresh(caller) as connection:
-            token = _open.set(_Open(self, task, connection, caller))
+            opened = _Open(self, asyncio.current_task(), connection, caller)
+            token = _open.set(opened)
             try:
                 yield connection
             finally:
                 _open.reset(token)
+        for act in opened.afterwards:
+            act()
+
+    def afterwards(self, act: Callable[[], None]) -> None:
+        """Once what is being written is there for others to see; at once if nothing is."""
+        outer = self._outer()
+        if outer is not None:
+            outer.afterwards.append(act)
+        else:
+            act()
+
+    @property
+    def inside(self) -> bool:
+        """Whether what is begun now joins something that is open already."""
+        return self._outer() is not None
+
+    def _outer(self) -> _Open | None:
+        outer = _open.get()
+        if outer is not None and outer.owner is self and outer.task is asyncio.current_task():
+            return outer
+        return None
+
+    async def at_once(self, statement: LiteralString, values: Mapping[str, object]) -> DictRow:
+        """One row of one statement that says itself who asks, which is a transaction of its own.
+        Raises `StoreUnavailable`, and then it may have happened."""
+        async with translated():
+            connection = await self._pool.getconn(PATIENCE)
+            try:
+                await connection.set_autocommit(True)
+                row = await (await connection.execute(statement, values)).fetchone()
+                return {} if row is None else row
+            finally:
+                if not connection.closed:
+                    await connection.set_autocommit(False)
+                await self._pool.putconn(connection)
+
+    async def stroke(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
+        """A whole transaction in one round trip; the rows of each part.
+
+        Its rows are held for as long as the server takes, not until this process gets around to
+        its next statement. Values are bound on this side, since only so can several statements
+        go at once. Raises `StoreUnavailable`, and then it may have happened.
+        """
+        async with translated():
+            connection = await self._pool.getconn(PATIENCE)
+            try:
+                await connection.set_autocommit(True)
+                cursor = AsyncClientCursor(connection)
+                texts = [cursor.mogrify(SET_CONTEXT, context(caller))]
+                texts += [cursor.mogrify(statement, values) for statement, values in parts]
+                await cursor.execute(";".join(texts).encode())
+                return [await _next(cursor) for _ in parts]
+            finally:
+                if not connection.closed:
+                    await connection.set_autocommit(False)
+                await self._pool.putconn(connection)
 
     @asynccontextmanager
     async def begin_apart(self, caller: Principal) -> AsyncIterator[Connection]:
         """One that nothing joins, since it stays open while a reader takes its rows one by one:
         an async generator shares its reader's context, and may be ended in yet another."""
-        async with self._fresh(caller) as connection:
+        async with self._unhurried(caller) as connection:
             yield connection
 
     @asynccontextmanager
@@ -84,15 +149,21 @@ class Transactions:
             if caller == outer.caller:
                 yield connection
                 return
-            await connection.execute(_SET_CONTEXT, _context(caller))
+            await connection.execute(SET_CONTEXT, context(caller))
             yield connection
-            await connection.execute(_SET_CONTEXT, _context(outer.caller))
+            await connection.execute(SET_CONTEXT, context(outer.caller))
 
     @asynccontextmanager
     async def _fresh(self, caller: Principal | None) -> AsyncIterator[Connection]:
+        with self._slow.watch("transaction"):
+            async with self._unhurried(caller) as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def _unhurried(self, caller: Principal | None) -> AsyncIterator[Connection]:
         connection = await self._ready(caller)
         try:
-            async with _translated():
+            async with translated():
                 try:
                     yield connection
                 except BaseException:
@@ -104,15 +175,15 @@ class Transactions:
 
     async def _ready(self, caller: Principal | None) -> Connection:
         """A connection that has answered: nothing is written yet, so trying again is safe."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while True:
-            async with _translated():
+            async with translated():
                 connection = await self._pool.getconn(max(deadline - time.monotonic(), 0.1))
             try:
                 if caller is None:
                     await connection.execute("SELECT 1")
                 else:
-                    await connection.execute(_SET_CONTEXT, _context(caller))
+                    await connection.execute(SET_CONTEXT, context(caller))
             except psycopg.OperationalError as error:
                 await self._pool.putconn(connection)
                 if time.monotonic() > deadline:
@@ -124,22 +195,27 @@ class Transactions:
                 return connection
 
 
+async def _next(cursor: AsyncClientCursor[DictRow]) -> Sequence[DictRow]:
+    cursor.nextset()
+    return await cursor.fetchall()
+
+
 def open_pool(address: str, size: int) -> AsyncConnectionPool[Connection]:
     """Not opened yet; `await pool.open()` does that."""
     return AsyncConnectionPool(
         address,
         connection_class=AsyncConnection[DictRow],
-        kwargs={"row_factory": dict_row, "application_name": "portico", **_KEEPALIVE},
+        kwargs={"row_factory": dict_row, "application_name": "portico", **KEEPALIVE},
         min_size=1,
         max_size=size,
         open=False,
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
         reconnect_timeout=60,
         name="portico",
     )
 
 
-_KEEPALIVE: Final[dict[str, Any]] = {
+KEEPALIVE: Final[dict[str, Any]] = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -147,7 +223,7 @@ _KEEPALIVE: Final[dict[str, Any]] = {
 }
 
 
-def _context(caller: Principal) -> dict[str, str]:
+def context(caller: Principal) -> dict[str, str]:
     return {
         "space": str(caller.space.value),
         "principal": str(caller.id.value),
@@ -157,7 +233,7 @@ def _context(caller: Principal) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
+async def translated() -> AsyncIterator[None]:
     try:
         yield
     except (psycopg.OperationalError, PoolTimeout) as error:

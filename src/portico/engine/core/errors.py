@@ -11,10 +11,26 @@ PorticoError
 ├── SchemaAhead          the database was migrated by a newer Portico
 ├── SchemaBehind         the database needs `db migrate`
 ├── BackupFailed
-└── KeyReused            an idempotency key sent again with another request
+├── KeyReused            an idempotency key sent again with another request
+├── TopicNotFound        no such topic, as far as this reader can know
+├── TopicRefused         above the writer's clearance
+├── BadCursor            not from us, or not for this
+├── RunNotFound          no such run, as far as this caller can know
+├── RunOver              it has ended; nothing more can be sent to it
+├── RunNotOver           it has not ended; only what has can be taken up again
+├── KindNotFound         nothing here does such runs
+├── BadInput             not what a run of this kind can be given
+├── StepNotFound         the run has no such step
+├── StepNamedTwice       a run used a step's name twice
+├── BadEventType         what a work wanted to tell is not its to tell
+├── StepFailed           what a step did went wrong, now or when it was first done
+└── AlreadyAnswered      somebody answered first
 """
 
-from portico.kernel.errors import Kind, PorticoError
+from collections.abc import Iterable
+
+from portico.engine.core.run import Failure
+from portico.kernel.errors import Flaw, Kind, PorticoError
 
 
 class StoreUnavailable(PorticoError):
@@ -112,3 +128,142 @@ class KeyReused(PorticoError):
     def __init__(self, key: str) -> None:
         super().__init__(f"The idempotency key {key[:64]!r} belongs to a different request.")
         self.key = key
+
+
+class TopicNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "topic_not_found"
+    title = "There is no such topic"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"There is no topic {topic[:100]!r} here.")
+        self.topic = topic
+
+
+class TopicRefused(PorticoError):
+    kind = Kind.DENIED
+    code = "topic_refused"
+    title = "Above your clearance"
+
+    def __init__(self) -> None:
+        super().__init__("What was to be written is above the writer's clearance.")
+
+
+class BadCursor(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_cursor"
+    title = "Not a cursor of ours"
+    fix = "Send it exactly as it was given, to where it was given, or leave it away."
+
+    def __init__(self) -> None:
+        super().__init__("The cursor cannot be read.")
+
+
+class RunNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "run_not_found"
+    title = "There is no such run"
+    fix = "See which there are: portico runs list"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"There is no run {run[:64]!r} here.")
+        self.run = run
+
+
+class RunOver(PorticoError):
+    kind = Kind.CONFLICT
+    code = "run_over"
+    title = "The run has ended"
+
+    def __init__(self, run: str, status: str) -> None:
+        super().__init__(f"The run {run} is {status}.")
+        self.run = run
+        self.status = status
+
+
+class RunNotOver(PorticoError):
+    kind = Kind.CONFLICT
+    code = "run_not_over"
+    title = "The run can not be taken up again"
+    fix = "Only what failed, was cancelled or is stuck can be; a run that is done can be forked."
+
+    def __init__(self, run: str, status: str) -> None:
+        super().__init__(f"The run {run} is {status}.")
+        self.run = run
+        self.status = status
+
+
+class KindNotFound(PorticoError):
+    kind = Kind.INVALID
+    code = "kind_not_found"
+    title = "Nothing here does such runs"
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"There is no kind of run {name[:64]!r}.")
+        self.fix = f"The kinds are: {', '.join(sorted(known))}"
+
+
+class BadInput(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_input"
+    title = "The run cannot be given this"
+    fix = "Mend what is named for each field of the input."
+
+    def __init__(self, kind: str, flaws: Iterable[Flaw]) -> None:
+        self.flaws = tuple(flaws)
+        wrong = "; ".join(f"{flaw.field} {flaw.message}" for flaw in self.flaws)
+        super().__init__(f"The input of a {kind}: {wrong}.")
+
+
+class StepNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "step_not_found"
+    title = "The run has no such step"
+    fix = "See its steps: portico runs show RUN"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The run has no finished step {name[:100]!r}.")
+        self.name = name
+
+
+class StepNamedTwice(PorticoError):
+    kind = Kind.INVALID
+    code = "step_named_twice"
+    title = "A step's name was used twice"
+    fix = "Give each step of a run a name of its own; in a loop, number them."
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The run has had a step {name[:100]!r} already.")
+        self.name = name
+
+
+class StepFailed(PorticoError):
+    """The same the first time and each time the run goes on: the cause itself is not kept."""
+
+    kind = Kind.UNAVAILABLE
+    code = "step_failed"
+    title = "A step failed"
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"The step {failure.step!r} failed: {failure.message}")
+        self.failure = failure
+
+
+class BadEventType(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_event_type"
+    title = "A work cannot tell this"
+    fix = "Give it a dotted type of its own, such as `plan.changed`; not run.…, step.… or text.…"
+
+    def __init__(self, type_: str) -> None:
+        super().__init__(f"{type_[:100]!r} is no type of event that a work can tell.")
+
+
+class AlreadyAnswered(PorticoError):
+    kind = Kind.CONFLICT
+    code = "already_answered"
+    title = "Somebody answered first"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"The run was told {topic[:100]!r} already; the first answer counts.")
+        self.topic = topic

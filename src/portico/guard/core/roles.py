@@ -15,6 +15,7 @@ class Scope(StrEnum):
     """What a key may be asked to prove, one a group of routes."""
 
     STATUS_READ = "status:read"
+    METRICS_READ = "metrics:read"
     SPACE_READ = "space:read"
     SPACE_WRITE = "space:write"
     SPACE_EXPORT = "space:export"
@@ -26,6 +27,10 @@ class Scope(StrEnum):
     KEYS_OWN = "keys:own"
     KEYS_READ = "keys:read"
     KEYS_WRITE = "keys:write"
+    EVENTS_READ = "events:read"
+    RUNS_READ = "runs:read"
+    RUNS_WRITE = "runs:write"
+    RUNS_CONTROL = "runs:control"
     INVITATION_ACCEPT = "invitation:accept"
 
 
@@ -36,9 +41,16 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
-_VIEWER: Final = frozenset({Scope.STATUS_READ, Scope.SPACE_READ})
-_MEMBER: Final = _VIEWER | {Scope.PRINCIPALS_READ, Scope.KEYS_OWN}
-_OPERATOR: Final = _MEMBER | {Scope.KEYS_READ, Scope.KEYS_WRITE}
+_VIEWER: Final = frozenset(
+    {Scope.STATUS_READ, Scope.SPACE_READ, Scope.EVENTS_READ, Scope.RUNS_READ}
+)
+_MEMBER: Final = _VIEWER | {Scope.PRINCIPALS_READ, Scope.KEYS_OWN, Scope.RUNS_WRITE}
+_OPERATOR: Final = _MEMBER | {
+    Scope.METRICS_READ,
+    Scope.RUNS_CONTROL,
+    Scope.KEYS_READ,
+    Scope.KEYS_WRITE,
+}
 _ADMIN: Final = _OPERATOR | {
     Scope.SPACE_WRITE,
     Scope.SPACE_EXPORT,

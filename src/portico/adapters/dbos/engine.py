@@ -1,0 +1,76 @@
+"""Carries runs out for as long as this process is known to live, and not a moment longer."""
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.dbos.upkeep import Upkeep
+from portico.adapters.dbos.worker import DbosWorker
+from portico.adapters.postgres.lease import Held, Lease
+from portico.adapters.telemetry.instruments import lease_lost
+from portico.engine.core.errors import StoreUnavailable
+
+_log: Final = logging.getLogger("portico.engine")
+
+
+class DbosEngine:
+    def __init__(
+        self, lease: Lease, worker: DbosWorker, upkeep: Upkeep, *, pause: float = 0.3
+    ) -> None:
+        """`pause`: seconds before a lease that was lost is taken anew."""
+        self._lease = lease
+        self._worker = worker
+        self._upkeep = upkeep
+        self._pause = pause
+        self.ready = asyncio.Event()
+        """Set while runs are carried out here."""
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The legs that are being carried out here."""
+        return self._worker.running
+
+    async def go_on(self) -> None:
+        """Until cancelled."""
+        launched = False
+        try:
+            while True:
+                try:
+                    async with self._lease.held() as held:
+                        launched = launched or await self._launch()
+                        if launched:
+                            await self._while_held(held)
+                except StoreUnavailable as error:
+                    _log.warning("no lease: %s", error)
+                await asyncio.sleep(self._pause)
+        finally:
+            self.ready.clear()
+            if launched:
+                await self._worker.close()
+
+    async def _launch(self) -> bool:
+        """It breaks off if the database goes away in the middle of it."""
+        try:
+            await self._worker.launch()
+        except Exception:  # noqa: BLE001 # DBOS raises whatever its libraries do; it is tried again
+            _log.warning("runs cannot be carried out yet; trying again", exc_info=True)
+            await self._worker.close()
+            return False
+        return True
+
+    async def _while_held(self, held: Held) -> None:
+        await self._upkeep.give_back(timedelta(0))
+        self._worker.open()
+        self.ready.set()
+        async with asyncio.TaskGroup() as group:
+            looking_after = group.create_task(self._upkeep.go_on())
+            await held.lost()
+            looking_after.cancel()
+            self.ready.clear()
+            await self.fence()
+        lease_lost()
+        _log.warning("the lease was lost; what ran here is left to whoever takes it up")
+
+    async def fence(self) -> None:
+        await self._worker.shut()

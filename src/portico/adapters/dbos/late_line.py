@@ -1,0 +1,30 @@
+"""A line that is not there yet: whoever joins early is put there when it comes.
+
+DBOS takes longer to load than all the rest. The server answers meanwhile.
+"""
+
+from portico.engine.core.run import Leg, Turn
+from portico.engine.ports import Line
+
+
+class LateLine:
+    def __init__(self) -> None:
+        self._line: Line | None = None
+        self._early: list[Turn] = []
+
+    async def bring(self, line: Line) -> None:
+        self._line = line
+        early, self._early = self._early, []
+        for turn in early:
+            await line.join(turn)
+
+    async def join(self, turn: Turn) -> None:
+        if self._line is None:
+            self._early.append(turn)
+        else:
+            await self._line.join(turn)
+
+    async def leave(self, leg: Leg) -> None:
+        self._early = [turn for turn in self._early if turn.leg != leg]
+        if self._line is not None:
+            await self._line.leave(leg)

@@ -1,0 +1,58 @@
+"""The line of legs, in DBOS's queues."""
+
+import asyncio
+import logging
+from typing import Final
+
+from dbos import DBOSClient, EnqueueOptions
+
+from portico.adapters.dbos.system import APPLICATION, LEG, SERIALIZER, VERSION
+from portico.adapters.postgres.addresses import as_url
+from portico.engine.core.run import Leg, Turn
+
+_log: Final = logging.getLogger("portico.engine")
+
+
+class DbosLine:
+    """Through a client: whoever only puts legs in line need not carry any out."""
+
+    def __init__(self, engine: str, pool_size: int = 2) -> None:
+        self._client = DBOSClient(
+            system_database_url=as_url(engine),
+            serializer=SERIALIZER,
+            system_database_pool_size=pool_size,
+            application_name=APPLICATION,
+            lazy=True,
+            retry_connection_errors=False,
+        )
+
+    async def join(self, turn: Turn) -> None:
+        await asyncio.to_thread(self._join, turn)
+
+    async def leave(self, leg: Leg) -> None:
+        await asyncio.to_thread(self._leave, leg)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._client.destroy)
+
+    def _join(self, turn: Turn) -> None:
+        options: EnqueueOptions = {
+            "workflow_name": LEG,
+            "queue_name": turn.place.queue,
+            "workflow_id": turn.leg.name,
+            "app_version": VERSION,
+        }
+        if turn.place.priority:
+            options["priority"] = turn.place.priority
+        if turn.place.partition is not None:
+            options["queue_partition_key"] = turn.place.partition
+        try:
+            self._client.enqueue(options, turn.leg.name)
+        except Exception:  # noqa: BLE001 # whatever it was: the upkeep finds who is not in line
+            _log.warning("%s could not be put in line yet", turn.leg.name, exc_info=True)
+
+    def _leave(self, leg: Leg) -> None:
+        try:
+            self._client.cancel_workflow(leg.name)
+        except Exception:  # noqa: BLE001 # it finds its run over when its turn comes
+            _log.warning("%s could not be taken out of the line", leg.name, exc_info=True)

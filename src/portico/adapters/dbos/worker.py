@@ -1,0 +1,105 @@
+"""Takes legs out of the line and has them carried out, here and now."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from dbos import DBOS
+
+from portico.adapters.dbos.system import LEG, configuration
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg
+
+_log: Final = logging.getLogger("portico.engine")
+_LOOK: Final = 0.1
+
+
+class DbosWorker:
+    """DBOS runs a loop of its own in a thread, where each leg is a shadow: the leg itself is
+    carried out in the loop that everything else runs in."""
+
+    def __init__(
+        self,
+        engine: str,
+        executor: str,
+        run_leg: Callable[[Leg], Awaitable[None]],
+        *,
+        queues: Sequence[Queue],
+        pool_size: int,
+    ) -> None:
+        self._configuration = configuration(engine, executor, pool_size)
+        self._run_leg = run_leg
+        self._queues = queues
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._open = False
+
+    @property
+    def running(self) -> frozenset[str]:
+        return frozenset(self._running)
+
+    async def launch(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._launch)
+
+    async def close(self) -> None:
+        await self.shut()
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+
+    def open(self) -> None:
+        self._open = True
+
+    async def shut(self) -> None:
+        """From now on nothing is carried out here: what is, ends where it stands, and stays to be
+        taken up by whoever holds a lease."""
+        self._open = False
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _launch(self) -> None:
+        DBOS(config=self._configuration)
+
+        @DBOS.workflow(name=LEG, max_recovery_attempts=None)
+        async def leg(name: str) -> None:
+            await self._shadow(name)
+
+        DBOS.launch()
+        for queue in self._queues:
+            DBOS.register_queue(
+                queue.name,
+                worker_concurrency=queue.a_process,
+                global_concurrency=queue.everywhere,
+                partition_concurrency=queue.a_partition,
+                polling_interval_sec=queue.look.total_seconds(),
+                on_conflict="always_update",
+            )
+
+    async def _shadow(self, name: str) -> None:
+        loop = self._loop
+        if loop is None or not self._open:
+            await self._held_back()
+            raise asyncio.CancelledError  # it stays as it is, and is found by the upkeep
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._carry_out(name), loop))
+
+    async def _held_back(self) -> None:
+        """While nothing is carried out here: whoever came all the same takes up room, else DBOS
+        would go on and take everybody out of the line."""
+        while not self._open:  # noqa: ASYNC110 # set in another loop
+            await asyncio.sleep(_LOOK)
+
+    async def _carry_out(self, name: str) -> None:
+        task = asyncio.current_task()
+        if task is None or not self._open:
+            raise asyncio.CancelledError
+        self._running[name] = task
+        try:
+            await self._run_leg(Leg.parse(name))
+        except Exception:
+            _log.exception("%s broke off", name)
+            raise
+        finally:
+            del self._running[name]

@@ -1,0 +1,138 @@
+"""Wake-ups across processes by LISTEN and NOTIFY: one ear and one mouth a process."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg import AsyncConnection
+
+from portico.adapters.postgres.transaction import KEEPALIVE
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import SpaceId
+
+_log: Final = logging.getLogger("portico.postgres")
+_LISTEN: Final[LiteralString] = "LISTEN portico_wake"
+_NOTIFY: Final[LiteralString] = """
+    SELECT pg_notify('portico_wake', said) FROM unnest(%(payloads)s::text[]) said
+"""
+_TOGETHER: Final = 0.01
+"""Seconds: committing a NOTIFY takes a lock that the whole server shares."""
+_PAUSE: Final = 0.5
+_PAYLOAD: Final = 7_900
+"""Bytes; PostgreSQL takes less than 8,000."""
+
+Place = tuple[str, str]
+
+
+class _Ear:
+    def __init__(self) -> None:
+        self.heard = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self.heard.wait()
+        self.heard.clear()
+
+
+class PostgresBus:
+    """Best effort: what is lost is found by whoever looks by himself now and then."""
+
+    def __init__(self, address: str, entropy: Entropy) -> None:
+        self._address = address
+        self._name = entropy(8).hex()
+        self._ears: dict[Place, set[_Ear]] = {}
+        self._unsaid: dict[Place, None] = {}
+        self._something = asyncio.Event()
+
+    def wake(self, space: SpaceId, topic: str) -> None:
+        place = (str(space), topic)
+        self._hear(place)
+        self._unsaid[place] = None
+        self._something.set()
+
+    @contextmanager
+    def listen(self, space: SpaceId, topic: str) -> Iterator[_Ear]:
+        place, ear = (str(space), topic), _Ear()
+        ears = self._ears.setdefault(place, set())
+        ears.add(ear)
+        try:
+            yield ear
+        finally:
+            ears.discard(ear)
+            if not ears and self._ears.get(place) is ears:
+                del self._ears[place]
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self._listen_on())
+            both.create_task(self._say_on())
+
+    async def _listen_on(self) -> None:
+        while True:
+            try:
+                async with await self._connect("portico ear") as connection:
+                    await connection.execute(_LISTEN)
+                    # What was said before is lost, and so everybody looks.
+                    for place in [*self._ears]:
+                        self._hear(place)
+                    async for notice in connection.notifies():
+                        self._heard(notice.payload)
+            except psycopg.Error:
+                _log.info("no wake-ups from other processes; trying again")
+            await asyncio.sleep(_PAUSE)
+
+    async def _say_on(self) -> None:
+        while True:
+            try:
+                async with await self._connect("portico mouth") as connection:
+                    while True:
+                        await self._something.wait()
+                        await asyncio.sleep(_TOGETHER)
+                        await self._say(connection)
+            except psycopg.Error:
+                _log.info("no wake-ups to other processes; trying again")
+            await asyncio.sleep(_PAUSE)
+
+    async def _say(self, connection: AsyncConnection) -> None:
+        saying, self._unsaid = self._unsaid, {}
+        self._something.clear()
+        try:
+            await connection.execute(_NOTIFY, {"payloads": _payloads(self._name, saying)})
+        except psycopg.Error:
+            self._unsaid = saying | self._unsaid
+            self._something.set()
+            raise
+
+    def _heard(self, payload: str) -> None:
+        name, *lines = payload.split("\n")
+        if name == self._name:
+            return
+        for line in lines:
+            space, _, topic = line.partition("/")
+            self._hear((space, topic))
+
+    def _hear(self, place: Place) -> None:
+        for ear in self._ears.get(place, ()):
+            ear.heard.set()
+
+    async def _connect(self, name: str) -> AsyncConnection:
+        return await AsyncConnection.connect(
+            self._address, autocommit=True, application_name=name, **KEEPALIVE
+        )
+
+
+def _payloads(name: str, places: Iterable[Place]) -> list[str]:
+    """As few as will hold them all: a name to know one's own by, then a place a line."""
+    payloads, size = [name], len(name)
+    for space, topic in places:
+        line = f"\n{space}/{topic}"
+        length = len(line.encode())
+        if size + length > _PAYLOAD:
+            payloads.append(name)
+            size = len(name)
+        payloads[-1] += line
+        size += length
+    return payloads

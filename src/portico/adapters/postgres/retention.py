@@ -1,0 +1,110 @@
+"""Forgetting, in PostgreSQL: by the engine's role, which sees ages and no contents."""
+
+from typing import Final, LiteralString
+
+from portico.adapters.postgres.engine_pool import EnginePool
+from portico.adapters.postgres.event_months import PREPARE_MONTHS
+from portico.engine.core.retention import Forgotten, Keep
+from portico.kernel.ids import RunId
+
+_AT_ONCE: Final = 500
+"""Rows a statement: it should not hold the others up."""
+_RUNS: Final[LiteralString] = """
+    DELETE FROM portico.run WHERE run_id IN (
+        SELECT run_id FROM (
+            SELECT run_id, finished_at,
+                   row_number() OVER (PARTITION BY space_id ORDER BY finished_at DESC) AS place
+              FROM portico.run WHERE finished_at IS NOT NULL
+        ) AS over
+         WHERE finished_at < now() - %(runs)s OR place > %(most_runs)s
+         LIMIT %(at_once)s
+    )
+    RETURNING space_id, run_id
+"""
+_STREAMS: Final[LiteralString] = """
+    DELETE FROM portico.stream AS s
+     USING unnest(%(spaces)s::uuid[], %(topics)s::text[]) AS gone (space_id, topic)
+     WHERE s.space_id = gone.space_id AND s.topic = gone.topic
+    RETURNING s.topic
+"""
+_LEGS: Final[LiteralString] = """
+    DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
+        SELECT workflow_uuid FROM dbos.workflow_status
+         WHERE status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED')
+           AND updated_at < extract(epoch FROM now() - interval '1 hour') * 1000
+         LIMIT %(at_once)s
+    )
+    RETURNING workflow_uuid
+"""
+_MONTHS: Final[LiteralString] = "SELECT portico.drop_event_months(now() - %(events)s) AS gone"
+_EVENTS: Final[LiteralString] = """
+    WITH old AS (
+        SELECT space_id, topic, number, at FROM portico.event
+         WHERE at < now() - %(events)s LIMIT %(at_once)s
+    )
+    DELETE FROM portico.event AS e USING old
+     WHERE e.space_id = old.space_id AND e.topic = old.topic AND e.number = old.number
+       AND e.at = old.at
+    RETURNING e.topic
+"""
+_FIRST: Final[LiteralString] = """
+    UPDATE portico.stream AS s SET first = kept.first
+      FROM (SELECT o.space_id, o.topic,
+                   coalesce((SELECT min(e.number) FROM portico.event e
+                              WHERE e.space_id = o.space_id AND e.topic = o.topic
+                                AND e.at >= now() - %(events)s), o.last + 1) AS first
+              FROM portico.stream o WHERE o.created_at < now() - %(events)s) AS kept
+     WHERE s.space_id = kept.space_id AND s.topic = kept.topic AND s.first < kept.first
+    RETURNING s.topic
+"""
+_RECEIPTS: Final[LiteralString] = """
+    DELETE FROM portico.receipt AS r
+     USING (SELECT space_id, principal_id, operation, key FROM portico.receipt
+             WHERE created_at < now() - %(receipts)s LIMIT %(at_once)s) AS old
+     WHERE r.space_id = old.space_id AND r.principal_id = old.principal_id
+       AND r.operation = old.operation AND r.key = old.key
+    RETURNING r.key
+"""
+_ALONE: Final[LiteralString] = """
+    SELECT pg_try_advisory_lock(hashtextextended('portico retention', 0)) AS alone
+"""
+
+
+class PostgresRetention:
+    def __init__(self, engine: EnginePool) -> None:
+        self._engine = engine
+
+    async def forget(self, keep: Keep) -> Forgotten:
+        """Told first where a reader has to begin, then let go of: nobody finds a gap."""
+        async with self._engine.alone(_ALONE) as alone:
+            if not alone:
+                return Forgotten()
+            await self._engine.rows(PREPARE_MONTHS, {})
+            runs = await self._forget_runs(keep)
+            await self._engine.rows(_FIRST, {"events": keep.events})
+            months = await self._engine.one(_MONTHS, {"events": keep.events})
+            events = await self._all(_EVENTS, events=keep.events)
+            return Forgotten(
+                runs=runs,
+                legs=await self._all(_LEGS),
+                events=events,
+                months=0 if months is None else months["gone"],
+                receipts=await self._all(_RECEIPTS, receipts=keep.receipts),
+            )
+
+    async def _forget_runs(self, keep: Keep) -> int:
+        """A run goes with its own topic; what is said of it in the topic of all runs stays."""
+        wanted = {"runs": keep.runs, "most_runs": keep.most_runs, "at_once": _AT_ONCE}
+        count = 0
+        while gone := await self._engine.rows(_RUNS, wanted):
+            spaces = [row["space_id"] for row in gone]
+            topics = [str(RunId(row["run_id"])) for row in gone]
+            await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
+            count += len(gone)
+        return count
+
+    async def _all(self, statement: LiteralString, **values: object) -> int:
+        count = 0
+        while gone := await self._engine.rows(statement, {**values, "at_once": _AT_ONCE}):
+            count += len(gone)
+        return count

@@ -1,0 +1,262 @@
+"""Runs as seen and changed from outside, kept in PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, LiteralString
+
+import psycopg
+from psycopg.rows import DictRow
+from psycopg.types.json import Json
+
+from portico.adapters.postgres.run_rows import (
+    INSERT_RUN,
+    RUN_COLUMNS,
+    run_from,
+    run_row,
+    step_from,
+    turn_from,
+)
+from portico.adapters.postgres.telling import told_values
+from portico.adapters.postgres.transaction import Connection, Transactions
+from portico.adapters.telemetry.spans import traceparent
+from portico.engine.core.errors import (
+    AlreadyAnswered,
+    KeyReused,
+    RunNotFound,
+    RunNotOver,
+    RunOver,
+    TopicRefused,
+)
+from portico.engine.core.run import Leg, Run, RunStatus, Step, Turn
+from portico.engine.ports import Bus, EventLog
+from portico.engine.run_events import ALL_RUNS, run_entries
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import EventId, RunId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+
+_WHERE: Final[LiteralString] = "WHERE space_id = %(space)s AND run_id = %(run)s"
+_GET: Final[LiteralString] = f"SELECT {RUN_COLUMNS}, fingerprint FROM portico.run {_WHERE}"
+_HOLD: Final[LiteralString] = f"{_GET} FOR UPDATE"
+_PAGE: Final[LiteralString] = f"""
+    SELECT {RUN_COLUMNS} FROM portico.run
+     WHERE space_id = %(space)s
+       AND (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
+       AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+       AND (%(before)s::uuid IS NULL OR (created_at, run_id) < (
+            SELECT created_at, run_id FROM portico.run
+             WHERE space_id = %(space)s AND run_id = %(before)s))
+     ORDER BY created_at DESC, run_id DESC LIMIT %(limit)s
+"""
+_STEPS: Final[LiteralString] = f"""
+    SELECT name, number, state, output, error, due_at, started_at, finished_at
+      FROM portico.run_step {_WHERE}
+     ORDER BY state = 'open', number, started_at, name
+"""
+_PROGRESS: Final[LiteralString] = """
+    SELECT run_id, count(*) AS steps FROM portico.run_step
+     WHERE space_id = %(space)s AND run_id = ANY(%(runs)s) AND state <> 'open'
+     GROUP BY run_id
+"""
+_COPY_STEPS: Final[LiteralString] = """
+    INSERT INTO portico.run_step (space_id, run_id, name, number, state, level, compartments,
+                                  output, error, due_at, started_at, finished_at)
+    SELECT space_id, %(run)s, name, number, state, level, compartments,
+           output, error, due_at, started_at, finished_at
+      FROM portico.run_step
+     WHERE space_id = %(space)s AND run_id = %(source)s
+       AND state <> 'open' AND number < %(before)s
+"""
+_CANCEL: Final[LiteralString] = f"""
+    UPDATE portico.run
+       SET status = 'cancelled', claim = NULL, executor = NULL, waits_for = '{{}}',
+           wakes_at = NULL, finished_at = now(), changed_at = now()
+    {_WHERE}
+"""
+_FORGET_FAILED: Final[LiteralString] = f"""
+    DELETE FROM portico.run_step {_WHERE} AND state = 'failed'
+"""
+_AGAIN: Final[LiteralString] = f"""
+    UPDATE portico.run
+       SET status = 'queued', leg = leg + 1, claim = NULL, executor = NULL, attempts = 0,
+           error = NULL, finished_at = NULL, changed_at = now()
+    {_WHERE}
+    RETURNING run_id, leg, queue, partition_key, priority
+"""
+_SEND: Final[LiteralString] = """
+    INSERT INTO portico.run_signal
+           (space_id, run_id, topic, level, compartments, principal_id, payload)
+    VALUES (%(space)s, %(run)s, %(topic)s, %(level)s, %(compartments)s, %(by)s, %(payload)s)
+    ON CONFLICT DO NOTHING
+"""
+_WAKE: Final[LiteralString] = f"""
+    UPDATE portico.run SET status = 'queued', waits_for = '{{}}', wakes_at = NULL,
+           changed_at = now()
+    {_WHERE} AND status = 'waiting' AND %(topic)s = ANY(waits_for)
+    RETURNING run_id, leg, queue, partition_key, priority
+"""
+
+
+class PostgresRunBook:
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def get(self, caller: Principal, run: RunId) -> Run:
+        async with self._transactions.begin(caller) as connection:
+            return await _found(connection, _GET, caller, run)
+
+    async def page(
+        self,
+        caller: Principal,
+        *,
+        statuses: Sequence[RunStatus],
+        kind: str | None,
+        before: RunId | None,
+        limit: int,
+    ) -> Sequence[Run]:
+        asked = {
+            "space": caller.space.value,
+            "statuses": [*statuses],
+            "kind": kind,
+            "before": None if before is None else before.value,
+            "limit": limit,
+        }
+        async with self._transactions.begin(caller) as connection:
+            return [run_from(row) async for row in await connection.execute(_PAGE, asked)]
+
+    async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
+        asked = {"space": caller.space.value, "run": run.value}
+        async with self._transactions.begin(caller) as connection:
+            return [step_from(row) async for row in await connection.execute(_STEPS, asked)]
+
+    async def progress(self, caller: Principal, runs: Sequence[RunId]) -> Mapping[RunId, int]:
+        asked = {"space": caller.space.value, "runs": [run.value for run in runs]}
+        async with self._transactions.begin(caller) as connection:
+            counted = await connection.execute(_PROGRESS, asked)
+            return {RunId(row["run_id"]): row["steps"] async for row in counted}
+
+
+class PostgresRuns:
+    """Whatever changes a run holds its row, so that no two changes are made of the same state."""
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        log: EventLog,
+        *,
+        bus: Bus,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> None:
+        self._transactions = transactions
+        self._log = log
+        self._bus = bus
+        self._clock = clock
+        self._entropy = entropy
+
+    async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
+        inserting = (INSERT_RUN, self._new(caller, run, fingerprint))
+        try:
+            (counted,), found = await self._transactions.stroke(
+                caller, inserting, (_GET, _which(caller, run.id))
+            )
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise TopicRefused from error
+        return self._added(caller, run, fingerprint, new=bool(counted["added"]), found=found)
+
+    async def fork(
+        self, caller: Principal, source: RunId, run: Run, *, before: int
+    ) -> tuple[Run, Turn | None]:
+        fingerprint = f"fork of {source} before {before}"
+        async with self._transactions.begin(caller) as connection:
+            new = self._new(caller, run, fingerprint)
+            row = await (await connection.execute(INSERT_RUN, new)).fetchone()
+            added = row is not None and bool(row["added"])
+            if added:
+                copied = {**_which(caller, run.id), "source": source.value, "before": before}
+                await connection.execute(_COPY_STEPS, copied)
+            found = await (await connection.execute(_GET, _which(caller, run.id))).fetchall()
+        return self._added(caller, run, fingerprint, new=added, found=found)
+
+    async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
+        async with self._transactions.begin(caller) as connection:
+            found = await _found(connection, _HOLD, caller, run)
+            if found.status.over:
+                raise RunOver(str(run), found.status)
+            await connection.execute(_CANCEL, _which(caller, run))
+            await self._tell(caller, found, "run.cancelled", {"by": caller.name})
+            return Turn(Leg(run, found.leg), found.place)
+
+    async def resume(self, caller: Principal, run: RunId) -> Turn:
+        async with self._transactions.begin(caller) as connection:
+            found = await _found(connection, _HOLD, caller, run)
+            if not found.status.over or found.status is RunStatus.DONE:
+                raise RunNotOver(str(run), found.status)
+            await connection.execute(_FORGET_FAILED, _which(caller, run))
+            row = await (await connection.execute(_AGAIN, _which(caller, run))).fetchone()
+            if row is None:
+                raise RunNotFound(str(run))
+            await self._tell(caller, found, "run.resumed", {"by": caller.name})
+            return turn_from(row)
+
+    async def signal(
+        self, caller: Principal, run: RunId, topic: str, payload: JsonValue
+    ) -> Turn | None:
+        async with self._transactions.begin(caller) as connection:
+            found = await _found(connection, _HOLD, caller, run)
+            if found.status.over:
+                raise RunOver(str(run), found.status)
+            values = {
+                **_which(caller, run),
+                "topic": topic,
+                "level": int(found.label.level),
+                "compartments": sorted(found.label.compartments),
+                "by": caller.id.value,
+                "payload": Json(payload),
+            }
+            if (await connection.execute(_SEND, values)).rowcount == 0:
+                raise AlreadyAnswered(topic)
+            await self._tell(caller, found, "run.signalled", {"topic": topic, "by": caller.name})
+            row = await (await connection.execute(_WAKE, values)).fetchone()
+            return None if row is None else turn_from(row)
+
+    def _new(self, caller: Principal, run: Run, fingerprint: str) -> Mapping[str, object]:
+        told = run_entries(run, "run.queued", {})
+        events = [EventId.mint(self._clock.now(), self._entropy) for _ in told]
+        asked = {**run_row(run, fingerprint), "trace": traceparent()}
+        return {**asked, **told_values(caller, told, events)}
+
+    def _added(
+        self,
+        caller: Principal,
+        run: Run,
+        fingerprint: str,
+        *,
+        new: bool,
+        found: Sequence[DictRow],
+    ) -> tuple[Run, Turn | None]:
+        """Raises `KeyReused`."""
+        if not found or found[0]["fingerprint"] != fingerprint:
+            raise KeyReused(str(run.id))
+        there = run_from(found[0])
+        if not new:
+            return there, None
+        for topic in (str(run.id), ALL_RUNS):
+            self._bus.wake(caller.space, topic)
+        return there, Turn(Leg(run.id, run.leg), run.place)
+
+    async def _tell(self, caller: Principal, run: Run, type_: str, facts: JsonObject) -> None:
+        await self._log.append(caller, run_entries(run, type_, facts))
+
+
+def _which(caller: Principal, run: RunId) -> dict[str, object]:
+    return {"space": caller.space.value, "run": run.value}
+
+
+async def _found(
+    connection: Connection, query: LiteralString, caller: Principal, run: RunId
+) -> Run:
+    row = await (await connection.execute(query, _which(caller, run))).fetchone()
+    if row is None:
+        raise RunNotFound(str(run))
+    return run_from(row)

@@ -1,0 +1,1 @@
+"""What is given out and must come back as it was."""

@@ -1,0 +1,26 @@
+"""How long things are kept once they are over, and what was let go of."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    runs: timedelta = timedelta(days=30)
+    most_runs: int = 10_000
+    """Of a space, however young they are."""
+    events: timedelta = timedelta(days=90)
+    receipts: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    runs: int = 0
+    legs: int = 0
+    events: int = 0
+    months: int = 0
+    receipts: int = 0
+
+    @property
+    def anything(self) -> bool:
+        return any([self.runs, self.legs, self.events, self.months, self.receipts])

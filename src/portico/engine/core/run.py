@@ -1,0 +1,154 @@
+"""A run: one piece of durable work, who it is for, how far it has come."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import PrincipalId, RunId, SpaceId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+
+
+class RunStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    """For an answer or for a time; it takes up no process."""
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    STUCK = "stuck"
+    """It was taken up so often without an end that a person should look."""
+
+    @property
+    def over(self) -> bool:
+        return self in _OVER
+
+
+_OVER = frozenset({RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.STUCK})
+
+
+class StepState(StrEnum):
+    OPEN = "open"
+    """Come to and not over: a sleep, or a wait for somebody."""
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong, in words that can be kept: no object of the program that failed."""
+
+    type: str
+    message: str
+    code: str | None = None
+    step: str | None = None
+
+    def as_json(self) -> JsonObject:
+        return {"type": self.type, "message": self.message, "code": self.code, "step": self.step}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """`number` is the order in which steps ended; an open one has none yet (0)."""
+
+    name: str
+    number: int
+    state: StepState
+    started_at: datetime
+    finished_at: datetime | None = None
+    due_at: datetime | None = None
+    output: JsonValue = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in line a run stands: its queue, a key whose runs take turns, and how urgent it is."""
+
+    queue: str = "runs"
+    partition: str | None = None
+    priority: int = 0
+    """Smaller goes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    id: RunId
+    space: SpaceId
+    principal: PrincipalId
+    kind: str
+    label: Label
+    clearance: Label
+    """What it may see: that of whoever started it, when they did."""
+    place: Place
+    status: RunStatus
+    input: JsonObject
+    created_at: datetime
+    leg: int = 1
+    """A run goes from wait to wait in legs; each is handed out once."""
+    attempts: int = 0
+    waits_for: Sequence[str] = ()
+    wakes_at: datetime | None = None
+    forked_from: RunId | None = None
+    trace: str | None = None
+    """Where it was asked for (W3C traceparent), for whoever reads traces."""
+    result: JsonValue = None
+    failure: Failure | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One stretch of a run, as it stands in line: ids and nothing else."""
+
+    run: RunId
+    number: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.value}:{self.number}"
+
+    @classmethod
+    def parse(cls, name: str) -> "Leg":
+        run, _, number = name.rpartition(":")
+        return cls(RunId(UUID(run)), int(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A leg, and where in line it belongs."""
+
+    leg: Leg
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run that was asked for; `replayed` if it was there already, under the same key."""
+
+    run: Run
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A leg in the hands of whoever carries it out, until somebody else claims the run."""
+
+    run: Run
+    worker: Principal
+    """In whose name it is carried out: whoever started it, with no more than they had then."""
+    claim: UUID
+    steps: Sequence[Step] = field(default_factory=tuple)
+    barred: str | None = None
+    """Why it may not go on: whoever it is for may not any more."""
+
+
+def failure_of(error: BaseException, step: str | None = None) -> Failure:
+    code = error.code if isinstance(error, PorticoError) else None
+    return Failure(type(error).__name__, str(error) or type(error).__name__, code, step)

@@ -1,0 +1,410 @@
+"""A run being carried out: its steps by their names, and its waits.
+
+What ended is numbered here, in the order in which this process came to know of it, before it is
+noted. That order is what `wait_any` goes by, so that the same one is first each time.
+"""
+
+import asyncio
+import re
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from portico.engine.core.entry import NewEntry
+from portico.engine.core.errors import BadEventType, StepFailed, StepNamedTwice, StoreUnavailable
+from portico.engine.core.run import Failure, Step, StepState, Taken, failure_of
+from portico.engine.ports import Journal, Wakeups
+from portico.kernel.clock import Clock
+from portico.kernel.durable import Action, Begun
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue, canonical, kept
+
+_LONG: Final = 0.25
+"""Seconds; a step that takes longer is announced while it runs."""
+_SETTLING: Final = 0.02
+"""Seconds in which nothing happens before a run that only waits is put away."""
+_LOOK: Final = timedelta(seconds=5)
+"""A waiting run that is kept in memory looks by itself so often."""
+_PAUSE: Final = 0.2
+_FIRST_PAUSE: Final = 0.5
+"""Seconds before a second try; twice as long before each later one."""
+
+_OWN_TYPE: Final = re.compile(r"(?!(?:run|step|text)\.)[a-z_]{1,40}(?:\.[a-z_]{1,40}){1,3}")
+"""What a work may tell: what becomes of runs, steps and texts is told by whoever sees to it."""
+
+Ended = TypeVar("Ended")
+
+
+class Lost(BaseException):
+    """This run is somebody else's now. No work may catch it: it has nothing more to say."""
+
+
+@dataclass(slots=True)
+class _Begun:
+    name: str
+    task: "asyncio.Future[Step]"
+    number: int | None = None
+
+    async def result(self) -> JsonValue:
+        return _given(await self.task)
+
+
+@dataclass(slots=True)
+class _Wait:
+    """For somebody (`topic`), for a time (`due_at`), or for whichever comes first."""
+
+    name: str
+    topic: str | None
+    due_at: datetime | None
+    over: "asyncio.Future[JsonValue]"
+    began: datetime
+
+
+@dataclass(slots=True)
+class _Stir:
+    """Something has happened that whoever attends to the waits should look at."""
+
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def within(self, seconds: float | None) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.event.wait()
+        except TimeoutError:
+            return False
+        self.event.clear()
+        return True
+
+
+class Execution:
+    """`Durable`, for one leg."""
+
+    def __init__(self, taken: Taken, journal: Journal, clock: Clock, grace: timedelta) -> None:
+        self._taken = taken
+        self._journal = journal
+        self._clock = clock
+        self._grace = grace
+        self._steps = {step.name: step for step in taken.steps}
+        self._last = max((step.number for step in taken.steps), default=0)
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        self._waits: dict[str, _Wait] = {}
+        self._long: list[str] = []
+        self._called = False
+        self._busy = 0
+        self._gate = asyncio.Event()
+        self._gate.set()
+        self._away = False
+        self._stir = _Stir()
+        self._group: asyncio.TaskGroup | None = None
+        self._topic = str(taken.run.id)
+
+    @property
+    def run(self) -> RunId:
+        return self._taken.run.id
+
+    async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
+        self._use(name)
+        known = self._steps.get(name)
+        if known is None or known.state is StepState.OPEN:
+            known = await self._carried_out(name, action, tries)
+        return _given(known)
+
+    def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
+        self._use(name)
+        known = self._steps.get(name)
+        if known is not None and known.state is not StepState.OPEN:
+            over: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
+            over.set_result(known)
+            return _Begun(name, over, known.number)
+        return _Begun(name, self._spawn(self._carried_out(name, action, tries)))
+
+    async def wait_any(self, begun: Sequence[Begun]) -> Begun:
+        """One that has ended may still be being noted: whatever ended after it must not pass it,
+        since after a crash in this moment that one would be the first."""
+        waited = [each for each in begun if isinstance(each, _Begun)]
+        while True:
+            noted = [each for each in waited if each.task.done()]
+            if noted:
+                first = min(noted, key=self._number_of)
+                ahead = [
+                    each.task
+                    for each in waited
+                    if not each.task.done() and self._number_of(each) < self._number_of(first)
+                ]
+                if not ahead:
+                    return first
+                await asyncio.wait(ahead)
+            else:
+                await asyncio.wait(
+                    [each.task for each in waited], return_when=asyncio.FIRST_COMPLETED
+                )
+
+    async def sleep(self, name: str, duration: timedelta) -> None:
+        self._use(name)
+        await self._waited(name, None, duration)
+
+    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+        name = f"signal:{topic}"
+        self._use(name)
+        return await self._waited(name, topic, patience)
+
+    async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
+        if not _OWN_TYPE.fullmatch(type_):
+            raise BadEventType(type_)
+        canonical(facts)
+        self._use(name)
+        if name in self._steps:
+            return
+        await self._admitted()
+        now = self._clock.now()
+        step = self._ended(name, now, now, None, None)
+        await self._noted(step, self._entry(type_, facts))
+
+    async def until_over(self, work: Coroutine[Any, Any, Ended], wakeups: Wakeups) -> Ended | None:
+        """What the work came to; None if it was put away to wait. Raises `Lost`."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                main = group.create_task(work)
+                attending = group.create_task(self._attend(main))
+                listening = group.create_task(self._listen(wakeups))
+                await asyncio.wait([main])
+                attending.cancel()
+                listening.cancel()
+        except* Lost:
+            raise Lost from None
+        return None if main.cancelled() else main.result()
+
+    async def _admitted(self) -> None:
+        """What comes to the gate while the run is put away is done when it goes on, not now.
+
+        Raises `Lost`.
+        """
+        if not self._gate.is_set():
+            await self._gate.wait()
+        if self._away:
+            raise Lost
+
+    def _use(self, name: str) -> None:
+        if name in self._used:
+            raise StepNamedTwice(name)
+        self._used.add(name)
+
+    def _spawn(self, work: Coroutine[Any, Any, Step]) -> "asyncio.Task[Step]":
+        if self._group is None:
+            raise RuntimeError("This run is not being carried out.")
+        return self._group.create_task(work)
+
+    def _number_of(self, begun: _Begun) -> float:
+        """Infinite for what has not ended: it will get a number after all that have."""
+        if begun.number is not None:
+            return begun.number
+        return self._numbers.get(begun.name, float("inf"))
+
+    async def _carried_out(self, name: str, action: Action, tries: int) -> Step:
+        await self._admitted()
+        started = self._clock.now()
+        self._busy += 1
+        announcing = asyncio.get_running_loop().call_later(_LONG, self._grown_long, name)
+        output: JsonValue = None
+        failure: Failure | None = None
+        try:
+            try:
+                output = kept(await _tried(action, f"{self._topic}:{name}", tries))
+            except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
+                failure = failure_of(error, name)
+            finally:
+                announcing.cancel()
+            step = self._ended(name, started, self._clock.now(), output, failure)
+            await self._noted(step, self._step_entry(step))
+        finally:
+            self._busy -= 1
+            if self._waits:
+                self._stir.event.set()
+        return step
+
+    def _ended(
+        self,
+        name: str,
+        started: datetime,
+        finished: datetime,
+        output: JsonValue,
+        failure: Failure | None,
+    ) -> Step:
+        self._last += 1
+        self._numbers[name] = self._last
+        return Step(
+            name=name,
+            number=self._last,
+            state=StepState.DONE if failure is None else StepState.FAILED,
+            started_at=started,
+            finished_at=finished,
+            output=output,
+            failure=failure,
+        )
+
+    async def _noted(self, step: Step, told: NewEntry) -> None:
+        """Until it is written down, however long the database is away. Raises `Lost`."""
+        while True:
+            try:
+                if not await self._journal.finish(self._taken, step, told):
+                    raise Lost
+            except StoreUnavailable:
+                await asyncio.sleep(_PAUSE)
+            else:
+                self._steps[step.name] = step
+                return
+
+    def _grown_long(self, name: str) -> None:
+        self._long.append(name)
+        self._stir.event.set()
+
+    def _entry(self, type_: str, facts: JsonObject) -> NewEntry:
+        label = self._taken.run.label
+        return NewEntry(topic=self._topic, type=type_, facts=facts, topic_label=label, label=label)
+
+    def _step_entry(self, step: Step) -> NewEntry:
+        """What it gave is not in it: whoever may see that asks for the run's steps."""
+        finished = step.finished_at or step.started_at
+        seconds = (finished - step.started_at).total_seconds()
+        facts: dict[str, JsonValue] = {"step": step.name, "seconds": round(seconds, 3)}
+        if step.failure is not None:
+            facts["error"] = step.failure.as_json()
+        return self._entry("step.done" if step.failure is None else "step.failed", facts)
+
+    async def _waited(self, name: str, topic: str | None, duration: timedelta | None) -> JsonValue:
+        known = self._steps.get(name)
+        if known is not None and known.state is StepState.DONE:
+            return known.output
+        await self._admitted()
+        now = self._clock.now()
+        if known is None:
+            known = Step(
+                name=name,
+                number=0,
+                state=StepState.OPEN,
+                started_at=now,
+                due_at=None if duration is None else now + duration,
+            )
+            facts: JsonObject = {
+                "step": name,
+                "topic": topic,
+                "until": None if known.due_at is None else known.due_at.isoformat(),
+            }
+            await self._noted(known, self._entry("step.waiting", facts))
+        over: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
+        self._waits[name] = _Wait(name, topic, known.due_at, over, known.started_at)
+        self._stir.event.set()
+        try:
+            return await over
+        finally:
+            self._waits.pop(name, None)
+
+    async def _listen(self, wakeups: Wakeups) -> None:
+        while True:
+            await wakeups.wait()
+            self._called = True
+            self._stir.event.set()
+
+    async def _attend(self, main: "asyncio.Task[Any]") -> None:
+        """Announces what takes long, ends waits that are over, and puts the run away once it does
+        nothing but wait."""
+        while True:
+            await self._stir.within(self._pause())
+            try:
+                await self._announced()
+                if (self._waits or self._called) and await self._attended():
+                    main.cancel()
+                    return
+            except StoreUnavailable:
+                await asyncio.sleep(_PAUSE)
+                self._stir.event.set()
+
+    async def _announced(self) -> None:
+        """Only what is still running: the end of the rest has been told."""
+        names, self._long = self._long, []
+        told = [
+            self._entry("step.started", {"step": name})
+            for name in names
+            if name not in self._numbers
+        ]
+        if told and not await self._journal.announce(self._taken, told):
+            raise Lost
+
+    async def _attended(self) -> bool:
+        """Whether it was put away. Raises `Lost`."""
+        self._called = False
+        topics = [wait.topic for wait in self._waits.values() if wait.topic is not None]
+        answers = await self._journal.answer(self._taken, topics)
+        if answers is None:
+            raise Lost
+        now = self._clock.now()
+        for wait in list(self._waits.values()):
+            if wait.topic is not None and wait.topic in answers:
+                await self._over(wait, answers[wait.topic])
+            elif wait.due_at is not None and wait.due_at <= now:
+                await self._over(wait, None)
+        if not self._only_waits() or self._soon():
+            return False
+        if await self._stir.within(_SETTLING) or not self._only_waits():
+            self._stir.event.set()
+            return False
+        return await self._parked()
+
+    async def _over(self, wait: _Wait, output: JsonValue) -> None:
+        self._waits.pop(wait.name, None)
+        step = self._ended(wait.name, wait.began, self._clock.now(), output, None)
+        await self._noted(step, self._step_entry(step))
+        if not wait.over.done():
+            wait.over.set_result(output)
+
+    async def _parked(self) -> bool:
+        """No step starts while this is undecided: the gate is shut."""
+        self._gate.clear()
+        try:
+            topics = [wait.topic for wait in self._waits.values() if wait.topic is not None]
+            parked = await self._journal.park(self._taken, topics, self._next_due())
+            self._away = parked is True
+        finally:
+            self._gate.set()
+        if parked is False:
+            raise Lost
+        if parked is None:
+            self._stir.event.set()
+        return parked is True
+
+    def _only_waits(self) -> bool:
+        return bool(self._waits) and not self._busy
+
+    def _next_due(self) -> datetime | None:
+        return min((w.due_at for w in self._waits.values() if w.due_at is not None), default=None)
+
+    def _soon(self) -> bool:
+        due = self._next_due()
+        return due is not None and due - self._clock.now() <= self._grace
+
+    def _pause(self) -> float | None:
+        if not self._waits:
+            return None
+        due = self._next_due()
+        if due is None:
+            return _LOOK.total_seconds()
+        left = (due - self._clock.now()).total_seconds()
+        return min(max(left, 0.001), _LOOK.total_seconds())
+
+
+def _given(step: Step) -> JsonValue:
+    if step.failure is not None:
+        raise StepFailed(step.failure)
+    return step.output
+
+
+async def _tried(action: Action, key: str, tries: int) -> JsonValue:
+    for attempt in range(1, tries):
+        try:
+            return await action(key)
+        except Exception:  # noqa: BLE001 # that is what the tries are for; the last one tells
+            await asyncio.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
+    return await action(key)

@@ -1,0 +1,125 @@
+"""What a ring keeps, and from where one goes on in it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.engine.core.ring import Piece, Ring
+
+
+def entry(number: int, size: int = 1) -> Piece:
+    return Piece(number, "a.b", b"x" * size)
+
+
+def aside(position: int, text: bytes = b"~") -> Piece:
+    return Piece(position, None, text)
+
+
+def numbers(ring: Ring, place: int) -> list[int]:
+    return [piece.position for piece in ring.since(place).pieces]
+
+
+def test_a_reader_goes_on_after_what_it_has_seen() -> None:
+    ring = Ring(3)
+    for number in (4, 5, 7):
+        ring.add(entry(number))
+
+    assert [ring.place(position) for position in (2, 3, 4, 5, 6, 7, 8)] == [
+        None,
+        0,
+        1,
+        2,
+        2,
+        3,
+        None,
+    ]
+
+
+def test_hidden_entries_are_passed_over() -> None:
+    ring = Ring(0)
+    ring.pass_over(5)
+
+    assert (ring.position, ring.place(5), ring.place(6)) == (5, 0, None)
+
+
+def test_a_reader_gets_the_asides_since_the_last_entry_that_it_has_seen() -> None:
+    ring = Ring(0)
+    for piece in (entry(1), aside(1, b"old"), entry(2), aside(2, b"new")):
+        ring.add(piece)
+
+    assert [piece.told for piece in ring.since(ring.place(2) or 0).pieces] == [b"new"]
+    assert ring.place(1) == 1
+
+
+def test_what_is_too_much_falls_out_and_its_readers_go_back_to_the_log() -> None:
+    ring = Ring(0, most=2)
+    for number in (1, 2, 3):
+        ring.add(entry(number))
+
+    assert (ring.floor, ring.place(0), ring.place(1)) == (1, None, 1)
+    assert not ring.holds(0)
+    assert ring.holds(1)
+
+
+def test_what_is_too_large_falls_out() -> None:
+    ring = Ring(0, most_bytes=10)
+    for number in (1, 2, 3):
+        ring.add(entry(number, 4))
+
+    assert (ring.floor, numbers(ring, 1)) == (1, [2, 3])
+
+
+def test_an_aside_that_falls_out_is_missed_by_nobody() -> None:
+    ring = Ring(1, most=1)
+    ring.add(aside(1))
+    ring.add(entry(2))
+
+    assert (ring.floor, ring.place(1)) == (1, 1)
+
+
+def test_a_piece_is_kept_with_its_mark_and_can_be_told_without() -> None:
+    assert Piece(1, "a.b", b"id: 1\nevent", 6).told == b"event"
+
+
+def test_a_stretch_is_made_once_for_all_and_anew_when_there_is_more() -> None:
+    ring = Ring(0)
+    ring.add(entry(1))
+
+    first, same = ring.since(0), ring.since(0)
+    ring.add(entry(2))
+
+    assert first is same
+    assert ring.since(0).marked == b"xx"
+
+
+def test_a_stretch_is_not_endless() -> None:
+    ring = Ring(0)
+    for number in range(1, 6):
+        ring.add(entry(number, 40_000))
+
+    assert (numbers(ring, 0), ring.since(0).end) == ([1, 2], 2)
+    assert numbers(ring, 4) == [5]
+    assert numbers(ring, 5) == []
+
+
+@given(
+    st.lists(st.booleans(), max_size=30),
+    st.integers(1, 10),
+    st.integers(0, 30),
+)
+def test_whoever_has_a_place_misses_nothing_and_gets_nothing_twice(
+    visible: list[bool], most: int, seen: int
+) -> None:
+    ring = Ring(0, most=most)
+    for number, shown in enumerate(visible, 1):
+        if shown:
+            ring.add(entry(number))
+        else:
+            ring.pass_over(number)
+
+    place = ring.place(seen)
+
+    expected = [number for number, shown in enumerate(visible, 1) if shown and number > seen]
+    if place is not None:
+        assert numbers(ring, place) == expected
+    elif seen <= len(visible):
+        assert len(expected) > most

@@ -1,0 +1,50 @@
+"""A run's own words: what is over, what a leg is called, how a failure is kept."""
+
+from uuid import UUID
+
+import pytest
+
+from portico.engine.core.errors import RunNotFound
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Failure, Leg, Place, RunStatus, Turn, failure_of
+from portico.kernel.ids import RunId
+
+RUN = RunId(UUID(int=7))
+
+
+@pytest.mark.parametrize("status", RunStatus)
+def test_a_run_is_over_when_nobody_carries_it_on_unasked(status: RunStatus) -> None:
+    ends = {RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.STUCK}
+
+    assert status.over is (status in ends)
+
+
+def test_a_leg_is_known_by_its_name() -> None:
+    leg = Leg(RUN, 12)
+
+    assert leg.name == "00000000-0000-0000-0000-000000000007:12"
+    assert Leg.parse(leg.name) == leg
+
+
+def test_a_failure_is_kept_in_words() -> None:
+    assert failure_of(OSError("gone"), "a") == Failure("OSError", "gone", None, "a")
+    assert failure_of(OSError()) == Failure("OSError", "OSError")
+    assert failure_of(RunNotFound("r")).code == "run_not_found"
+    assert failure_of(OSError("gone"), "a").as_json() == {
+        "type": "OSError",
+        "message": "gone",
+        "code": None,
+        "step": "a",
+    }
+
+
+def test_a_turn_has_a_place_in_line() -> None:
+    turn = Turn(Leg(RUN, 1), Place(partition="ana"))
+
+    assert (turn.place.queue, turn.place.partition, turn.place.priority) == ("runs", "ana", 0)
+
+
+def test_a_line_has_no_bounds_unless_it_is_given_some() -> None:
+    queue = Queue(name="runs")
+
+    assert (queue.a_process, queue.everywhere, queue.a_partition) == (None, None, None)

@@ -1,0 +1,115 @@
+"""Journals that hand everything on to the room's own, each but for one thing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from random import Random
+
+from portico.engine.core.entry import NewEntry
+from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.run import Failure, Leg, RunStatus, Step, Taken
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonValue
+from tests.engine.room import Room
+
+
+class Through:
+    """`before` each of them happens nothing."""
+
+    def __init__(self, room: Room) -> None:
+        self._runs = room.runs
+
+    async def before(self) -> None:
+        pass
+
+    async def claim(self, leg: Leg) -> Taken | None:
+        await self.before()
+        return await self._runs.claim(leg)
+
+    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+        await self.before()
+        return await self._runs.finish(taken, step, told)
+
+    async def announce(self, taken: Taken, told: Sequence[NewEntry]) -> bool:
+        await self.before()
+        return await self._runs.announce(taken, told)
+
+    async def answer(self, taken: Taken, topics: Sequence[str]) -> Mapping[str, JsonValue] | None:
+        await self.before()
+        return await self._runs.answer(taken, topics)
+
+    async def park(
+        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+    ) -> bool | None:
+        await self.before()
+        return await self._runs.park(taken, topics, wakes_at)
+
+    async def settle(
+        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+    ) -> bool:
+        await self.before()
+        return await self._runs.settle(taken, status, result, failure)
+
+
+class AwayNowAndThen(Through):
+    """Its database is away half of the times that it is asked."""
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room)
+        self._dice = Random(7)
+
+    async def before(self) -> None:
+        if self._dice.random() < 0.5:
+            raise StoreUnavailable("away")
+
+
+class SlowToNote(Through):
+    """Takes a while for what is to be noted, each time another one: what ended first may be
+    written down last."""
+
+    def __init__(self, room: Room, dice: Random) -> None:
+        super().__init__(room)
+        self._dice = dice
+
+    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+        for _ in range(self._dice.randrange(6)):
+            await asyncio.sleep(0)
+        return await super().finish(taken, step, told)
+
+
+class SlowToPark(Through):
+    """Says when it is about to put a run away, and then takes its time."""
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(room)
+        self.parking = asyncio.Event()
+
+    async def park(
+        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+    ) -> bool | None:
+        self.parking.set()
+        await asyncio.sleep(0.01)
+        return await super().park(taken, topics, wakes_at)
+
+
+class Meanwhile(Through):
+    """Something happens just before it puts a run away."""
+
+    def __init__(self, room: Room, happens: Callable[[RunId], Awaitable[object]]) -> None:
+        super().__init__(room)
+        self._happens = happens
+
+    async def park(
+        self, taken: Taken, topics: Sequence[str], wakes_at: datetime | None
+    ) -> bool | None:
+        await self._happens(taken.run.id)
+        return await super().park(taken, topics, wakes_at)
+
+
+class Barring(Through):
+    """Whoever the run is for may not any more."""
+
+    async def claim(self, leg: Leg) -> Taken | None:
+        taken = await super().claim(leg)
+        return None if taken is None else replace(taken, barred="ana is disabled")

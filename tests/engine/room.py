@@ -1,0 +1,120 @@
+"""The engine room with everything in memory: one clock that stands still until it is turned."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
+from portico.engine.core.entry import Entry
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Place, Run, RunStatus, Step
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.look_at_runs import ListRuns, ShowRun
+from portico.engine.ports import Journal
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import RunWish, StartRun
+from portico.engine.wait_for_run import WaitForRun
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.kernel.durable import Work
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+from portico.testing.events import MemoryEventLog
+from portico.testing.guard import a_space, an_identity
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.world import MemoryWorld
+
+ANA = as_principal(an_identity("ana"))
+BEN = as_principal(an_identity("ben"))
+OLGA = as_principal(an_identity("olga", roles=[Role.OPERATOR]))
+VERA = as_principal(an_identity("vera", roles=[Role.VIEWER]))
+LONG = timedelta(hours=1)
+
+
+async def nothing(_durable: object, _given: JsonObject) -> JsonValue:
+    return None
+
+
+class Room:
+    def __init__(
+        self, *kinds: Kind, work: Work = nothing, queues: Sequence[Queue] = (Queue(name="runs"),)
+    ) -> None:
+        self.clock = TickingClock(step=timedelta(0))
+        self.entropy = SeededEntropy("engine room")
+        self.bus = InlineBus()
+        self.world = MemoryWorld()
+        self.world.spaces[ANA.space] = a_space()
+        self.log = MemoryEventLog(self.world, self.bus, self.clock)
+        self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
+        self.line = InlineLine(queues, self.clock)
+        self.kinds = Kinds([Kind(name="work", work=work, for_people=True), *kinds])
+        runs, line, bus = self.runs, self.line, self.bus
+        self.start_run = StartRun(
+            runs=runs, line=line, kinds=self.kinds, clock=self.clock, entropy=self.entropy
+        )
+        self.cancel_run = CancelRun(book=runs, runs=runs, line=line, bus=bus)
+        self.resume_run = ResumeRun(book=runs, runs=runs, line=line)
+        self.fork_run = ForkRun(
+            book=runs, runs=runs, line=line, clock=self.clock, entropy=self.entropy
+        )
+        self.signal_run = SignalRun(book=runs, runs=runs, line=line, bus=bus)
+        self.list_runs = ListRuns(book=runs)
+        self.show_run = ShowRun(book=runs)
+        self.wait_for_run = WaitForRun(book=runs, bus=bus)
+
+    def run_leg(self, journal: Journal | None = None, *, most_attempts: int = 100) -> RunLeg:
+        return RunLeg(
+            journal=journal or self.runs,
+            bus=self.bus,
+            kinds=self.kinds,
+            clock=self.clock,
+            most_attempts=most_attempts,
+        )
+
+    @asynccontextmanager
+    async def working(self, journal: Journal | None = None) -> AsyncIterator[None]:
+        async with self.line.working(self.run_leg(journal), self.runs.due):
+            yield
+
+    async def start(
+        self,
+        kind: str = "work",
+        caller: Principal = ANA,
+        place: Place | None = None,
+        **given: JsonValue,
+    ) -> RunId:
+        return (await self.start_run(caller, RunWish(kind=kind, input=given, place=place))).id
+
+    async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
+        """Carry out the leg that it stands in line with, here and now."""
+        await self.run_leg(journal)(Leg(run, (await self.seen(run)).leg))
+        return await self.seen(run)
+
+    async def crash(self, run: RunId, after: asyncio.Event, journal: Journal | None = None) -> None:
+        """Carry it out until something has happened, and then be gone."""
+        leg = Leg(run, (await self.seen(run)).leg)
+        carrying = asyncio.ensure_future(self.run_leg(journal)(leg))
+        waiting = asyncio.ensure_future(after.wait())
+        await asyncio.wait([carrying, waiting], return_when=asyncio.FIRST_COMPLETED)
+        assert not carrying.done()
+        carrying.cancel()
+        await asyncio.wait([carrying])
+
+    async def seen(self, run: RunId) -> Run:
+        return await self.runs.get(OLGA, run)
+
+    async def until(self, run: RunId, status: RunStatus) -> Run:
+        while (found := await self.seen(run)).status is not status:  # noqa: ASYNC110 # seen only from outside
+            await asyncio.sleep(0.002)
+        return found
+
+    async def steps(self, run: RunId) -> Sequence[Step]:
+        return await self.runs.steps(OLGA, run)
+
+    async def told(self, run: RunId) -> Sequence[Entry]:
+        return (await self.log.read(OLGA, str(run), after=0, limit=10_000)).entries

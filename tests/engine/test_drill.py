@@ -1,0 +1,143 @@
+"""The drill: what it does, what it refuses, and that it shows what it is there to show."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from portico.engine.core.errors import BadInput
+from portico.engine.core.run import RunStatus
+from portico.engine.drill import Drill, DrillPlan, drill_kind
+from portico.engine.kinds import Kind, Kinds
+from portico.kernel.durable import Durable
+from portico.kernel.json import JsonObject, JsonValue
+from portico.testing.kernel import TickingClock
+from tests.engine.room import ANA, Room
+
+
+def a_room() -> Room:
+    return Room(drill_kind(TickingClock(), "one"))
+
+
+@pytest.mark.parametrize(
+    ("given", "plan"),
+    [
+        ({}, DrillPlan(steps=3, pause=timedelta(0), ask=False, fail_at=None)),
+        (
+            {"steps": 1000, "pause": 60, "ask": True, "fail_at": 1000},
+            DrillPlan(steps=1000, pause=timedelta(minutes=1), ask=True, fail_at=1000),
+        ),
+        (
+            {"steps": 1, "pause": 0.25, "ask": False, "fail_at": None},
+            DrillPlan(steps=1, pause=timedelta(milliseconds=250), ask=False, fail_at=None),
+        ),
+    ],
+)
+def test_a_plan_is_read(given: dict[str, Any], plan: DrillPlan) -> None:
+    assert DrillPlan.parse(given) == plan
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({"steps": 0}, ["steps"]),
+        ({"steps": 1001}, ["steps"]),
+        ({"steps": True}, ["steps"]),
+        ({"steps": None}, ["steps"]),
+        ({"steps": 2.0}, ["steps"]),
+        ({"pause": -1}, ["pause"]),
+        ({"pause": 61}, ["pause"]),
+        ({"pause": float("nan")}, ["pause"]),
+        ({"pause": True}, ["pause"]),
+        ({"pause": "1"}, ["pause"]),
+        ({"ask": 1}, ["ask"]),
+        ({"fail_at": 0}, ["fail_at"]),
+        ({"steps": 2, "fail_at": 3}, ["fail_at"]),
+        ({"speed": 9}, ["input"]),
+        ({"steps": 0, "pause": 61, "ask": 1}, ["steps", "pause", "ask"]),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_told_field_by_field(
+    given: dict[str, Any], fields: list[str]
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        DrillPlan.parse(given)
+
+    assert [flaw.field for flaw in caught.value.flaws] == fields
+    assert all(field in str(caught.value) for field in fields)
+
+
+async def test_each_step_says_when_and_by_which_process_it_was_done() -> None:
+    room = a_room()
+    run = await room.start("drill", steps=2)
+
+    ended = await room.leg(run)
+
+    assert [(step.name, step.output) for step in await room.steps(run)] == [
+        ("step-1", {"at": "2026-01-01T00:00:00+00:00", "process": "one"}),
+        ("step-2", {"at": "2026-01-01T00:00:01+00:00", "process": "one"}),
+    ]
+    assert ended.result == {"steps": 2, "processes": ["one"], "taken_over": 0, "answer": None}
+
+
+@pytest.mark.requirement("runs:drill:shows-takeover")
+async def test_a_drill_that_was_taken_over_says_by_whom_and_how_often() -> None:
+    reached = asyncio.Event()
+
+    async def dies_in_the_middle(durable: Durable, given: JsonObject) -> JsonValue:
+        await Drill(clock=TickingClock(), process="one")(durable, {**given, "steps": 2})
+        reached.set()
+        return await asyncio.Event().wait()
+
+    room = a_room()
+    run = await room.start("drill", steps=4)
+    room.kinds = Kinds([Kind(name="drill", work=dies_in_the_middle)])
+    await room.crash(run, reached)
+    room.kinds = Kinds([drill_kind(TickingClock(), "two")])
+    ended = await room.leg(run)
+
+    assert ended.result == {
+        "steps": 4,
+        "processes": ["one", "two"],
+        "taken_over": 1,
+        "answer": None,
+    }
+
+
+async def test_a_pause_takes_up_no_process() -> None:
+    room = a_room()
+    run = await room.start("drill", steps=2, pause=10)
+
+    paused = await room.leg(run)
+    room.clock.turn(timedelta(seconds=10))
+    room.runs.due(room.clock.now())
+    ended = await room.leg(run)
+
+    assert paused.status is RunStatus.WAITING
+    assert (ended.status, ended.leg) == (RunStatus.DONE, 2)
+
+
+async def test_a_drill_that_asks_ends_with_the_answer() -> None:
+    room = a_room()
+    run = await room.start("drill", steps=1, ask=True)
+
+    assert (await room.leg(run)).waits_for == ("answer",)
+    await room.signal_run(ANA, run, "answer", {"ok": True})
+    ended = await room.leg(run)
+
+    assert isinstance(ended.result, dict)
+    assert ended.result["answer"] == {"ok": True}
+
+
+async def test_a_drill_fails_where_it_was_told_to() -> None:
+    room = a_room()
+    run = await room.start("drill", steps=3, fail_at=2)
+
+    ended = await room.leg(run)
+
+    assert ended.status is RunStatus.FAILED
+    assert [(step.name, step.state) for step in await room.steps(run)] == [
+        ("step-1", "done"),
+        ("step-2", "failed"),
+    ]

@@ -1,0 +1,719 @@
+"""What a piece of work can rely on while it is carried out, put away, and taken up again."""
+
+import asyncio
+from datetime import timedelta
+from typing import Literal, get_args
+
+import pytest
+
+from portico.engine.core.errors import StepFailed
+from portico.engine.core.run import Leg, RunStatus, StepState
+from portico.kernel.durable import Action, Durable
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
+from tests.engine.journals import AwayNowAndThen, Barring, Meanwhile, SlowToPark
+from tests.engine.room import ANA, LONG, Room
+
+Way = Literal["step", "begin", "sleep", "signal", "tell"]
+
+
+def giving(value: JsonValue) -> Action:
+    async def action(_key: str) -> JsonValue:
+        return value
+
+    return action
+
+
+def failing(error: Exception) -> Action:
+    async def action(_key: str) -> JsonValue:
+        raise error
+
+    return action
+
+
+class Interrupted:
+    """A work that is stopped in its middle the first time, and goes through the second time."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.stopped = False
+
+    async def here(self) -> None:
+        if not self.stopped:
+            self.stopped = True
+            self.reached.set()
+            await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("first", get_args(Way))
+@pytest.mark.parametrize("second", get_args(Way))
+async def test_no_name_is_used_twice(first: Way, second: Way) -> None:
+    async def use(durable: Durable, how: Way) -> None:
+        match how:
+            case "step":
+                await durable.step("signal:x", giving(1))
+            case "begin":
+                await durable.begin("signal:x", giving(1)).result()
+            case "sleep":
+                await durable.sleep("signal:x", timedelta(0))
+            case "signal":
+                await durable.wait_for_signal("x", patience=timedelta(0))
+            case "tell":
+                await durable.tell("signal:x", "x.y", {})
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        await use(durable, first)
+        await use(durable, second)
+        return "twice"
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.status is RunStatus.FAILED
+    assert ended.failure is not None
+    assert ended.failure.code == "step_named_twice"
+
+
+@pytest.mark.requirement("runs:steps:once")
+async def test_a_step_that_is_done_gives_what_it_gave_and_is_not_done_again() -> None:
+    interrupted, done = Interrupted(), list[str]()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            done.append(key)
+            return len(done)
+
+        first = await durable.step("a", action)
+        begun = durable.begin("b", action)
+        second = await begun.result()
+        await interrupted.here()
+        return [first, second, await durable.step("c", action)]
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.crash(run, interrupted.reached)
+    ended = await room.leg(run)
+
+    assert ended.result == [1, 2, 3]
+    assert done == [f"{run}:a", f"{run}:b", f"{run}:c"]
+    assert ended.attempts == 2
+
+
+@pytest.mark.requirement("runs:steps:failures-kept")
+@pytest.mark.parametrize("how", ["step", "begin"])
+async def test_a_failure_is_the_same_the_first_time_and_each_time_after(how: str) -> None:
+    interrupted, caught = Interrupted(), list[StepFailed]()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        action = failing(OSError("no space left"))
+        try:
+            if how == "step":
+                await durable.step("a", action)
+            await durable.begin("b", action).result()
+        except StepFailed as error:
+            caught.append(error)
+        await interrupted.here()
+        return str(caught[-1])
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.crash(run, interrupted.reached)
+    ended = await room.leg(run)
+
+    first, second = caught
+    assert (str(first), first.failure) == (str(second), second.failure)
+    assert (first.failure.type, first.failure.message) == ("OSError", "no space left")
+    assert first.__cause__ is second.__cause__ is None
+    assert ended.result == str(first)
+
+
+async def test_a_failure_that_nobody_catches_is_how_the_run_ends() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        return await durable.step("a", failing(OSError("no space left")))
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert (ended.status, ended.result) == (RunStatus.FAILED, None)
+    assert str(ended.failure).count("no space left") == 1
+    assert ended.finished_at is not None
+
+
+async def test_a_step_is_tried_as_often_as_was_said_under_the_same_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("portico.engine.execution._FIRST_PAUSE", 0.001)
+    keys: list[str] = []
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            keys.append(key)
+            if len(keys) < 3:
+                raise OSError("not yet")
+            return "there"
+
+        return await durable.step("a", action, tries=3)
+
+    room = Room(work=work)
+    run = await room.start()
+    ended = await room.leg(run)
+
+    assert (ended.status, ended.result) == (RunStatus.DONE, "there")
+    assert keys == [f"{run}:a"] * 3
+
+
+async def test_a_run_is_not_over_before_what_it_began_is() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def slow(_key: str) -> JsonValue:
+            await asyncio.sleep(0.02)
+            return "slow"
+
+        durable.begin("stray", slow)
+        return "done"
+
+    room = Room(work=work)
+    run = await room.start()
+    ended = await room.leg(run)
+
+    assert ended.result == "done"
+    assert [(step.name, step.state) for step in await room.steps(run)] == [
+        ("stray", StepState.DONE)
+    ]
+
+
+async def test_something_is_told_once() -> None:
+    interrupted = Interrupted()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.tell("said", "debate.said", {"text": "hello"})
+        await interrupted.here()
+        return None
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.crash(run, interrupted.reached)
+    await room.leg(run)
+
+    told = [entry for entry in await room.told(run) if entry.type == "debate.said"]
+    assert [entry.facts for entry in told] == [{"text": "hello"}]
+
+
+async def test_a_step_that_takes_long_is_announced_and_a_short_one_is_not() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def long(_key: str) -> JsonValue:
+            await asyncio.sleep(0.3)
+            return None
+
+        await durable.step("short", giving(None))
+        await durable.step("long", long)
+        return None
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.leg(run)
+
+    told = [(entry.type, entry.facts.get("step")) for entry in await room.told(run)]
+    assert told == [
+        ("run.queued", None),
+        ("run.started", None),
+        ("step.done", "short"),
+        ("step.started", "long"),
+        ("step.done", "long"),
+        ("run.done", None),
+    ]
+
+
+async def waiting_work(durable: Durable, given: JsonObject) -> JsonValue:
+    patience = given.get("patience")
+    return await durable.wait_for_signal(
+        "go", patience=None if patience is None else timedelta(seconds=float(str(patience)))
+    )
+
+
+@pytest.mark.requirement("runs:waits:hold-nothing")
+async def test_runs_that_wait_hold_no_task() -> None:
+    room = Room(work=waiting_work)
+
+    async with room.working():
+        before = asyncio.all_tasks()
+        runs = [await room.start() for _ in range(100)]
+        for run in runs:
+            await room.until(run, RunStatus.WAITING)
+        async with asyncio.timeout(2):
+            while asyncio.all_tasks() != before:  # noqa: ASYNC110 # the last are just leaving
+                await asyncio.sleep(0.001)
+
+        for number, run in enumerate(runs):
+            await room.signal_run(ANA, run, "go", number)
+        results = [(await room.until(run, RunStatus.DONE)).result for run in runs]
+
+    assert results == list(range(100))
+
+
+async def test_an_answer_that_came_before_it_was_asked_for_is_not_waited_for() -> None:
+    room = Room(work=waiting_work)
+    run = await room.start()
+
+    await room.signal_run(ANA, run, "go", {"early": True})
+    ended = await room.leg(run)
+
+    assert (ended.status, ended.result, ended.leg) == (RunStatus.DONE, {"early": True}, 1)
+
+
+async def test_an_answer_while_it_is_being_carried_out_is_heard_at_once() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        return await durable.wait_for_signal("go", patience=timedelta(seconds=1))
+
+    room = Room(work=work)  # within its grace it is not put away
+    run = await room.start()
+    async with asyncio.timeout(1):
+        carrying = asyncio.ensure_future(room.leg(run))
+        while not await room.steps(run):  # noqa: ASYNC110 # seen only from outside
+            await asyncio.sleep(0)
+        await room.signal_run(ANA, run, "go", "now")
+        ended = await carrying
+
+    assert (ended.result, ended.leg) == ("now", 1)
+
+
+async def test_whoever_gets_no_answer_in_time_gets_none() -> None:
+    room = Room(work=waiting_work)
+    run = await room.start(patience=3600)
+
+    async with room.working():
+        parked = await room.until(run, RunStatus.WAITING)
+        room.clock.turn(LONG)
+        ended = await room.until(run, RunStatus.DONE)
+
+    assert parked.wakes_at == parked.created_at + LONG
+    assert (ended.result, ended.leg) == (None, 2)
+
+
+async def test_an_answer_that_came_in_time_counts_even_if_it_is_looked_at_late() -> None:
+    room = Room(work=waiting_work)
+    run = await room.start(patience=3600)
+    await room.leg(run)
+
+    await room.signal_run(ANA, run, "go", "in time")
+    room.clock.turn(2 * LONG)
+    ended = await room.leg(run)
+
+    assert ended.result == "in time"
+
+
+async def test_a_wait_that_ended_without_an_answer_stays_so() -> None:
+    interrupted = Interrupted()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        said = await durable.wait_for_signal("go", patience=timedelta(0))
+        await interrupted.here()
+        return said
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.crash(run, interrupted.reached)
+    await room.signal_run(ANA, run, "go", "too late")
+
+    assert (await room.leg(run)).result is None
+
+
+async def test_the_time_of_a_sleep_counts_from_when_it_was_first_come_to() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.sleep("night", LONG)
+        return "morning"
+
+    room = Room(work=work)
+    run = await room.start()
+    first = await room.leg(run)
+    room.clock.turn(LONG / 2)
+    (turn,) = [Leg(run, first.leg)]
+    assert not room.runs.due(room.clock.now())
+    room.clock.turn(LONG / 2)
+    assert [each.leg for each in room.runs.due(room.clock.now())] == [turn]
+    ended = await room.leg(run)
+
+    (step,) = await room.steps(run)
+    assert (ended.result, step.state) == ("morning", StepState.DONE)
+    assert step.finished_at == step.started_at + LONG
+
+
+async def test_a_short_sleep_is_sat_out() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.sleep("nap", timedelta(milliseconds=5))
+        return None
+
+    room = Room(work=work)
+    room.clock = type(room.clock)(step=timedelta(milliseconds=1))
+    ended = await room.leg(await room.start())
+
+    assert (ended.status, ended.leg) == (RunStatus.DONE, 1)
+
+
+async def test_several_waits_at_once_wake_it_with_the_first_and_each_gets_its_own() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async with asyncio.TaskGroup() as group:
+            one = group.create_task(durable.wait_for_signal("one"))
+            two = group.create_task(durable.wait_for_signal("two", patience=LONG))
+            group.create_task(durable.sleep("night", 2 * LONG))
+        return [one.result(), two.result()]
+
+    room = Room(work=work)
+    run = await room.start()
+    parked = await room.leg(run)
+    await room.signal_run(ANA, run, "one", 1)
+    again = await room.leg(run)
+    room.clock.turn(2 * LONG)
+    room.runs.due(room.clock.now())
+    ended = await room.leg(run)
+
+    assert (set(parked.waits_for), parked.wakes_at) == ({"one", "two"}, parked.created_at + LONG)
+    assert (again.status, again.waits_for) == (RunStatus.WAITING, ("two",))
+    assert ended.result == [1, None]
+
+
+@pytest.mark.requirement("runs:waits:hold-nothing")
+async def test_a_run_that_still_does_something_is_not_put_away() -> None:
+    go_on = asyncio.Event()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def busy(_key: str) -> JsonValue:
+            await go_on.wait()
+            return "busy"
+
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(durable.wait_for_signal("go", patience=LONG))
+            working = group.create_task(durable.step("busy", busy))
+        return [waiting.result(), working.result()]
+
+    room = Room(work=work)
+    run = await room.start()
+    carrying = asyncio.ensure_future(room.leg(run))
+    await asyncio.sleep(0.06)
+    during = (await room.seen(run)).status
+    go_on.set()
+    parked = await carrying
+    await room.signal_run(ANA, run, "go", "went")
+    ended = await room.leg(run)
+
+    assert (during, parked.status) == (RunStatus.RUNNING, RunStatus.WAITING)
+    assert ended.result == ["went", "busy"]
+
+
+async def test_a_work_that_swallows_being_put_away_is_put_away_all_the_same() -> None:
+    swallowed: list[str] = []
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        try:
+            return await durable.wait_for_signal("go")
+        except asyncio.CancelledError:
+            swallowed.append("once")
+            return "nothing of the kind"
+
+    room = Room(work=work)
+    run = await room.start()
+    parked = await room.leg(run)
+    await room.signal_run(ANA, run, "go", "yes")
+    ended = await room.leg(run)
+
+    assert (parked.status, swallowed) == (RunStatus.WAITING, ["once"])
+    assert (ended.status, ended.result) == (RunStatus.DONE, "yes")
+
+
+async def test_a_work_that_goes_on_after_being_put_away_can_do_nothing_more() -> None:
+    done: list[str] = []
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            done.append(key)
+            return None
+
+        try:
+            await durable.wait_for_signal("go")
+        except asyncio.CancelledError:
+            await durable.step("behind their back", action)
+        return await durable.step("after", action)
+
+    room = Room(work=work)
+    run = await room.start()
+    parked = await room.leg(run)
+
+    assert parked.status is RunStatus.WAITING
+    assert [step.name for step in await room.steps(run)] == ["signal:go"]
+
+
+async def test_what_is_begun_while_the_run_is_being_put_away_waits_until_it_goes_on() -> None:
+    done: list[str] = []
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            done.append(key)
+            return None
+
+        async def at_the_worst_moment() -> None:
+            await journal.parking.wait()
+            await durable.begin("late", action).result()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(durable.wait_for_signal("go"))
+            group.create_task(at_the_worst_moment())
+        return len(done)
+
+    room = Room(work=work)
+    journal = SlowToPark(room)
+    run = await room.start()
+    parked = await room.leg(run, journal)
+    done_by_then = [*done]
+    await room.signal_run(ANA, run, "go", None)
+    ended = await room.leg(run)
+
+    assert (parked.status, done_by_then) == (RunStatus.WAITING, [])
+    assert (ended.status, ended.result) == (RunStatus.DONE, 1)
+
+
+async def test_an_answer_in_the_moment_of_being_put_away_is_not_missed() -> None:
+    room = Room(work=waiting_work)
+    journal = Meanwhile(room, lambda run: room.signal_run(ANA, run, "go", "just now"))
+
+    ended = await room.leg(await room.start(), journal)
+
+    assert (ended.status, ended.result, ended.leg) == (RunStatus.DONE, "just now", 1)
+
+
+async def test_a_run_that_is_cancelled_in_the_moment_of_being_put_away_stays_cancelled() -> None:
+    room = Room(work=waiting_work)
+    journal = Meanwhile(room, lambda run: room.cancel_run(ANA, run))
+
+    ended = await room.leg(await room.start(), journal)
+
+    assert ended.status is RunStatus.CANCELLED
+
+
+async def test_a_long_step_of_a_run_that_was_taken_over_is_not_announced_by_the_former() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def long(_key: str) -> JsonValue:
+            await asyncio.sleep(0.3)
+            return None
+
+        return await durable.step("long", long)
+
+    room = Room(work=work)
+    run = await room.start()
+    former = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    await asyncio.sleep(0.02)
+    await room.runs.claim(Leg(run, 1))
+    await former
+
+    assert "step.started" not in [entry.type for entry in await room.told(run)]
+
+
+async def test_a_work_that_cancels_itself_has_failed() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        raise asyncio.CancelledError
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.status is RunStatus.FAILED
+    assert ended.failure is not None
+    assert ended.failure.type == "CancelledError"
+
+
+@pytest.mark.requirement("runs:steps:once")
+async def test_whoever_was_taken_over_writes_nothing_more() -> None:
+    interrupted, done = Interrupted(), list[str]()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            done.append(key)
+            await interrupted.here()
+            return len(done)
+
+        return await durable.step("a", action)
+
+    room = Room(work=work)
+    run = await room.start()
+    slow = asyncio.ensure_future(room.leg(run))
+    await interrupted.reached.wait()
+    ended = await room.leg(run)
+    slow.cancel()
+
+    assert (ended.status, ended.result) == (RunStatus.DONE, 2)
+
+
+async def test_one_who_lost_the_run_ends_without_a_word() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            first = not begun.is_set()
+            begun.set()
+            if first:
+                await go_on.wait()
+            return "first" if first else "second"
+
+        return await durable.step("a", action)
+
+    room = Room(work=work)
+    run = await room.start()
+    slow = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    await begun.wait()
+    ended = await room.leg(run)
+    go_on.set()
+    await slow
+
+    assert ended.result == "second"
+    assert (await room.seen(run)).result == "second"
+    assert [entry.type for entry in await room.told(run)].count("step.done") == 1
+
+
+async def test_an_earlier_leg_that_comes_late_does_nothing() -> None:
+    room = Room(work=waiting_work)
+    run = await room.start()
+    await room.leg(run)
+
+    await room.run_leg()(Leg(run, 1))
+
+    assert (await room.seen(run)).status is RunStatus.WAITING
+
+
+async def test_a_run_that_never_comes_to_an_end_is_stuck_and_can_be_taken_up_by_a_person() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        return "done"
+
+    room = Room(work=work)
+    run = await room.start()
+    for _ in range(3):
+        await room.runs.claim(Leg(run, 1))
+
+    await room.run_leg(most_attempts=3)(Leg(run, 1))
+    stuck = await room.seen(run)
+    await room.resume_run(ANA, run)
+    ended = await room.leg(run)
+
+    assert stuck.status is RunStatus.STUCK
+    assert stuck.failure is not None
+    assert stuck.failure.code == "run_stuck"
+    assert (ended.status, ended.result) == (RunStatus.DONE, "done")
+
+
+async def test_a_run_of_a_kind_that_is_gone_fails_and_says_so() -> None:
+    room = Room()
+    run = await room.start()
+    room.kinds = type(room.kinds)([])
+
+    ended = await room.leg(run)
+
+    assert ended.failure is not None
+    assert ended.failure.code == "kind_not_found"
+
+
+async def test_a_run_whose_starter_may_not_any_more_does_not_go_on() -> None:
+    room = Room(work=waiting_work)
+
+    run = await room.start()
+    ended = await room.leg(run, Barring(room))
+
+    assert ended.status is RunStatus.FAILED
+    assert ended.failure is not None
+    assert (ended.failure.code, ended.failure.message) == ("run_barred", "ana is disabled")
+
+
+@pytest.mark.requirement("runs:database:away")
+async def test_while_the_database_is_away_nothing_is_lost_and_nothing_done_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("portico.engine.execution._PAUSE", 0.001)
+    monkeypatch.setattr("portico.engine.run_leg._PAUSE", 0.001)
+    done: list[str] = []
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        async def action(key: str) -> JsonValue:
+            done.append(key)
+            return len(done)
+
+        first = await durable.step("a", action)
+        said = await durable.wait_for_signal("go")
+        return [first, said, await durable.step("b", action)]
+
+    room = Room(work=work)
+    run, journal = await room.start(), AwayNowAndThen(room)
+    parked = await room.leg(run, journal)
+    await room.signal_run(ANA, run, "go", "yes")
+    ended = await room.leg(run, journal)
+
+    assert parked.status is RunStatus.WAITING
+    assert (ended.result, done) == ([1, "yes", 2], [f"{run}:a", f"{run}:b"])
+
+
+async def test_a_run_says_how_it_began_each_time() -> None:
+    interrupted = Interrupted()
+
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        await interrupted.here()
+        return await durable.wait_for_signal("go")
+
+    room = Room(work=work)
+    run = await room.start()
+    await room.crash(run, interrupted.reached)
+    await room.leg(run)
+    await room.signal_run(ANA, run, "go", None)
+    await room.leg(run)
+
+    assert [entry.type for entry in await room.told(run)] == [
+        "run.queued",
+        "run.started",
+        "run.taken_over",
+        "step.waiting",
+        "run.waiting",
+        "run.signalled",
+        "run.woken",
+        "step.done",
+        "run.done",
+    ]
+
+
+async def test_a_work_knows_which_run_it_is() -> None:
+    async def work(durable: Durable, given: JsonObject) -> JsonValue:
+        return str(durable.run)
+
+    room = Room(work=work)
+    run: RunId = await room.start()
+
+    assert (await room.leg(run)).result == str(run)
+
+
+@pytest.mark.parametrize("type_", ["run.done", "step.done", "text.added", "plain", "a.b\n", "A.b"])
+async def test_a_work_cannot_tell_what_is_not_its_to_tell(type_: str) -> None:
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        await durable.tell("news", type_, {})
+        return None
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.failure is not None
+    assert ended.failure.code == "bad_event_type"
+
+
+@pytest.mark.parametrize(
+    "given", [float("nan"), {"a": {1, 2}}, object()], ids=["nan", "set", "object"]
+)
+async def test_a_step_that_gives_what_cannot_be_kept_has_failed(given: JsonValue) -> None:
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        return await durable.step("odd", giving(given))
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.failure is not None
+    assert ended.failure.code == "step_failed"
+
+
+async def test_what_a_step_gives_is_the_same_before_it_was_kept_and_after() -> None:
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        return repr(await durable.step("odd", giving({"pair": (1, 2), "deep": [{"x": None}]})))
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.result == "{'pair': [1, 2], 'deep': [{'x': None}]}"

@@ -1,0 +1,164 @@
+"""The story of a run that is asked for."""
+
+from dataclasses import replace
+
+import pytest
+
+from portico.engine.core.errors import BadInput, KeyReused, KindNotFound, TopicRefused
+from portico.engine.core.run import Place, RunStatus
+from portico.engine.kinds import Kind
+from portico.engine.start_run import RunWish
+from portico.guard.core.errors import NotPermitted
+from portico.kernel.json import JsonObject
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal
+from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
+
+WISH = RunWish(kind="work", input={"a": 1}, key="k1")
+
+
+async def test_a_run_begins_as_its_starters_and_stands_in_line() -> None:
+    room = Room()
+
+    run = await room.start_run(ANA, WISH)
+
+    assert (run.principal, run.space, run.clearance) == (ANA.id, ANA.space, ANA.clearance)
+    assert (run.status, run.leg, run.attempts, run.input) == (RunStatus.QUEUED, 1, 0, {"a": 1})
+    assert [entry.type for entry in await room.told(run.id)] == ["run.queued"]
+    async with room.working():
+        await room.until(run.id, RunStatus.DONE)
+
+
+@pytest.mark.requirement("runs:start:once")
+async def test_asking_twice_under_one_key_starts_one_run() -> None:
+    room = Room()
+
+    first = await room.start_run.for_people(ANA, WISH)
+    second = await room.start_run.for_people(ANA, WISH)
+
+    assert (first.run.id, first.replayed) == (second.run.id, False)
+    assert second.replayed
+    assert len(await room.list_runs(ANA, limit=10)) == 1
+
+
+async def test_a_repeated_wish_is_answered_with_the_run_as_it_is_by_now() -> None:
+    room = Room()
+    first = await room.start_run(ANA, WISH)
+    await room.leg(first.id)
+
+    again = await room.start_run.for_people(ANA, WISH)
+
+    assert (again.run.status, again.replayed) == (RunStatus.DONE, True)
+
+
+async def test_without_a_key_each_wish_is_another_run() -> None:
+    room = Room()
+    wish = replace(WISH, key=None)
+
+    started = [await room.start_run.for_people(ANA, wish) for _ in range(2)]
+
+    assert started[0].run.id != started[1].run.id
+    assert [each.replayed for each in started] == [False, False]
+
+
+@pytest.mark.requirement("runs:start:once")
+@pytest.mark.parametrize(
+    "other", [replace(WISH, input={"a": 2}), replace(WISH, label=PUBLIC)], ids=["input", "label"]
+)
+async def test_a_key_that_comes_back_with_another_wish_is_refused(other: RunWish) -> None:
+    room = Room()
+    await room.start_run(ANA, WISH)
+
+    with pytest.raises(KeyReused):
+        await room.start_run(ANA, other)
+
+
+@pytest.mark.requirement("runs:start:once")
+async def test_nobody_can_claim_anothers_run() -> None:
+    room = Room(Kind(name="other", work=nothing))
+
+    mine = await room.start_run(ANA, WISH)
+    theirs = await room.start_run(BEN, WISH)
+    of_another_kind = await room.start_run(ANA, replace(WISH, kind="other"))
+
+    assert len({mine.id, theirs.id, of_another_kind.id}) == 3
+
+
+async def test_a_key_with_less_clearance_does_not_find_the_run_of_one_with_more() -> None:
+    room = Room()
+    await room.start_run(ANA, WISH)
+
+    with pytest.raises(KeyReused):
+        await room.start_run(replace(ANA, clearance=PUBLIC), WISH)
+
+
+@pytest.mark.parametrize(
+    ("clearance", "asked", "given"),
+    [
+        ("restricted+finance", None, "team"),
+        ("team", None, "team"),
+        ("public", None, "public"),
+        ("restricted+finance", "restricted+finance", "restricted+finance"),
+        ("restricted", "public", "public"),
+    ],
+)
+async def test_a_run_is_as_secret_as_asked_or_the_teams(
+    clearance: str, asked: str | None, given: str
+) -> None:
+    caller = replace(ANA, clearance=Label.parse(clearance))
+    label = None if asked is None else Label.parse(asked)
+
+    run = await Room().start_run(caller, replace(WISH, label=label))
+
+    assert str(run.label) == given
+
+
+@pytest.mark.parametrize("label", [Label(Level.CONFIDENTIAL), Label(Level.TEAM, frozenset({"x"}))])
+async def test_nobody_starts_a_run_above_their_clearance(label: Label) -> None:
+    with pytest.raises(TopicRefused):
+        await Room().start_run(ANA, replace(WISH, label=label))
+
+
+@pytest.mark.parametrize("caller", [VERA, replace(ANA, scopes=frozenset({"runs:read"}))])
+async def test_starting_one_needs_the_scope(caller: Principal) -> None:
+    with pytest.raises(NotPermitted):
+        await Room().start_run.for_people(caller, WISH)
+
+
+async def test_people_start_only_the_kinds_that_are_for_them() -> None:
+    room = Room(Kind(name="inner", work=nothing))
+
+    with pytest.raises(KindNotFound) as caught:
+        await room.start_run.for_people(OLGA, RunWish(kind="inner"))
+
+    assert caught.value.fix == "The kinds are: work"
+    assert (await room.start_run(OLGA, RunWish(kind="inner"))).kind == "inner"
+
+
+async def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
+    with pytest.raises(KindNotFound) as caught:
+        await Room(Kind(name="inner", work=nothing)).start_run(ANA, RunWish(kind="?"))
+
+    assert caught.value.fix == "The kinds are: inner, work"
+
+
+async def test_an_input_that_its_kind_cannot_use_starts_nothing() -> None:
+    def check(given: JsonObject) -> None:
+        raise BadInput("picky", [])
+
+    room = Room(Kind(name="picky", work=nothing, check=check))
+
+    with pytest.raises(BadInput):
+        await room.start_run(ANA, RunWish(kind="picky"))
+
+    assert await room.list_runs(ANA, limit=10) == []
+
+
+async def test_a_run_stands_where_its_kind_says_unless_it_is_told_otherwise() -> None:
+    place = Place(queue="slow", partition="a", priority=3)
+    room = Room(Kind(name="slow", work=nothing, place=place))
+
+    usual = await room.start_run(ANA, RunWish(kind="slow"))
+    special = await room.start_run(ANA, RunWish(kind="slow", place=Place(priority=-1)))
+
+    assert (usual.place, special.place) == (place, Place(priority=-1))
