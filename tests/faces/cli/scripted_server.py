@@ -4,8 +4,18 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+
+@dataclass
+class Streamed:
+    """What is told on each connection, in turn; after the last there is nothing more to tell."""
+
+    connections: list[str]
+    marks: list[str | None] = field(default_factory=list)
+    """Where each of them was asked to go on."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -38,12 +48,23 @@ class _Handler(BaseHTTPRequestHandler):
         assert isinstance(self.server, ScriptedServer)
         self.server.asked.append((asked, json.loads(body) if body else None))
         found = self.server.answers.get(asked)
+        if isinstance(found, Streamed):
+            self._stream(found)
+            return
         text = json.dumps(found if found is not None else {"code": "unknown"}).encode()
         self.send_response(404 if found is None else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    def _stream(self, streamed: Streamed) -> None:
+        streamed.marks.append(self.headers.get("Last-Event-ID"))
+        self.send_response(200 if streamed.connections else 204)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        if streamed.connections:
+            self.wfile.write(streamed.connections.pop(0).encode())
 
 
 @contextmanager

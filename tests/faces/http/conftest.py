@@ -1,21 +1,30 @@
 """The HTTP face with every wall around it, on in-memory doors."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.engine.core.queue import Queue
 from portico.engine.core.store import Source, StoreStatus
+from portico.engine.drill import drill_kind
+from portico.engine.kinds import Kinds
+from portico.engine.run_leg import RunLeg
 from portico.faces.http.app import build, routes
 from portico.faces.http.host_guard import allowed
 from portico.faces.http.use_cases import UseCases
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.main.assemble import Doors, assemble
 from portico.testing.engine import MemoryReceipts
+from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.world import MemoryWorld, together
@@ -44,6 +53,8 @@ class Site:
     inside: FastAPI
     use: UseCases
     key: str
+    working: Callable[[], AbstractAsyncContextManager[None]]
+    """Runs are carried out for as long as this is open."""
 
     async def ask(
         self,
@@ -65,12 +76,23 @@ class Site:
 @pytest.fixture
 async def site() -> Site:
     world, clock, entropy = MemoryWorld(), TickingClock(), SeededEntropy("http")
+    bus = MemoryBus()
+    log = MemoryEventLog(world, bus)
+    runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([Queue(name="runs")], clock)
+    kinds = Kinds([drill_kind(clock, "this process")])
     doors = Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
         principals=MemoryPrincipals(world),
         spaces=MemorySpaces(world),
         receipts=MemoryReceipts(world),
+        book=runs,
+        runs=runs,
+        line=line,
+        kinds=kinds,
+        event_log=log,
+        bus=bus,
+        seal=AesSivSeal.from_pepper(PEPPER),
         together=together,
         clock=clock,
         entropy=entropy,
@@ -87,6 +109,7 @@ async def site() -> Site:
         routes(use, nothing_running),
         use,
         installed.key.key.reveal(),
+        partial(line.working, RunLeg(journal=runs, bus=bus, kinds=kinds, clock=clock), runs.due),
     )
 
 

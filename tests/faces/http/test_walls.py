@@ -109,6 +109,8 @@ def every_route(site: Site) -> list[tuple[str, str]]:
             route.path.replace("{space_id}", "spc_" + "0" * 26)
             .replace("{principal_id}", "prn_" + "0" * 26)
             .replace("{key_id}", "0" * 12)
+            .replace("{run_id}", "run_" + "0" * 26)
+            .replace("{topic}", "answer")
         )
         assert "{" not in path, path
         found += [(method, path) for method in sorted(route.methods or ())]

@@ -17,6 +17,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "Find what is wrong; --fix mends what it can.",
         ),
     },
+    "Work": {
+        "runs": ("portico.faces.cli.runs:app", "Start, watch and control runs."),
+    },
     "Who": {
         "keys": ("portico.faces.cli.keys:app", "Make, list, rotate and revoke keys."),
         "people": ("portico.faces.cli.people:app", "Invite people, add agents, change roles."),

@@ -4,6 +4,7 @@ PorticoError
 ├── BadUsage
 ├── FileInTheWay
 ├── NeedsYes
+├── RunNotDone
 ├── SystemRefused
 ├── Broken
 ├── BadLink         faces.cli.join
@@ -45,6 +46,16 @@ class NeedsYes(PorticoError):
 
     def __init__(self, question: str) -> None:
         super().__init__(f"{question} Nobody said yes.")
+
+
+class RunNotDone(PorticoError):
+    kind = Kind.CONFLICT
+    code = "run_not_done"
+    title = "The run was not done"
+
+    def __init__(self, run: str, status: str, reason: str | None) -> None:
+        told = f"It is {status}: {reason}" if reason else f"It is {status}."
+        super().__init__(blacked_out(told), fix=f"See its steps: portico runs show {run[-6:]}")
 
 
 class SystemRefused(PorticoError):

@@ -4,6 +4,10 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +26,8 @@ _KINDS: Final = {
     429: Kind.EXHAUSTED,
     503: Kind.UNAVAILABLE,
 }
+_SILENCE: Final = 60
+"""Seconds; a server that lives says so four times as often."""
 
 
 class NotRunning(PorticoError):
@@ -74,6 +80,13 @@ class Refused(PorticoError):
     title = "The server refused"
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    began_at: datetime | None
+    """By the server's clock, which need not be ours."""
+    lines: Iterator[str]
+
+
 class Server:
     """Our own server is met on a socket that nobody else can open: its port, while it does not
     run, could be anybody's, and would be sent the key."""
@@ -90,8 +103,8 @@ class Server:
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 # JSON, shown as it is
         return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
 
-    def post(self, path: str, body: object = None) -> Any:  # noqa: ANN401 # likewise
-        headers = {"Idempotency-Key": secrets.token_hex(16)}
+    def post(self, path: str, body: object = None, *, key: str | None = None) -> Any:  # noqa: ANN401 # likewise
+        headers = {"Idempotency-Key": key or secrets.token_hex(16)}
         return self._ask("POST", path, json=body, headers=headers)
 
     def patch(self, path: str, body: object) -> Any:  # noqa: ANN401 # likewise
@@ -101,14 +114,14 @@ class Server:
     def delete(self, path: str, **query: object) -> None:
         self._ask("DELETE", path, params=query)
 
-    def pages(self, path: str) -> Iterator[Any]:
-        """Every item, page after page."""
+    def pages(self, path: str, *, limit: int = 200, **query: object) -> Iterator[Any]:
+        """Every item, page after page of so many."""
         after = None
         while True:
-            page = self.get(path, limit=200, after=after)
+            page = self.get(path, limit=limit, after=after, **query)
             yield from page["data"]
             after = page["next"]
-            if after is None:
+            if after is None or not page["data"]:
                 return
 
     def lines(self, path: str) -> Iterator[str]:
@@ -118,6 +131,31 @@ class Server:
                     answer.read()
                     raise Refused(answer.status_code, _problem(answer))
                 yield from answer.iter_lines()
+        except httpx2.TransportError as error:
+            raise self._missing from error
+
+    @contextmanager
+    def streaming(
+        self, path: str, *, after: str | None = None, **query: str
+    ) -> Iterator["Stream | None"]:
+        """What the server tells for as long as it does; None if there is nothing more to tell.
+
+        `after` is the mark of what was heard last.
+        """
+        headers = {"Accept": "text/event-stream"}
+        if after is not None:
+            headers["Last-Event-ID"] = after
+        address = f"/api/v1{path}"
+        try:
+            with (
+                self._client(timeout=_SILENCE) as client,
+                client.stream("GET", address, params=query, headers=headers) as answer,
+            ):
+                if answer.status_code >= 400:
+                    answer.read()
+                    raise Refused(answer.status_code, _problem(answer))
+                over = answer.status_code == 204
+                yield None if over else Stream(_date(answer), answer.iter_lines())
         except httpx2.TransportError as error:
             raise self._missing from error
 
@@ -131,15 +169,19 @@ class Server:
             raise Refused(answer.status_code, _problem(answer))
         return answer.json() if answer.content else None
 
-    def _client(self) -> httpx2.Client:
-        headers = {"Authorization": f"Bearer {self._key}"}
+    def _client(self, timeout: float = 30) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
         transport = None
         if self._socket is not None:
             if not _ours(self._socket):
                 raise self._missing
             transport = httpx2.HTTPTransport(uds=str(self._socket))
         return httpx2.Client(
-            base_url=self._url, headers=headers, timeout=30, trust_env=False, transport=transport
+            base_url=self._url,
+            headers=headers,
+            timeout=timeout,
+            trust_env=False,
+            transport=transport,
         )
 
 
@@ -156,6 +198,13 @@ def _problem(answer: httpx2.Response) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _date(answer: httpx2.Response) -> datetime | None:
+    try:
+        return parsedate_to_datetime(answer.headers["date"])
+    except (KeyError, ValueError):
+        return None
 
 
 def _ours(path: Path) -> bool:

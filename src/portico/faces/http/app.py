@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from portico.faces.http import health, invitations, keys, principals, spaces
+from portico.faces.http import events, health, invitations, keys, metrics, principals, runs, spaces
 from portico.faces.http.authentication import Authentication
 from portico.faces.http.body_limit import BodyLimit
+from portico.faces.http.event_stream import MANNERS, Manners
 from portico.faces.http.host_guard import Allowed, HostGuard
 from portico.faces.http.problems import (
     Problem,
@@ -24,18 +26,27 @@ from portico.faces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 
 API = "/api/v1"
+_SILENT: Final[TelemetryConfig] = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""The framework would put addresses with their queries into traces, and could be told by the
+environment to send them; requests are observed from outside, without what they carry."""
 
 
 Running = Callable[[], AbstractAsyncContextManager[None]]
 
 
-def build(use: UseCases, allowed: Allowed, running: Running) -> ASGIApp:
+def build(use: UseCases, allowed: Allowed, running: Running, manners: Manners = MANNERS) -> ASGIApp:
     """`running` is entered while the server runs. What is returned has every wall around it."""
-    inside = BodyLimit(routes(use, running))
+    inside = BodyLimit(routes(use, running, manners))
     return HostGuard(Authentication(inside, use.authenticate), allowed)
 
 
-def routes(use: UseCases, running: Running) -> FastAPI:
+def routes(use: UseCases, running: Running, manners: Manners = MANNERS) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with running():
@@ -50,6 +61,7 @@ def routes(use: UseCases, running: Running) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        telemetry=_SILENT,
     )
     for kind, answer in {
         PorticoError: on_portico_error,
@@ -60,9 +72,11 @@ def routes(use: UseCases, running: Running) -> FastAPI:
         app.add_exception_handler(kind, answer)
 
     app.state.use_cases = use
-    for room in (health, spaces, principals, invitations, keys):
+    app.state.manners = manners
+    for room in (health, spaces, principals, invitations, keys, runs, events):
         app.include_router(room.router, prefix=API)
     app.include_router(health.probes)
+    app.include_router(metrics.router)
     app.include_router(invitations.join_page)
     _describe(app)
     return app

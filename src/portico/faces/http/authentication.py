@@ -1,5 +1,7 @@
 """The second wall: a bearer key on everything but the few paths that say so here."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
@@ -15,6 +17,7 @@ OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/join"})
 """Whether the server lives, and the page behind an invitation link; nothing that is anybody's."""
 
 _ENTRY: Final = "portico.entry"
+_AGAIN: Final = "portico.entry.again"
 
 
 class Authentication:
@@ -27,7 +30,8 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         try:
-            scope[_ENTRY] = await self._authenticate(_bearer(scope))
+            scope[_AGAIN] = partial(self._authenticate, _bearer(scope))
+            scope[_ENTRY] = await scope[_AGAIN]()
         except PorticoError as error:
             await problem_response(error)(scope, receive, send)
         else:
@@ -65,5 +69,13 @@ def _caller(request: Request) -> Principal:
     return _entry(request).principal
 
 
+def _again(request: Request) -> Callable[[], Awaitable[Entry]]:
+    _entry(request)
+    again: Callable[[], Awaitable[Entry]] = request.scope[_AGAIN]
+    return again
+
+
 Caller = Annotated[Principal, Depends(_caller)]
 CallerEntry = Annotated[Entry, Depends(_entry)]
+CallerAgain = Annotated[Callable[[], Awaitable[Entry]], Depends(_again)]
+"""Who the same key makes of its bearer by now, for what lasts. Raises `NotAuthenticated`."""

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel
 
-from portico.kernel.errors import Kind, PorticoError
+from portico.engine.core.errors import BadCursor
 
 Item = TypeVar("Item")
 
@@ -17,16 +17,6 @@ After = Annotated[
     str | None, Query(max_length=200, description="`next` of the page before this one.")
 ]
 DEFAULT_LIMIT: Final = 50
-
-
-class BadCursor(PorticoError):
-    kind = Kind.INVALID
-    code = "bad_cursor"
-    title = "Not a cursor of ours"
-    fix = "Send `after` exactly as the page before gave it in `next`, or leave it away."
-
-    def __init__(self) -> None:
-        super().__init__("The cursor cannot be read.")
 
 
 class Page(BaseModel, Generic[Item]):

@@ -108,7 +108,9 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
-    _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+    # By its route: the address itself is the user's, and may hold anything.
+    route = getattr(request.scope.get("route"), "path", "(none)")
+    _log.exception("%s %s failed", request.method, route, exc_info=error)
     return _response(
         500,
         "Something broke on our side",

@@ -5,8 +5,16 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
 from portico.engine.do_once import DoOnce
+from portico.engine.look_at_runs import ListRuns, ShowRun
+from portico.engine.read_events import ReadRunEvents
+from portico.engine.show_metrics import ShowMetrics
 from portico.engine.show_status import ShowStatus
+from portico.engine.start_run import StartRun
+from portico.engine.tails import Tails
+from portico.engine.wait_for_run import WaitForRun
+from portico.engine.watch import WatchRun, WatchTopics
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
 from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
@@ -48,6 +56,19 @@ class UseCases:
     rotate_key: RotateKey
     revoke_key: RevokeKey
     show_status: ShowStatus
+    start_run: StartRun
+    wait_for_run: WaitForRun
+    list_runs: ListRuns
+    show_run: ShowRun
+    cancel_run: CancelRun
+    resume_run: ResumeRun
+    fork_run: ForkRun
+    signal_run: SignalRun
+    watch_run: WatchRun
+    watch_topics: WatchTopics
+    read_run_events: ReadRunEvents
+    tails: Tails
+    show_metrics: ShowMetrics
     version: str
     base_url: str
     """What links to this server begin with."""

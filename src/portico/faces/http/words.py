@@ -20,6 +20,7 @@ HINTS: Final = {
     _KEY_ID: "must be a key's id, twelve letters and digits, as `portico keys list` shows it",
     f"^prn_{_ID}$": "must be a principal's id: prn_…",
     f"^spc_{_ID}$": "must be a space's id: spc_…",
+    f"^run_{_ID}$": "must be a run's id: run_…",
 }
 """What to say to whoever did not meet a pattern."""
 
@@ -32,9 +33,11 @@ class Body(BaseModel):
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
+OneLine = Annotated[str, StringConstraints(min_length=1, pattern=_NAME)]
 LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]
 Roles = Annotated[list[Role], Field(max_length=10)]
 SpaceIdPath = Annotated[str, Path(pattern=f"^spc_{_ID}$")]
 PrincipalIdPath = Annotated[str, Path(pattern=f"^prn_{_ID}$")]
 PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
 KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]
+RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]

@@ -1,0 +1,36 @@
+"""Which run is meant: by its id, or by enough of it."""
+
+import re
+from itertools import islice
+from typing import Final
+
+from portico.engine.core.errors import RunNotFound
+from portico.faces.cli.errors import BadUsage
+from portico.faces.cli.server import Server
+
+SHORT: Final = 6
+"""So many of its last letters are enough."""
+_WHOLE: Final = re.compile(r"run_[0-9a-z]{26}")
+_LATEST: Final = 200
+"""Among so many of the latest runs a short name is looked up."""
+
+
+def find_run(server: Server, text: str) -> str:
+    """The run's whole id. Raises `RunNotFound`, `BadUsage`."""
+    if _WHOLE.fullmatch(text):
+        return text
+    latest = [str(each["id"]) for each in islice(server.pages("/runs"), _LATEST)]
+    found = [run for run in latest if _is_short_for(text, run)]
+    if not found:
+        raise RunNotFound(text)
+    if len(found) > 1:
+        raise BadUsage(
+            f"{text!r} is short for {len(found)} runs.",
+            fix=f"Say more of it: {', '.join(found[:5])}",
+        )
+    return found[0]
+
+
+def _is_short_for(text: str, run: str) -> bool:
+    beginning = run.startswith((text, f"run_{text}"))
+    return bool(text) and (beginning or (len(text) >= SHORT and run.endswith(text)))
