@@ -50,7 +50,8 @@ wins:
 1. a flag of the command, where it has one (`portico serve --port 3200`),
 2. the environment: `PORTICO_SECTION__KEY`, with two underscores between section and key; an empty
    value counts as not set,
-3. `portico.toml` in the folder that the command is started in, for `log.*` and nothing else,
+3. `portico.toml` in the folder that the command is started in, for `log.level` and `log.format`
+   and nothing else,
 4. `portico.toml` in your configuration folder (`portico config path` shows where it is),
 5. `provisioned.toml` beside it: the addresses that `portico db provision` has written,
 6. the default.
@@ -59,7 +60,7 @@ wins:
 `PORTICO_HOME=FOLDER` puts every folder that Portico uses below `FOLDER`; see [Files](files.md).
 
 A folder may have come from somebody else, so its file decides nothing that is trusted: any other
-section in it is refused, with its line ([why](../decisions/0043-a-project-file-decides-nothing-trusted.md)).
+setting in it is refused, with its line ([why](../decisions/0043-a-project-file-decides-nothing-trusted.md)).
 If you mean to use such a file, name it: `--config portico.toml`.
 
 A string in a file of yours may name environment variables: `${VAR}`, `${env:VAR}`,
@@ -88,8 +89,8 @@ Every command takes the options below. Data goes to standard output, talk to sta
 terminal there are tables and colours; in a pipe there are plain lines, the columns parted by
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
-`init`, `config`, `db` and `doctor` work in their own process. `keys`, `people`, `spaces`, `status`
-and `join` talk to the running server, with the key that `init` or `join --save` has left in the
+`init`, `config`, `db` and `doctor` work in their own process. `runs`, `keys`, `people`, `spaces`,
+`status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
 key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
 names.
 
@@ -157,7 +158,13 @@ def _type_name(kind: object) -> str:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))
     if get_origin(kind) is list:
         return f"{_type_name(get_args(kind)[0])}, repeatable"
-    names = {str: "text", int: "number", bool: "`true` or `false`", SecretStr: "secret text"}
+    names = {
+        str: "text",
+        int: "number",
+        float: "number",
+        bool: "`true` or `false`",
+        SecretStr: "secret text",
+    }
     return names.get(cast("type", kind), getattr(kind, "__name__", str(kind)).lower())
 
 
@@ -277,7 +284,7 @@ def _section(code: str, error: type[PorticoError]) -> str:
 
 def _wire_problems() -> Iterator[dict[str, Any]]:
     logging.disable()
-    request = cast("Any", SimpleNamespace(method="GET", url=SimpleNamespace(path="/")))
+    request = cast("Any", SimpleNamespace(method="GET", scope={}))
     for status, (code, title, fix) in sorted(problems._BY_STATUS.items()):
         yield {"code": code, "status": status, "title": title, "fix": fix}
     yield _body(asyncio.run(problems.on_invalid_request(request, RequestValidationError([]))))
@@ -298,6 +305,13 @@ def openapi() -> str:
         principals=nothing,
         spaces=nothing,
         receipts=nothing,
+        book=nothing,
+        runs=nothing,
+        line=nothing,
+        kinds=nothing,
+        event_log=nothing,
+        bus=nothing,
+        seal=nothing,
         together=nothing,
         clock=nothing,
         entropy=nothing,

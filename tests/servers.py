@@ -16,6 +16,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.account import Account, account_for
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries, in_wheel
@@ -67,7 +68,11 @@ def embedded_store(folder: Path, major: int = 18) -> EmbeddedStore:
 
 def migrate(owner: str) -> None:
     async def run() -> None:
-        use_case = MigrateStore(schema=PostgresSchema(owner), known=known_migrations())
+        use_case = MigrateStore(
+            schema=PostgresSchema(owner),
+            known=known_migrations(),
+            companions=[DbosTables(owner)],
+        )
         async for _ in use_case():
             pass
 

@@ -1,11 +1,14 @@
 """Each contract is held by the doors in memory, by the embedded server and by one over TCP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import system_entropy
 from tests.contracts.doors import Doors, memory_doors, postgres_doors
 
 _REAL = [pytest.mark.postgres, pytest.mark.timeout(60)]
@@ -31,5 +34,10 @@ async def doors(addresses: Addresses | None) -> AsyncIterator[Doors]:
     if addresses is None:
         yield memory_doors()
         return
+    buses = [PostgresBus(addresses.app, system_entropy) for _ in range(2)]
     async with open_pool(addresses.app, 6) as pool:
-        yield postgres_doors(Transactions(pool))
+        running = [asyncio.create_task(bus.run()) for bus in buses]
+        yield postgres_doors(Transactions(pool), *buses)
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running)

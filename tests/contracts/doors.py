@@ -4,13 +4,16 @@ from dataclasses import dataclass, replace
 
 import psycopg
 
+from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.ports import Receipts
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.engine.ports import Bus, EventLog, Receipts
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
@@ -18,6 +21,7 @@ from portico.guard.core.roles import Role
 from portico.guard.ports import KeyRing, Keys, Principals, Spaces, SpaceSettings, Together
 from portico.kernel.principal import Principal
 from portico.testing.engine import MemoryReceipts
+from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
@@ -44,6 +48,10 @@ class Doors:
     spaces: Spaces
     settings: SpaceSettings
     receipts: Receipts
+    event_log: EventLog
+    bus: Bus
+    elsewhere: Bus
+    """The same bus, in another process."""
     together: Together
 
     async def founded(self, name: str) -> Principal:
@@ -87,7 +95,7 @@ def another_id(key: StoredKey, seed: str = "another") -> StoredKey:
 
 
 def memory_doors() -> Doors:
-    world = MemoryWorld()
+    world, bus = MemoryWorld(), MemoryBus()
     return Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
@@ -95,11 +103,14 @@ def memory_doors() -> Doors:
         spaces=MemorySpaces(world),
         settings=MemorySpaceSettings(world),
         receipts=MemoryReceipts(world),
+        event_log=MemoryEventLog(world, bus),
+        bus=bus,
+        elsewhere=bus,
         together=together,
     )
 
 
-def postgres_doors(transactions: Transactions) -> Doors:
+def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: PostgresBus) -> Doors:
     return Doors(
         key_ring=PostgresKeyRing(transactions),
         keys=PostgresKeys(transactions),
@@ -107,5 +118,8 @@ def postgres_doors(transactions: Transactions) -> Doors:
         spaces=PostgresSpaces(transactions),
         settings=PostgresSpaceSettings(transactions),
         receipts=PostgresReceipts(transactions),
+        event_log=PostgresEventLog(transactions, bus, SystemClock(), system_entropy),
+        bus=bus,
+        elsewhere=elsewhere,
         together=transactions.begin,
     )

@@ -22,6 +22,7 @@ _BLOCK: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _MARK: Final = "::portico-docs::"
 _IN_BACKGROUND: Final = "portico serve &"
+_KILLED: Final = "kill -9 %1"
 _PATIENCE: Final = 60.0
 
 
@@ -85,8 +86,8 @@ class Shell:
         os.close(terminal)
 
     def run(self, command: str) -> tuple[int, list[str]]:
-        if command == _IN_BACKGROUND:
-            raise ValueError("start the server with `serving`")
+        if command in {_IN_BACKGROUND, _KILLED}:
+            raise ValueError("the server is the shell's job in the page, and ours in the test")
         assert self._bash.stdin is not None
         self._bash.stdin.write(
             f"{{ {command}\n}} </dev/null; status=$?; echo; echo '{_MARK}' $status\n"
@@ -100,7 +101,7 @@ class Shell:
         os.close(self._screen)
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serving(self) -> Iterator["subprocess.Popen[bytes]"]:
         with (self._folder / "serve.log").open("w") as log:
             server = subprocess.Popen(
                 ["portico", "serve"],
@@ -111,7 +112,7 @@ class Shell:
             )
         try:
             self._wait_for(server)
-            yield
+            yield server
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(_PATIENCE)
@@ -175,7 +176,11 @@ def walk_through(text: str) -> list[str]:
     with new_installation(text) as shell, ExitStack() as running:
         for example in examples(for_port(text, shell.port)):
             if example.command == _IN_BACKGROUND:
-                running.enter_context(shell.serving())
+                server = running.enter_context(shell.serving())
+                continue
+            if example.command == _KILLED:
+                server.kill()
+                server.wait(_PATIENCE)
                 continue
             status, shown = shell.run(example.command)
             if (status != 0) != example.fails or not _as_shown(example, shown):

@@ -153,6 +153,41 @@ REQUIREMENTS = [
         "Keys and passwords appear in no log, error or stored row.",
     ),
     Requirement(
+        "telemetry:redaction:everything",
+        "design.md §3",
+        "No secret appears in a log, a trace or a metric, whoever tells it.",
+    ),
+    Requirement(
+        "telemetry:http:route-only",
+        "design.md §3",
+        "A request is told by its method, route and status, never by what it carries.",
+    ),
+    Requirement(
+        "telemetry:slow-calls:told",
+        "design.md §1",
+        "What is slow is told with its name and time, as a warning and then as an error.",
+    ),
+    Requirement(
+        "telemetry:export:only-if-asked",
+        "design.md §3",
+        "Nothing is sent anywhere unless the user sets an OTLP endpoint.",
+    ),
+    Requirement(
+        "telemetry:metrics:prometheus",
+        "design.md §3",
+        "What was counted and timed can be had as Prometheus text.",
+    ),
+    Requirement(
+        "telemetry:metrics:behind-a-key",
+        "design.md §6",
+        "Metrics need a bearer key that may read them.",
+    ),
+    Requirement(
+        "telemetry:dashboard:every-metric",
+        "design.md §1",
+        "The dashboard that ships shows every metric there is, and asks for no other.",
+    ),
+    Requirement(
         "kernel:errors:kind-and-code",
         "design.md §6",
         "Every error has a kind, a title and a stable code of its own.",
@@ -267,6 +302,137 @@ REQUIREMENTS = [
         "Nobody gets another principal's or another space's receipt.",
     ),
     Requirement(
+        "engine:events:gap-free",
+        "design.md §4.7",
+        "Each topic's entries are numbered without a gap and read in the order in which they "
+        "became visible, by every reader once, however often it breaks off.",
+    ),
+    Requirement(
+        "engine:events:labels",
+        "design.md §4.3, §4.7",
+        "What is above a reader leaves no trace in its stream, nor in its cursors.",
+    ),
+    Requirement(
+        "engine:events:cursors",
+        "design.md §4.7",
+        "A cursor is opaque, and opens nothing in another space or for other topics.",
+    ),
+    Requirement(
+        "engine:events:reset",
+        "design.md §4.7",
+        "A reader that stood at what is no longer kept is told, and goes on with what there is.",
+    ),
+    Requirement(
+        "engine:events:text",
+        "design.md §4.7",
+        "Text is told live piece by piece, and kept every 250 ms.",
+    ),
+    Requirement(
+        "engine:events:no-leak",
+        "design.md §7",
+        "When the last reader has left, nothing of a topic is left in the process.",
+    ),
+    Requirement(
+        "runs:start:once",
+        "design.md §4.8",
+        "A run asked for twice under one key is one run, and nobody can claim another's.",
+    ),
+    Requirement(
+        "runs:steps:once",
+        "design.md §1",
+        "A step that is done is not done again, and whoever was taken over writes nothing more.",
+    ),
+    Requirement(
+        "runs:steps:failures-kept",
+        "design.md §3",
+        "A step's failure is the same the first time and each time the run goes on.",
+    ),
+    Requirement(
+        "runs:replay:same-order",
+        "house-style.md §4.2",
+        "Whenever its process dies, a run sees the same results in the same order again.",
+    ),
+    Requirement(
+        "runs:waits:hold-nothing",
+        "design.md §3",
+        "A run that only waits takes up no process, and one that does something is not put away.",
+    ),
+    Requirement(
+        "runs:database:away",
+        "design.md §1",
+        "While the database is away a run waits for it, and does nothing twice.",
+    ),
+    Requirement(
+        "runs:cancel:at-once", "design.md §3", "A run that is being carried out is stopped at once."
+    ),
+    Requirement(
+        "runs:resume:where-it-was",
+        "design.md §3",
+        "A run that failed goes on where it was, and tries again only what failed.",
+    ),
+    Requirement(
+        "runs:fork:from-a-step",
+        "design.md §3",
+        "A fork has done what came before a step, and does the rest under keys of its own.",
+    ),
+    Requirement("runs:signal:first-counts", "design.md §4.6", "The first answer to a run counts."),
+    Requirement(
+        "runs:drill:shows-takeover",
+        "design.md §1",
+        "Anybody can see by a drill that work survives the death of its process.",
+    ),
+    Requirement(
+        "cli:runs:tail",
+        "design.md §6",
+        "A run can be followed to its end from the command line, across restarts of the server.",
+    ),
+    Requirement(
+        "isolation:label:rows",
+        "design.md §4.2, §4.3",
+        "Rows above a caller's clearance are not there, and cannot be written.",
+    ),
+    Requirement(
+        "isolation:engine:no-payload",
+        "design.md §4.2",
+        "The engine's role reads ids, states and times of every space, and nothing people wrote.",
+    ),
+    Requirement(
+        "http:events:sse",
+        "design.md §6",
+        "Events come as server-sent events, of one run or of several topics in one stream.",
+    ),
+    Requirement(
+        "http:events:resume",
+        "design.md §6",
+        "A stream is taken up again by Last-Event-ID or ?after=, without a gap or a repetition.",
+    ),
+    Requirement(
+        "http:events:reset",
+        "design.md §4.7",
+        "A stream says when what came before is no longer kept.",
+    ),
+    Requirement(
+        "http:events:asked-again",
+        "design.md §4.2",
+        "A stream ends with its key, and shows less once the clearance is lowered.",
+    ),
+    Requirement(
+        "http:events:slow-clients",
+        "design.md §7",
+        "A client that does not read is let go, and can come again.",
+    ),
+    Requirement(
+        "http:events:shutdown",
+        "design.md §7",
+        "When the server ends, its streams end at once.",
+    ),
+    Requirement("http:events:page", "design.md §6", "The events of a run can be had page by page."),
+    Requirement(
+        "http:events:soak",
+        "design.md §7",
+        "A process serves a thousand streams, each complete, and does not grow.",
+    ),
+    Requirement(
         "settings:sources:precedence",
         "design.md §5",
         "Flag over environment over project over user over provisioned over default.",
@@ -303,5 +469,43 @@ REQUIREMENTS = [
     ),
     Requirement(
         "cli:errors:name-the-fix", "design.md §6", "A failure is told with its code and its fix."
+    ),
+    Requirement(
+        "engine:contract:one-suite",
+        "design.md §3",
+        "Work runs on DBOS, or inline where nothing need survive, under one contract.",
+    ),
+    Requirement(
+        "engine:storm:nothing-lost",
+        "design.md §1",
+        "Kill any process, or the database: no effect is lost, and none is doubled by its key.",
+    ),
+    Requirement(
+        "engine:takeover:prompt",
+        "design.md §3",
+        "What a dead worker had begun goes on elsewhere, without anybody's help.",
+    ),
+    Requirement(
+        "engine:fence:stops", "design.md §3", "A worker that is not sure of its lease stops."
+    ),
+    Requirement(
+        "engine:graph:never-swaps",
+        "design.md §2",
+        "A run that is taken up again gives the same, and repeats no finished step.",
+    ),
+    Requirement(
+        "engine:claim:one-at-a-time",
+        "design.md §4.8",
+        "Nobody but the last to claim a run can write into it.",
+    ),
+    Requirement(
+        "engine:roles:ids-only",
+        "design.md §4.1",
+        "The engine sees every space, and of each run its ids alone.",
+    ),
+    Requirement(
+        "engine:roles:app-knows-no-queue",
+        "design.md §4.1",
+        "The application has no right on the queue's own tables.",
     ),
 ]

@@ -1,14 +1,8 @@
 """How long until Portico can be used: the first time, every other time, and just for its help."""
 
-import os
-import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Final
@@ -17,6 +11,7 @@ from cyclopts import Parameter
 
 from portico.bench.processes import PORTICO, answering, cpu_ms, environment
 from portico.bench.report import Report
+from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 _BARE: Final = """
@@ -33,8 +28,8 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="warning")
 def start(*, runs: Annotated[int, Parameter(help="Warm starts, and helps.")] = 10, at: At) -> int:
     """`init && serve` until /readyz answers 200, cold and warm; CPU time of `portico --help`."""
     settings = {each.path: each.value for each in at.house.settings()}
-    with _home() as home, at.working("measuring") as progress:
-        port = _free_port()
+    with scratch_home() as home, at.working("measuring") as progress:
+        port = free_port()
         url = f"http://127.0.0.1:{port}/readyz"
         env = environment(
             PORTICO_HOME=str(home),
@@ -83,22 +78,3 @@ def _cold(url: str, env: dict[str, str], log: Path) -> float:
     )
     with answering([*PORTICO, "serve"], url, env, log):
         return time.perf_counter() - started
-
-
-@contextmanager
-def _home() -> Iterator[Path]:
-    """A folder that the database's account can come to, should we be root."""
-    root = os.geteuid() == 0
-    folder = Path(tempfile.mkdtemp(prefix="portico-bench-", dir="/var/tmp" if root else None))  # noqa: S108 # fresh, by mkdtemp
-    folder.chmod(0o711 if root else 0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

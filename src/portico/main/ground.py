@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from portico.adapters.postgres.store import PostgresStore
+    from portico.adapters.telemetry.known_secrets import KnownSecrets
     from portico.engine.migrate_store import MigrateStore
     from portico.settings.load import Loaded
 
@@ -36,6 +37,13 @@ class Ground:
         from portico.settings.sources import process_environment
 
         return load(process_environment(), folder=Path.cwd(), config=self.config, flags=self.flags)
+
+    @cached_property
+    def secrets(self) -> "KnownSecrets":
+        """The values that must not be told; whoever loads another lets it be learnt here."""
+        from portico.adapters.telemetry.known_secrets import KnownSecrets
+
+        return KnownSecrets()
 
     @property
     def server_url(self) -> str:
@@ -84,11 +92,17 @@ class Ground:
         )
 
     def migrate(self) -> "MigrateStore":
+        from portico.adapters.dbos.tables import DbosTables
+        from portico.adapters.postgres.event_months import EventMonths
         from portico.adapters.postgres.schema import PostgresSchema, known_migrations
         from portico.engine.migrate_store import MigrateStore
 
-        schema = PostgresSchema(self.store.owner_address)
-        return MigrateStore(schema=schema, known=known_migrations())
+        owner = self.store.owner_address
+        return MigrateStore(
+            schema=PostgresSchema(owner),
+            known=known_migrations(),
+            companions=[DbosTables(owner), EventMonths(owner)],
+        )
 
     def pepper(self) -> bytes:
         """Raises `PepperMissing`."""

@@ -158,6 +158,8 @@ class PorticoHouse:
             paths.postgres,
             *paths.postgres.glob("[0-9]*"),
             *paths.postgres.glob("run"),
+            paths.log_file.parent,
+            *paths.log_file.parent.glob("portico.log*"),
         ]
         return Diagnose(
             checks=[
@@ -172,5 +174,5 @@ class PorticoHouse:
         )
 
 
-def _as_json(value: object) -> str | int | bool | None:
-    return value if isinstance(value, str | int | bool | None) else str(value)
+def _as_json(value: object) -> str | float | bool | None:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
-from portico.adapters.telemetry.logs import write_logs
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Source
 from portico.main.ground import Ground
+from portico.main.telemetry import observe, thresholds, write_down
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
     from starlette.types import ASGIApp
 
     from portico.adapters.postgres.transaction import Connection
+    from portico.adapters.telemetry.observing import Observing
 
 
 def serve(ground: Ground, announce: Callable[[str], None]) -> None:
     settings = ground.loaded.settings
-    write_logs(settings.log.level)
+    write_down(ground)
     end_orderly()
     with listen(settings.server.host, settings.server.port) as listener:
         try:
@@ -37,27 +38,36 @@ def _start_and_serve(ground: Ground, listener: socket, announce: Callable[[str],
         started = starting.submit(ground.store.start_here, create=False)
         import portico.faces.http.app  # noqa: F401 # loads while the database starts
 
+        observing = observe(ground)
         started.result()
     with ExitStack() as open_ones:
+        open_ones.callback(observing.close)
         listeners = [listener]
         if (private := ground.private_socket) is not None:
             listeners.append(open_ones.enter_context(listen_privately(private)))
             open_ones.callback(private.unlink, missing_ok=True)
-        asyncio.run(_serve(ground, listeners, announce))
+        asyncio.run(_serve(ground, observing, listeners, announce))
 
 
-async def _serve(ground: Ground, listeners: list[socket], announce: Callable[[str], None]) -> None:
+async def _serve(
+    ground: Ground,
+    observing: "Observing",
+    listeners: list[socket],
+    announce: Callable[[str], None],
+) -> None:
     import uvicorn
 
     from portico.adapters.postgres.transaction import open_pool
+    from portico.faces.http.protocol import LineProtocol
 
     settings = ground.loaded.settings
     await _bring_up_to_date(ground)
     pool = open_pool(ground.store.addresses.app, settings.database.pool_size)
     config = uvicorn.Config(
-        app(ground, pool),
+        app(ground, pool, observing),
+        http=LineProtocol,
         log_config=None,
-        access_log=settings.log.level == "debug",
+        access_log=False,
         server_header=False,
         proxy_headers=False,
         lifespan="on",
@@ -80,25 +90,51 @@ async def _bring_up_to_date(ground: Ground) -> None:
         raise SchemaBehind(pending)
 
 
-def app(ground: Ground, pool: "AsyncConnectionPool[Connection]") -> "ASGIApp":
+def app(
+    ground: Ground, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
+) -> "ASGIApp":
+    from portico.adapters.dbos.late_line import LateLine
+    from portico.adapters.postgres.bus import PostgresBus
     from portico.adapters.postgres.healing import Healer
     from portico.adapters.postgres.transaction import Transactions
+    from portico.adapters.system.clock import SystemClock, system_entropy
+    from portico.adapters.telemetry.http_requests import ObservedRequests
+    from portico.adapters.telemetry.instruments import (
+        transaction_took,
+        watch_pool,
+        watch_sse_clients,
+    )
+    from portico.adapters.telemetry.slow_calls import SlowCalls
     from portico.faces.http.app import build
     from portico.faces.http.host_guard import allowed
-    from portico.main.use_cases import use_cases
+    from portico.main.carry_out import carry_out_runs, every_kind
+    from portico.main.outside import Outside
+    from portico.main.use_cases import Shared, use_cases
 
     store, server = ground.store, ground.loaded.settings.server
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with pool, asyncio.TaskGroup() as background:
-            if not store.heals:
-                yield
-                return
-            healer = Healer(store.addresses.app, store.restart, pool)
-            watching = background.create_task(healer.watch())
+            lasting = [
+                background.create_task(bus.run()),
+                background.create_task(carry_out_runs(ground, outside, kinds, line)),
+            ]
+            if store.heals:
+                healer = Healer(store.addresses.app, store.restart, pool)
+                lasting.append(background.create_task(healer.watch()))
             yield
-            watching.cancel()
+            for task in lasting:
+                task.cancel()
 
-    walls = allowed(server.port, server.public_url)
-    return build(use_cases(ground, Transactions(pool)), walls, running)
+    watch_pool(pool.get_stats)
+    slow = SlowCalls("portico.postgres", thresholds(ground), transaction_took)
+    bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
+    kinds = every_kind(clock)
+    transactions = Transactions(pool, slow)
+    outside = Outside(transactions=transactions, bus=bus, clock=clock, entropy=system_entropy)
+    shared = Shared(bus=bus, line=line, kinds=kinds, metrics_text=observing.metrics_text)
+    use = use_cases(ground, transactions, shared)
+    watch_sse_clients(lambda: use.tails.size[0])
+    inside = build(use, allowed(server.port, server.public_url), running)
+    return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

@@ -1,18 +1,42 @@
 """Every use case on its real doors."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.readiness import Readiness
 from portico.adapters.postgres.receipts import PostgresReceipts
+from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.seals.aes_siv import AesSivSeal
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.engine.kinds import Kinds
+from portico.engine.ports import Bus, Line
 from portico.faces.http.use_cases import UseCases
-from portico.main.assemble import Doors, assemble
+from portico.main.assemble import Doors, assemble, nothing_measured
 from portico.main.ground import Ground
 
 
-def use_cases(ground: Ground, transactions: Transactions) -> UseCases:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the use cases have in common with what else goes on in the same process."""
+
+    bus: Bus = field(default_factory=InlineBus)
+    line: Line = field(default_factory=LateLine)
+    """Until somebody brings a line, whoever joins is found in the store by those who have one."""
+    kinds: Kinds = field(default_factory=lambda: Kinds([]))
+    metrics_text: Callable[[], Awaitable[str]] = nothing_measured
+
+
+def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None = None) -> UseCases:
+    clock, pepper, shared = SystemClock(), ground.pepper(), shared or Shared()
+    bus = shared.bus
+    log = PostgresEventLog(transactions, bus, clock, system_entropy)
     return assemble(
         Doors(
             key_ring=PostgresKeyRing(transactions),
@@ -20,12 +44,20 @@ def use_cases(ground: Ground, transactions: Transactions) -> UseCases:
             principals=PostgresPrincipals(transactions),
             spaces=PostgresSpaces(transactions),
             receipts=PostgresReceipts(transactions),
+            book=PostgresRunBook(transactions),
+            runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
+            line=shared.line,
+            kinds=shared.kinds,
+            event_log=log,
+            bus=bus,
+            seal=AesSivSeal.from_pepper(pepper),
             together=transactions.begin,
-            clock=SystemClock(),
+            clock=clock,
             entropy=system_entropy,
-            pepper=ground.pepper(),
+            pepper=pepper,
             store_status=Readiness(ground.store, transactions),
             version=ground.version,
             base_url=ground.base_url,
+            metrics_text=shared.metrics_text,
         )
     )

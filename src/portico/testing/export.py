@@ -17,6 +17,7 @@ def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
     keys = [held.key for held in world.keys.values() if held.key.space == caller.space]
     identities = [each for each in world.identities.values() if each.space == caller.space]
     yield from (ExportedRow("api_key", _key(key)) for key in keys)
+    yield from (ExportedRow("event", values) for values in _events(world, caller))
     yield from (ExportedRow("principal", _identity(identity)) for identity in identities)
     yield from (ExportedRow("receipt", values) for values in _receipts(world, caller))
     yield from (ExportedRow("setting", values) for values in _settings(world, caller))
@@ -24,6 +25,7 @@ def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
         space = world.spaces[caller.space]
         values = {"name": space.name, "created_at": space.created_at.isoformat()}
         yield ExportedRow("space", {"space_id": str(space.id.value), **values})
+    yield from (ExportedRow("stream", values) for values in _streams(world, caller))
 
 
 def _key(key: StoredKey) -> JsonObject:
@@ -68,6 +70,36 @@ def _receipts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
                 "key": key,
                 "fingerprint": answer.fingerprint,
                 "body": json.loads(answer.text),
+            }
+
+
+def _events(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, _, _), entry in world.events.items():
+        if space == caller.space and caller.clearance.covers(entry.label):
+            yield {
+                "space_id": str(space.value),
+                "topic": entry.topic,
+                "number": entry.number,
+                "at": entry.at.isoformat(),
+                "event_id": str(entry.id.value),
+                "type": entry.type,
+                "principal_id": None if entry.by is None else str(entry.by.value),
+                "level": int(entry.label.level),
+                "compartments": sorted(entry.label.compartments),
+                "facts": entry.facts,
+            }
+
+
+def _streams(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, topic), stream in world.streams.items():
+        if space == caller.space and caller.clearance.covers(stream.label):
+            yield {
+                "space_id": str(space.value),
+                "topic": topic,
+                "level": int(stream.label.level),
+                "compartments": sorted(stream.label.compartments),
+                "first": stream.first,
+                "last": stream.last,
             }
 
 

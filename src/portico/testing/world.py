@@ -11,10 +11,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
+from portico.engine.core.entry import Entry
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.identity import Identity
 from portico.guard.core.space import Space
 from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 Key = TypeVar("Key")
@@ -72,6 +74,15 @@ class KeptAnswer:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A topic: `first` is its oldest entry that is kept, `last` its newest."""
+
+    label: Label
+    first: int
+    last: int
+
+
 class MemoryWorld:
     """An installation's rows. Doors opened on one world see one another's writes."""
 
@@ -81,6 +92,8 @@ class MemoryWorld:
         self.keys: Rows[str, HeldKey] = Rows()
         self.settings: Rows[tuple[SpaceId, str], str] = Rows()
         self.receipts: Rows[tuple[SpaceId, PrincipalId, str, str], KeptAnswer] = Rows()
+        self.streams: Rows[tuple[SpaceId, str], Stream] = Rows()
+        self.events: Rows[tuple[SpaceId, str, int], Entry] = Rows()
 
     def forget(self, space: SpaceId) -> None:
         """A space with everything in it, as the database's cascades do it."""
@@ -89,6 +102,8 @@ class MemoryWorld:
         self.keys.drop(lambda _, held: held.key.space == space)
         self.settings.drop(lambda place, _: place[0] == space)
         self.receipts.drop(lambda place, _: place[0] == space)
+        self.streams.drop(lambda place, _: place[0] == space)
+        self.events.drop(lambda place, _: place[0] == space)
 
 
 def within(caller: Principal, space: SpaceId) -> None:

@@ -1,0 +1,66 @@
+"""Carrying out runs in a server: begun once it answers, since DBOS takes longest to load."""
+
+import asyncio
+import importlib
+import logging
+import os
+import socket
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.dbos.late_line import LateLine
+from portico.engine.core.retention import Keep
+from portico.engine.drill import drill_kind
+from portico.engine.kinds import Kinds
+from portico.kernel.clock import Clock
+from portico.main.ground import Ground
+from portico.main.outside import Outside
+from portico.settings.model import EngineSettings
+
+_log: Final = logging.getLogger("portico.engine")
+_FORGETTING: Final = timedelta(hours=1)
+
+
+def every_kind(clock: Clock) -> Kinds:
+    """Every kind of run there is; each room adds its own."""
+    return Kinds([drill_kind(clock, f"{socket.gethostname()[:40]}-{os.getpid()}")])
+
+
+async def carry_out_runs(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:
+    """Until cancelled. If it breaks, the server goes on without it, and says so."""
+    try:
+        await _carry_out(ground, outside, kinds, line)
+    except Exception:  # noqa: BLE001 # people still want to see what there is
+        _log.exception("no runs are carried out here any more: restart the server")
+
+
+async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:
+    """Without the engine's address runs are taken in, for others to carry out."""
+    engine = ground.store.addresses.engine
+    if engine is None:
+        _log.warning("no runs are carried out here: database.engine_dsn is not set")
+        return
+    await asyncio.to_thread(importlib.import_module, "portico.main.engine_room")
+    from portico.adapters.dbos.line import DbosLine
+    from portico.main.engine_room import EngineWishes, forgetting, working
+
+    settings = ground.loaded.settings.engine
+    there = DbosLine(engine)
+    try:
+        await line.bring(there)
+        if not settings.work:
+            await asyncio.Event().wait()
+        wishes = EngineWishes(engine=engine, at_once=settings.at_once)
+        async with working(wishes, outside, kinds, there), forgetting(engine) as retain:
+            await retain(_keep(settings)).every(_FORGETTING)
+    finally:
+        await there.close()
+
+
+def _keep(settings: EngineSettings) -> Keep:
+    return Keep(
+        runs=timedelta(days=settings.keep_runs_days),
+        most_runs=settings.keep_runs,
+        events=timedelta(days=settings.keep_events_days),
+        receipts=timedelta(days=settings.keep_receipts_days),
+    )

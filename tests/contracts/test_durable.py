@@ -1,0 +1,372 @@
+"""What every engine promises to works: the one in memory, and DBOS on each database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.engine.core.errors import (
+    AlreadyAnswered,
+    KeyReused,
+    RunNotFound,
+    RunNotOver,
+    RunOver,
+    StepNotFound,
+)
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Place, RunStatus, StepState
+from portico.engine.kinds import Kind
+from portico.engine.start_run import RunWish
+from portico.kernel.durable import Action, Durable
+from portico.kernel.json import JsonObject, JsonValue
+from tests.contracts.engines import Engine, dbos_engine, inline_engine
+
+pytestmark = [pytest.mark.timeout(120)]
+
+QUEUES = [
+    Queue(name="narrow", a_process=1, look=timedelta(milliseconds=50)),
+    Queue(name="fair", a_partition=1, look=timedelta(milliseconds=50)),
+]
+
+
+class Works:
+    """Works of several kinds, and what they did."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.at_once = 0
+        self.most_at_once = 0
+        self.failing = True
+        self.going = asyncio.Event()
+
+    def kinds(self) -> list[Kind]:
+        works = {
+            "chain": self.chain,
+            "race": self.race,
+            "patient": self.patient,
+            "sleepy": self.sleepy,
+            "shaky": self.shaky,
+            "endless": self.endless,
+            "busy": self.busy,
+            "broken": self.broken,
+        }
+        return [Kind(name=name, work=work) for name, work in works.items()]
+
+    async def chain(self, durable: Durable, given: JsonObject) -> JsonValue:
+        return [await durable.step(f"link-{n}", self._does(f"link-{n}")) for n in range(3)]
+
+    async def race(self, durable: Durable, given: JsonObject) -> JsonValue:
+        begun = [durable.begin(f"runner-{n}", self._does(f"runner-{n}")) for n in range(4)]
+        order = []
+        while begun:
+            first = await durable.wait_any(begun)
+            order.append(first.name)
+            begun.remove(first)
+        return order
+
+    async def patient(self, durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.step("before", self._does("before"))
+        answer = await durable.wait_for_signal("answer", patience=timedelta(minutes=5))
+        await durable.step("after", self._does("after"))
+        return {"answer": answer}
+
+    async def sleepy(self, durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.sleep("nap", timedelta(seconds=float(str(given["seconds"]))))
+        nobody = await durable.wait_for_signal("never", patience=timedelta(seconds=0.2))
+        return {"nobody": nobody}
+
+    async def shaky(self, durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.step("firm", self._does("firm"))
+        await durable.step("shaky", self._fails)
+        return "held"
+
+    async def endless(self, durable: Durable, given: JsonObject) -> JsonValue:
+        async def last(key: str) -> JsonValue:
+            self.going.set()
+            await asyncio.Event().wait()
+            return None
+
+        return await durable.step("last", last)
+
+    async def busy(self, durable: Durable, given: JsonObject) -> JsonValue:
+        async def act(key: str) -> JsonValue:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            self.done.append(str(given["name"]))
+            await asyncio.sleep(0.05)
+            self.at_once -= 1
+            return None
+
+        return await durable.step("busy", act)
+
+    async def broken(self, durable: Durable, given: JsonObject) -> JsonValue:
+        raise ValueError("It was never whole.")
+
+    def _does(self, name: str) -> Action:
+        async def act(key: str) -> JsonValue:
+            self.done.append(name)
+            return {"name": name, "key": key}
+
+        return act
+
+    async def _fails(self, key: str) -> JsonValue:
+        self.done.append("shaky")
+        if self.failing:
+            raise ConnectionError("The other side is away.")
+        return "held"
+
+
+@pytest.fixture
+def works() -> Works:
+    return Works()
+
+
+@pytest.fixture
+async def engine(addresses: Addresses | None, works: Works) -> AsyncIterator[Engine]:
+    if addresses is None:
+        async with inline_engine(works.kinds(), QUEUES) as made:
+            yield made
+        return
+    async with dbos_engine(addresses, works.kinds(), QUEUES) as made:
+        yield made
+
+
+@pytest.mark.requirement("engine:contract:one-suite")
+async def test_a_run_does_its_steps_and_gives_what_it_came_to(engine: Engine, works: Works) -> None:
+    run = await engine.started("chain")
+
+    ended = await engine.over(run.id)
+
+    assert ended.status is RunStatus.DONE
+    assert ended.result == [{"name": f"link-{n}", "key": f"{run.id}:link-{n}"} for n in range(3)]
+    assert works.done == ["link-0", "link-1", "link-2"]
+    steps = await engine.book.steps(engine.ana, run.id)
+    assert [(step.name, step.number, step.state) for step in steps] == [
+        (f"link-{n}", n + 1, StepState.DONE) for n in range(3)
+    ]
+
+
+async def test_the_same_key_starts_one_run(engine: Engine, works: Works) -> None:
+    wish = RunWish(kind="chain", key="k")
+
+    one, other = await asyncio.gather(*(engine.start(engine.ana, wish) for _ in range(2)))
+    await engine.over(one.id)
+    third = await engine.start(engine.ana, wish)
+
+    assert one.id == other.id == third.id
+    assert third.status is RunStatus.DONE
+    assert works.done == ["link-0", "link-1", "link-2"]
+
+
+async def test_the_same_key_for_something_else_is_refused(engine: Engine) -> None:
+    await engine.start(engine.ana, RunWish(kind="chain", key="k", input={"a": 1}))
+
+    with pytest.raises(KeyReused):
+        await engine.start(engine.ana, RunWish(kind="chain", key="k", input={"a": 2}))
+
+
+async def test_steps_begun_together_end_in_an_order_that_is_kept(engine: Engine) -> None:
+    run = await engine.started("race")
+
+    ended = await engine.over(run.id)
+
+    steps = await engine.book.steps(engine.ana, run.id)
+    assert ended.result == [step.name for step in steps]
+
+
+async def test_a_run_waits_for_somebody_and_goes_on_with_the_first_answer(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("patient")
+    waiting = await engine.waiting(run.id)
+
+    await engine.signal(engine.ana, run.id, "answer", {"yes": True})
+    with pytest.raises((AlreadyAnswered, RunOver)):
+        await engine.signal(engine.ana, run.id, "answer", {"yes": False})
+    ended = await engine.over(run.id)
+
+    assert list(waiting.waits_for) == ["answer"]
+    assert ended.result == {"answer": {"yes": True}}
+    assert works.done == ["before", "after"]
+
+
+async def test_an_answer_that_comes_before_the_question_is_kept_for_it(engine: Engine) -> None:
+    engine.hold()
+    run = await engine.started("patient")
+    await engine.signal(engine.ana, run.id, "answer", "early")
+    engine.let_go()
+
+    ended = await engine.over(run.id)
+
+    assert ended.result == {"answer": "early"}
+
+
+@pytest.mark.parametrize("seconds", [0.1, 2.5], ids=["sat out", "put away"])
+async def test_a_run_sleeps_and_gives_up_waiting_in_time(engine: Engine, seconds: float) -> None:
+    run = await engine.started("sleepy", {"seconds": seconds})
+
+    ended = await engine.over(run.id)
+
+    assert ended.result == {"nobody": None}
+    assert ended.finished_at is not None
+    assert (ended.finished_at - ended.created_at).total_seconds() >= seconds
+
+
+async def test_what_failed_is_tried_again_when_it_is_resumed_and_what_is_done_is_not(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("shaky")
+    failed = await engine.over(run.id)
+    works.failing = False
+
+    await engine.resume(engine.ana, run.id)
+    ended = await engine.over(run.id)
+
+    assert failed.status is RunStatus.FAILED
+    assert failed.failure is not None
+    assert (failed.failure.type, failed.failure.code) == ("StepFailed", "step_failed")
+    assert ended.result == "held"
+    assert works.done == ["firm", "shaky", "shaky"]
+
+
+async def test_a_run_that_is_done_is_not_resumed(engine: Engine) -> None:
+    run = await engine.started("chain")
+    await engine.over(run.id)
+
+    with pytest.raises(RunNotOver):
+        await engine.resume(engine.ana, run.id)
+
+
+async def test_a_fork_has_done_what_came_before_and_does_the_rest_under_keys_of_its_own(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("chain")
+    await engine.over(run.id)
+
+    fork = (await engine.fork(engine.ana, run.id, step="link-1")).run
+    ended = await engine.over(fork.id)
+
+    assert works.done == ["link-0", "link-1", "link-2", "link-1", "link-2"]
+    assert ended.forked_from == run.id
+    assert ended.result == [
+        {"name": "link-0", "key": f"{run.id}:link-0"},
+        {"name": "link-1", "key": f"{fork.id}:link-1"},
+        {"name": "link-2", "key": f"{fork.id}:link-2"},
+    ]
+
+
+async def test_a_fork_from_a_step_that_never_was_is_refused(engine: Engine) -> None:
+    run = await engine.started("chain")
+    await engine.over(run.id)
+
+    with pytest.raises(StepNotFound):
+        await engine.fork(engine.ana, run.id, step="nothing")
+
+
+async def test_a_run_that_is_being_carried_out_ends_when_it_is_cancelled(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("endless")
+    async with asyncio.timeout(30):
+        await works.going.wait()
+
+    cancelled = await engine.cancel(engine.ana, run.id)
+    await engine.nothing_runs()
+
+    assert cancelled.status is RunStatus.CANCELLED
+    with pytest.raises(RunOver):
+        await engine.cancel(engine.ana, run.id)
+
+
+async def test_a_run_that_waits_ends_when_it_is_cancelled(engine: Engine, works: Works) -> None:
+    run = await engine.started("patient")
+    await engine.waiting(run.id)
+
+    await engine.cancel(engine.ana, run.id)
+
+    with pytest.raises(RunOver):
+        await engine.signal(engine.ana, run.id, "answer", "late")
+    assert (await engine.book.get(engine.ana, run.id)).status is RunStatus.CANCELLED
+    assert works.done == ["before"]
+
+
+async def test_a_work_that_breaks_says_how(engine: Engine) -> None:
+    run = await engine.started("broken")
+
+    ended = await engine.over(run.id)
+
+    assert ended.status is RunStatus.FAILED
+    assert ended.failure is not None
+    assert (ended.failure.type, ended.failure.message) == ("ValueError", "It was never whole.")
+
+
+async def test_runs_are_listed_newest_first_by_what_became_of_them(engine: Engine) -> None:
+    done = [await engine.started("chain") for _ in range(3)]
+    broken = await engine.started("broken")
+    for run in [*done, broken]:
+        await engine.over(run.id)
+
+    first = await engine.book.page(engine.ana, statuses=[], kind=None, before=None, limit=2)
+    rest = await engine.book.page(engine.ana, statuses=[], kind=None, before=first[-1].id, limit=9)
+    failed = await engine.book.page(
+        engine.ana, statuses=[RunStatus.FAILED], kind=None, before=None, limit=9
+    )
+
+    assert [run.id for run in [*first, *rest]] == [broken.id, *(run.id for run in done[::-1])]
+    assert [run.id for run in failed] == [broken.id]
+
+
+async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:
+    done, waiting = await engine.started("chain"), await engine.started("patient")
+    await engine.over(done.id)
+    await engine.waiting(waiting.id)
+
+    over = await engine.book.progress(engine.ana, [done.id, waiting.id])
+
+    for run in (done.id, waiting.id):
+        steps = await engine.book.steps(engine.ana, run)
+        assert over.get(run, 0) == sum(step.state is not StepState.OPEN for step in steps)
+    assert not any((await engine.book.progress(engine.stranger, [done.id])).values())
+
+
+async def test_somebody_else_finds_no_run(engine: Engine) -> None:
+    run = await engine.started("chain")
+    await engine.over(run.id)
+
+    for stranger in (engine.stranger, engine.uncleared):
+        with pytest.raises(RunNotFound):
+            await engine.book.get(stranger, run.id)
+        found = await engine.book.page(stranger, statuses=[], kind=None, before=None, limit=9)
+        assert found == []
+
+
+async def test_a_narrow_queue_lets_one_go_at_a_time_the_most_urgent_first(
+    engine: Engine, works: Works
+) -> None:
+    engine.hold()
+    runs = [
+        await engine.started("busy", {"name": name}, Place(queue="narrow", priority=priority))
+        for name, priority in [("late", 30), ("soon", 10), ("then", 20)]
+    ]
+    engine.let_go()
+    for run in runs:
+        await engine.over(run.id)
+
+    assert works.most_at_once == 1
+    assert works.done == ["soon", "then", "late"]
+
+
+async def test_runs_with_the_same_partition_key_take_turns(engine: Engine, works: Works) -> None:
+    engine.hold()
+    runs = [
+        await engine.started("busy", {"name": key}, Place(queue="fair", partition=key))
+        for key in ["a", "a", "a", "b", "b", "b"]
+    ]
+    engine.let_go()
+    for run in runs:
+        await engine.over(run.id)
+
+    assert works.most_at_once <= 2
+    assert sorted(works.done) == ["a", "a", "a", "b", "b", "b"]

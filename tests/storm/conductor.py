@@ -1,0 +1,105 @@
+"""Starts workers, hears at which point each of them is, and kills them there."""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from tests.storm import worker
+
+Said = dict[str, Any]
+Verdict = Callable[[Said], bool]
+"""Whether whoever said this dies here."""
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.storm.worker"])
+
+
+@dataclass(slots=True)
+class Conductor:
+    """Answers each point with `go`, or not at all."""
+
+    orders: worker.Orders
+    verdict: Verdict = field(default=lambda _: False)
+    restarts: bool = True
+    points: Counter[str] = field(default_factory=Counter)
+    kills: Counter[str] = field(default_factory=Counter)
+    workers: dict[int, BaseProcess] = field(default_factory=dict)
+    executors: dict[int, str] = field(default_factory=dict)
+    heard: list[Said] = field(default_factory=list)
+
+    def start(self, **changes: Any) -> int:
+        process = _FORKS.Process(target=worker.main, args=[replace(self.orders, **changes)])
+        process.daemon = True
+        process.start()
+        assert process.pid is not None
+        self.workers[process.pid] = process
+        return process.pid
+
+    def kill(self, pid: int) -> None:
+        process = self.workers.pop(pid)
+        os.kill(pid, signal.SIGKILL)
+        process.join()
+
+    async def attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while line := await reader.readline():
+                said = json.loads(line)
+                self.points[said["point"]] += 1
+                self.heard.append(said)
+                if said["point"] == "ready":
+                    self.executors[said["pid"]] = said["executor"]
+                elif said["pid"] in self.workers and self.verdict(said):
+                    self.kills[said["point"]] += 1
+                    self.kill(said["pid"])
+                    if self.restarts:
+                        self.start()
+                    break
+                writer.write(b"go\n")
+                await writer.drain()
+        writer.close()
+
+    async def ready(self, count: int, patience: float = 120) -> None:
+        deadline = time.monotonic() + patience
+        while sum(pid in self.executors for pid in self.workers) < count:
+            assert time.monotonic() < deadline
+            assert all(process.is_alive() for process in self.workers.values())
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def conducting(app: str, engine: str, folder: Path) -> AsyncIterator[tuple[Conductor, Path]]:
+    """With an oracle; gives its ledger as well."""
+    ledger = folder / "ledger"
+    orders = worker.Orders(
+        app=app, engine=engine, oracle=folder / "oracle", conductor=folder / "conductor"
+    )
+    conductor = Conductor(orders)
+    server = await asyncio.start_unix_server(conductor.attend, orders.conductor)
+    oracle = subprocess.Popen(  # noqa: ASYNC220 # it blocks for a moment, and nobody waits
+        [sys.executable, "-m", "tests.storm.oracle", orders.oracle, ledger],
+        stdout=subprocess.PIPE,
+    )
+    assert oracle.stdout is not None
+    oracle.stdout.readline()
+    try:
+        yield conductor, ledger
+    finally:
+        conductor.restarts = False
+        for pid in list(conductor.workers):
+            conductor.kill(pid)
+        server.close()
+        oracle.kill()
+        oracle.wait()
+        oracle.stdout.close()
