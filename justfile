@@ -37,7 +37,7 @@ coverage:
 
 # storms and soaks at full size
 proof:
-    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py
+    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py
 
 # generate the reference and build the site; fails on what is stale
 docs:

@@ -53,6 +53,10 @@ class HeldLine:
     async def leave(self, leg: Leg) -> None:
         await self._inner.leave(leg)
 
+    def forget(self) -> None:
+        """Those who were held back never come."""
+        self._early = []
+
     async def flush(self) -> None:
         while True:
             await self.open.wait()

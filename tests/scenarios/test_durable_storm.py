@@ -54,7 +54,7 @@ class Executioner:
     def __init__(self, kills: int, passages: int) -> None:
         self._left = kills
         self._chance = random.Random(5)
-        self._pause = max(passages // (kills * 3), 1)
+        self._pause = passages * 9 // (kills * 5)  # so that it lasts for nine tenths of the work
         self._next = iter(POINTS * (kills // len(POINTS) + 1))
         self._wanted = next(self._next)
         self._skip = 20

@@ -26,6 +26,8 @@ _SETTLING: Final = 0.02
 """Seconds in which nothing happens before a run that only waits is put away."""
 _LOOK: Final = timedelta(seconds=5)
 """A waiting run that is kept in memory looks by itself so often."""
+_RARE_LOOK: Final = 15.0
+"""Seconds; one that does not wait looks whether it is still its own."""
 _PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
@@ -67,7 +69,7 @@ class _Stir:
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def within(self, seconds: float | None) -> bool:
+    async def within(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self.event.wait()
@@ -312,7 +314,8 @@ class Execution:
         """Announces what takes long, ends waits that are over, and puts the run away once it does
         nothing but wait."""
         while True:
-            await self._stir.within(self._pause())
+            if not await self._stir.within(self._pause()):
+                self._called = True  # nobody called; but a call can be lost
             try:
                 await self._announced()
                 if (self._waits or self._called) and await self._attended():
@@ -385,9 +388,9 @@ class Execution:
         due = self._next_due()
         return due is not None and due - self._clock.now() <= self._grace
 
-    def _pause(self) -> float | None:
+    def _pause(self) -> float:
         if not self._waits:
-            return None
+            return _RARE_LOOK
         due = self._next_due()
         if due is None:
             return _LOOK.total_seconds()

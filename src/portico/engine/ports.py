@@ -200,7 +200,8 @@ class Runs(Protocol):
         ...
 
     async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
-        """Raises `RunNotFound`, `RunOver`. The turn is the one that is taken away."""
+        """Raises `RunNotFound`, `RunOver`. The turn is the one that is taken away, if it stood in
+        line."""
         ...
 
     async def resume(self, caller: Principal, run: RunId) -> Turn:

@@ -13,6 +13,8 @@ from portico.engine.core.run import Leg
 
 _log: Final = logging.getLogger("portico.engine")
 _LOOK: Final = 0.1
+_PATIENCE: Final = 10.0
+"""Seconds in which a work has to come to its end once it is cancelled."""
 
 
 class DbosWorker:
@@ -58,7 +60,9 @@ class DbosWorker:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            _, stubborn = await asyncio.wait(tasks, timeout=_PATIENCE)
+            for task in stubborn:
+                _log.error("%s does not stop; nothing that it does is noted any more", task)
 
     def _launch(self) -> None:
         DBOS(config=self._configuration)

@@ -117,7 +117,8 @@ class InlineRuns:
         kept = self._seen(caller, run)
         if kept.run.status.over:
             raise RunOver(str(run), kept.run.status)
-        turn = Turn(Leg(run, kept.run.leg), kept.run.place)
+        queued = kept.run.status is RunStatus.QUEUED
+        turn = Turn(Leg(run, kept.run.leg), kept.run.place) if queued else None
         self._change(kept, status=RunStatus.CANCELLED, waits_for=(), wakes_at=None)
         self._end(kept)
         await self._tell(caller, kept.run, "run.cancelled", {"by": caller.name})

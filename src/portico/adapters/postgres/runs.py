@@ -185,6 +185,8 @@ class PostgresRuns:
                 raise RunOver(str(run), found.status)
             await connection.execute(_CANCEL, _which(caller, run))
             await self._tell(caller, found, "run.cancelled", {"by": caller.name})
+            if found.status is not RunStatus.QUEUED:
+                return None  # it stands in no line
             return Turn(Leg(run, found.leg), found.place)
 
     async def resume(self, caller: Principal, run: RunId) -> Turn:

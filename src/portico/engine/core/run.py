@@ -73,7 +73,7 @@ class Place:
     queue: str = "runs"
     partition: str | None = None
     priority: int = 0
-    """Smaller goes first."""
+    """Smaller goes first; not below 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
