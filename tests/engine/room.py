@@ -11,7 +11,7 @@ from portico.adapters.inline.runs import InlineRuns
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
 from portico.engine.core.entry import Entry
 from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Place, Run, RunStatus, Step
+from portico.engine.core.run import Cleaning, Leg, Place, Run, RunStatus, Step, as_it_is
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.look_at_runs import ListRuns, ShowRun
 from portico.engine.ports import Journal
@@ -42,8 +42,13 @@ async def nothing(_durable: object, _given: JsonObject) -> JsonValue:
 
 class Room:
     def __init__(
-        self, *kinds: Kind, work: Work = nothing, queues: Sequence[Queue] = (Queue(name="runs"),)
+        self,
+        *kinds: Kind,
+        work: Work = nothing,
+        queues: Sequence[Queue] = (Queue(name="runs"),),
+        clean: Cleaning = as_it_is,
     ) -> None:
+        self.clean = clean
         self.clock = TickingClock(step=timedelta(0))
         self.entropy = SeededEntropy("engine room")
         self.bus = InlineBus()
@@ -74,6 +79,7 @@ class Room:
             kinds=self.kinds,
             clock=self.clock,
             most_attempts=most_attempts,
+            clean=self.clean,
         )
 
     @asynccontextmanager

@@ -1,16 +1,18 @@
 """What a piece of work can rely on while it is carried out, put away, and taken up again."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from typing import Literal, get_args
 
 import pytest
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Leg, RunStatus, StepState
+from portico.engine.core.run import Leg, RunStatus, StepState, as_it_is
 from portico.kernel.durable import Action, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.redaction import Redaction
 from tests.engine.journals import AwayNowAndThen, Barring, Meanwhile, SlowToPark
 from tests.engine.room import ANA, LONG, Room
 
@@ -717,3 +719,30 @@ async def test_what_a_step_gives_is_the_same_before_it_was_kept_and_after() -> N
     ended = await room.leg(await room.start())
 
     assert ended.result == "{'pair': [1, 2], 'deep': [{'x': None}]}"
+
+
+CANARY = "canary-9f8e7d6c5b4a"
+
+
+@pytest.mark.requirement("engine:secrets:not-told")
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "as it is"])
+async def test_a_secret_in_an_error_is_in_no_event_and_in_no_failure(clean: bool) -> None:
+    """Both ways: without the cleaning the same look finds it."""
+
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        await durable.tell("news", "plan.changed", {"deep": [{"key": CANARY}]})
+        with contextlib.suppress(StepFailed):
+            await durable.step("leaks", failing(ConnectionError(f"refused: {CANARY}")))
+        try:
+            raise ValueError(CANARY)
+        except ValueError as error:
+            raise RuntimeError(f"while using {CANARY}") from error
+
+    room = Room(work=work, clean=Redaction([CANARY]).clean_json if clean else as_it_is)
+    run = await room.start()
+    ended = await room.leg(run)
+
+    page = await room.log.read(ANA, str(run), after=0, limit=99)
+    steps = await room.runs.steps(ANA, run)
+    told = repr([page.entries, ended.failure, [step.failure for step in steps]])
+    assert (CANARY in told) is not clean

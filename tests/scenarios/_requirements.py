@@ -508,4 +508,9 @@ REQUIREMENTS = [
         "design.md §4.1",
         "The application has no right on the queue's own tables.",
     ),
+    Requirement(
+        "engine:secrets:not-told",
+        "design.md §4.7",
+        "No event holds a secret, whatever a work says or raises.",
+    ),
 ]

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import BadEventType, StepFailed, StepNamedTwice, StoreUnavailable
-from portico.engine.core.run import Failure, Step, StepState, Taken, failure_of
+from portico.engine.core.run import Cleaning, Failure, Step, StepState, Taken, failure_of
 from portico.engine.ports import Journal, Wakeups
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Action, Begun
@@ -82,8 +82,11 @@ class _Stir:
 class Execution:
     """`Durable`, for one leg."""
 
-    def __init__(self, taken: Taken, journal: Journal, clock: Clock, grace: timedelta) -> None:
+    def __init__(
+        self, taken: Taken, journal: Journal, clock: Clock, *, grace: timedelta, clean: Cleaning
+    ) -> None:
         self._taken = taken
+        self._clean = clean
         self._journal = journal
         self._clock = clock
         self._grace = grace
@@ -156,13 +159,14 @@ class Execution:
         if not _OWN_TYPE.fullmatch(type_):
             raise BadEventType(type_)
         canonical(facts)
+        clean = {key: self._clean(value) for key, value in facts.items()}
         self._use(name)
         if name in self._steps:
             return
         await self._admitted()
         now = self._clock.now()
         step = self._ended(name, now, now, None, None)
-        await self._noted(step, self._entry(type_, facts))
+        await self._noted(step, self._entry(type_, clean))
 
     async def until_over(self, work: Coroutine[Any, Any, Ended], wakeups: Wakeups) -> Ended | None:
         """What the work came to; None if it was put away to wait. Raises `Lost`."""
@@ -216,7 +220,7 @@ class Execution:
             try:
                 output = kept(await _tried(action, f"{self._topic}:{name}", tries))
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
-                failure = failure_of(error, name)
+                failure = failure_of(error, name, self._clean)
             finally:
                 announcing.cancel()
             step = self._ended(name, started, self._clock.now(), output, failure)

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from portico.engine.control_run import control_topic
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Failure, Leg, RunStatus, Taken, failure_of
+from portico.engine.core.run import Cleaning, Failure, Leg, RunStatus, Taken, as_it_is, failure_of
 from portico.engine.execution import Execution, Lost
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Journal
@@ -43,6 +43,7 @@ class RunLeg:
     """A leg that was taken up more often than this, and never came to an end, is not again."""
     grace: timedelta = field(default=timedelta(seconds=2))
     """Waits shorter than this are sat out."""
+    clean: Cleaning = as_it_is
 
     async def __call__(self, leg: Leg) -> None:
         """Returns when the leg is over, whatever became of it. Cancelled, it leaves the run as it
@@ -71,13 +72,27 @@ class RunLeg:
         try:
             work = self.kinds[taken.run.kind].work
         except Exception as error:  # noqa: BLE001 # an unknown kind is how this run ends
-            await self._settle(taken, _Ended(RunStatus.FAILED, failure=failure_of(error)))
+            await self._settle(
+                taken, _Ended(RunStatus.FAILED, failure=failure_of(error, clean=self.clean))
+            )
             return
-        execution = Execution(taken, self.journal, self.clock, self.grace)
+        execution = Execution(taken, self.journal, self.clock, grace=self.grace, clean=self.clean)
         with self.bus.listen(taken.run.space, control_topic(taken.run.id)) as wakeups:
-            ended = await execution.until_over(_worked(work, execution, taken), wakeups)
+            ended = await execution.until_over(self._worked(work, execution, taken), wakeups)
         if ended is not None:
             await self._settle(taken, ended)
+
+    async def _worked(self, work: Work, execution: Execution, taken: Taken) -> _Ended:
+        try:
+            return _Ended(RunStatus.DONE, kept(await work(execution, taken.run.input)))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            failure = Failure("CancelledError", "It cancelled itself.")
+            return _Ended(RunStatus.FAILED, failure=failure)
+        except Exception as error:  # noqa: BLE001 # whatever a work raises is how its run ends
+            return _Ended(RunStatus.FAILED, failure=failure_of(error, clean=self.clean))
 
     async def _settle(self, taken: Taken, ended: _Ended) -> None:
         if ended.failure is not None:
@@ -85,19 +100,6 @@ class RunLeg:
         await patiently(
             lambda: self.journal.settle(taken, ended.status, ended.result, ended.failure)
         )
-
-
-async def _worked(work: Work, execution: Execution, taken: Taken) -> _Ended:
-    try:
-        return _Ended(RunStatus.DONE, kept(await work(execution, taken.run.input)))
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        failure = Failure("CancelledError", "It cancelled itself.")
-        return _Ended(RunStatus.FAILED, failure=failure)
-    except Exception as error:  # noqa: BLE001 # whatever a work raises is how its run ends
-        return _Ended(RunStatus.FAILED, failure=failure_of(error))
 
 
 async def patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:

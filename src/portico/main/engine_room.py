@@ -90,4 +90,6 @@ def event_log(outside: Outside) -> PostgresEventLog:
 
 
 def carrying_out(journal: Journal, outside: Outside, kinds: Kinds) -> RunLeg:
-    return RunLeg(journal=journal, bus=outside.bus, kinds=kinds, clock=outside.clock)
+    return RunLeg(
+        journal=journal, bus=outside.bus, kinds=kinds, clock=outside.clock, clean=outside.clean
+    )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from portico.adapters.postgres.transaction import Transactions
+from portico.engine.core.run import Cleaning, as_it_is
 from portico.engine.ports import Bus
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
@@ -14,3 +15,4 @@ class Outside:
     bus: Bus
     clock: Clock
     entropy: Entropy
+    clean: Cleaning = as_it_is

@@ -132,7 +132,13 @@ def app(
     bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
     kinds = every_kind(clock)
     transactions = Transactions(pool, slow)
-    outside = Outside(transactions=transactions, bus=bus, clock=clock, entropy=system_entropy)
+    outside = Outside(
+        transactions=transactions,
+        bus=bus,
+        clock=clock,
+        entropy=system_entropy,
+        clean=ground.secrets.clean_json,
+    )
     shared = Shared(bus=bus, line=line, kinds=kinds, metrics_text=observing.metrics_text)
     use = use_cases(ground, transactions, shared)
     watch_sse_clients(lambda: use.tails.size[0])

@@ -1,10 +1,9 @@
 """The event log and the bus in memory."""
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
+from portico.adapters.inline.bus import InlineBus
 from portico.engine.core.entry import Entry, NewEntry, Page
 from portico.engine.core.errors import TopicNotFound, TopicRefused
 from portico.engine.ports import Bus
@@ -17,36 +16,8 @@ from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.world import MemoryWorld, RowRefused, Stream, all_or_nothing
 
 
-class _Ear:
-    def __init__(self) -> None:
-        self.heard = asyncio.Event()
-
-    async def wait(self) -> None:
-        await self.heard.wait()
-        self.heard.clear()
-
-
-class MemoryBus:
-    def __init__(self) -> None:
-        self._ears: dict[tuple[SpaceId, str], set[_Ear]] = {}
-
-    def wake(self, space: SpaceId, topic: str) -> None:
-        for ear in self._ears.get((space, topic), ()):
-            ear.heard.set()
-
-    @contextmanager
-    def listen(self, space: SpaceId, topic: str) -> Iterator[_Ear]:
-        ear, ears = _Ear(), self._ears.setdefault((space, topic), set())
-        ears.add(ear)
-        try:
-            yield ear
-        finally:
-            ears.discard(ear)
-
-    @property
-    def listening(self) -> int:
-        """How many listen at the moment."""
-        return sum(map(len, self._ears.values()))
+class MemoryBus(InlineBus):
+    """The bus of one process, which is what a test is."""
 
 
 class MemoryEventLog:

@@ -47,7 +47,7 @@ async def quiet(wakeups: Wakeups) -> None:
 async def once_connected(bus: PostgresBus, other: PostgresBus) -> None:
     with bus.listen(HOME, "connected") as ear:
         async with asyncio.timeout(PATIENCE):
-            while not ear.heard.is_set():
+            while not ear.rung:
                 other.wake(HOME, "connected")
                 await asyncio.sleep(0.05)
 
@@ -106,7 +106,7 @@ async def test_a_process_does_not_hear_itself_twice(
         await heard(mine)
         await heard(theirs)
 
-        assert not mine.heard.is_set()
+        assert not mine.rung
 
 
 async def test_without_a_database_it_still_wakes_those_who_are_here() -> None:

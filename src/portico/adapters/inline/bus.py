@@ -13,14 +13,19 @@ class InlineWakeups:
     heard once."""
 
     def __init__(self) -> None:
-        self._rung = asyncio.Event()
+        self._heard = asyncio.Event()
 
     def ring(self) -> None:
-        self._rung.set()
+        self._heard.set()
+
+    @property
+    def rung(self) -> bool:
+        """Whether it was, and nobody has heard it yet."""
+        return self._heard.is_set()
 
     async def wait(self) -> None:
-        await self._rung.wait()
-        self._rung.clear()
+        await self._heard.wait()
+        self._heard.clear()
 
 
 class InlineBus:
@@ -30,6 +35,16 @@ class InlineBus:
     def wake(self, space: SpaceId, topic: str) -> None:
         for ear in self._ears.get((space, topic), ()):
             ear.ring()
+
+    def wake_all(self) -> None:
+        for ears in self._ears.values():
+            for ear in ears:
+                ear.ring()
+
+    @property
+    def listening(self) -> int:
+        """How many listen at the moment."""
+        return sum(map(len, self._ears.values()))
 
     @contextmanager
     def listen(self, space: SpaceId, topic: str) -> Iterator[InlineWakeups]:

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Final, LiteralString
 
 import psycopg
 from psycopg import AsyncConnection
 
+from portico.adapters.inline.bus import InlineBus, InlineWakeups
 from portico.adapters.postgres.transaction import KEEPALIVE
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import SpaceId
@@ -27,42 +28,23 @@ _PAYLOAD: Final = 7_900
 Place = tuple[str, str]
 
 
-class _Ear:
-    def __init__(self) -> None:
-        self.heard = asyncio.Event()
-
-    async def wait(self) -> None:
-        await self.heard.wait()
-        self.heard.clear()
-
-
 class PostgresBus:
     """Best effort: what is lost is found by whoever looks by himself now and then."""
 
     def __init__(self, address: str, entropy: Entropy) -> None:
         self._address = address
         self._name = entropy(8).hex()
-        self._ears: dict[Place, set[_Ear]] = {}
+        self._here = InlineBus()
         self._unsaid: dict[Place, None] = {}
         self._something = asyncio.Event()
 
     def wake(self, space: SpaceId, topic: str) -> None:
-        place = (str(space), topic)
-        self._hear(place)
-        self._unsaid[place] = None
+        self._here.wake(space, topic)
+        self._unsaid[str(space), topic] = None
         self._something.set()
 
-    @contextmanager
-    def listen(self, space: SpaceId, topic: str) -> Iterator[_Ear]:
-        place, ear = (str(space), topic), _Ear()
-        ears = self._ears.setdefault(place, set())
-        ears.add(ear)
-        try:
-            yield ear
-        finally:
-            ears.discard(ear)
-            if not ears and self._ears.get(place) is ears:
-                del self._ears[place]
+    def listen(self, space: SpaceId, topic: str) -> AbstractContextManager[InlineWakeups]:
+        return self._here.listen(space, topic)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -76,8 +58,7 @@ class PostgresBus:
                 async with await self._connect("portico ear") as connection:
                     await connection.execute(_LISTEN)
                     # What was said before is lost, and so everybody looks.
-                    for place in [*self._ears]:
-                        self._hear(place)
+                    self._here.wake_all()
                     async for notice in connection.notifies():
                         self._heard(notice.payload)
             except psycopg.Error:
@@ -112,11 +93,7 @@ class PostgresBus:
             return
         for line in lines:
             space, _, topic = line.partition("/")
-            self._hear((space, topic))
-
-    def _hear(self, place: Place) -> None:
-        for ear in self._ears.get(place, ()):
-            ear.heard.set()
+            self._here.wake(SpaceId.parse(space), topic)
 
     async def _connect(self, name: str) -> AsyncConnection:
         return await AsyncConnection.connect(

@@ -1,6 +1,6 @@
 """A run: one piece of durable work, who it is for, how far it has come."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -149,6 +149,17 @@ class Taken:
     """Why it may not go on: whoever it is for may not any more."""
 
 
-def failure_of(error: BaseException, step: str | None = None) -> Failure:
+Cleaning = Callable[[JsonValue], JsonValue]
+"""Blacks out whatever must not be told; applied to what works say, and not to what they give."""
+
+
+def as_it_is(value: JsonValue) -> JsonValue:
+    return value
+
+
+def failure_of(
+    error: BaseException, step: str | None = None, clean: Cleaning = as_it_is
+) -> Failure:
     code = error.code if isinstance(error, PorticoError) else None
-    return Failure(type(error).__name__, str(error) or type(error).__name__, code, step)
+    message = str(clean(str(error))) or type(error).__name__
+    return Failure(type(error).__name__, message, code, step)
