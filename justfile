@@ -60,7 +60,7 @@ lock:
 # after a new migration: write schema.sql and the database fixture of this version
 fixture:
     python -m tests.migrations.fixture
-    pytest tests/migrations --write-schema
+    pytest tests/migrations --write-schema -k the_committed_schema
 
 # build the wheel and the sdist
 build:

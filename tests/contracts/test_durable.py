@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -16,10 +17,11 @@ from portico.engine.core.errors import (
     StepNotFound,
 )
 from portico.engine.core.queue import Queue
-from portico.engine.core.run import Place, RunStatus, StepState
+from portico.engine.core.run import Place, RunPosition, RunStatus, StepState
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
 from portico.kernel.durable import Action, Durable
+from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine, inline_engine
 
@@ -309,13 +311,25 @@ async def test_runs_are_listed_newest_first_by_what_became_of_them(engine: Engin
         await engine.over(run.id)
 
     first = await engine.book.page(engine.ana, statuses=[], kind=None, before=None, limit=2)
-    rest = await engine.book.page(engine.ana, statuses=[], kind=None, before=first[-1].id, limit=9)
+    rest = await engine.book.page(
+        engine.ana, statuses=[], kind=None, before=first[-1].position, limit=9
+    )
     failed = await engine.book.page(
         engine.ana, statuses=[RunStatus.FAILED], kind=None, before=None, limit=9
     )
 
     assert [run.id for run in [*first, *rest]] == [broken.id, *(run.id for run in done[::-1])]
     assert [run.id for run in failed] == [broken.id]
+
+
+async def test_a_list_goes_on_from_where_a_run_stood_that_was_forgotten(engine: Engine) -> None:
+    older, forgotten, newer = [await engine.started("chain") for _ in range(3)]
+    stood = RunPosition(forgotten.created_at, RunId(UUID(int=0)))
+
+    rest = await engine.book.page(engine.ana, statuses=[], kind=None, before=stood, limit=9)
+
+    assert newer.id not in {run.id for run in rest}
+    assert [run.id for run in rest] == [older.id]
 
 
 async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:

@@ -54,7 +54,8 @@ def test_a_plan_is_read(given: dict[str, Any], plan: DrillPlan) -> None:
         ({"ask": 1}, ["ask"]),
         ({"fail_at": 0}, ["fail_at"]),
         ({"steps": 2, "fail_at": 3}, ["fail_at"]),
-        ({"speed": 9}, ["input"]),
+        ({"speed": 9, "stepz": 3}, ["speed", "stepz"]),
+        ({"ptc_0F19_x": 9}, ["a field"]),
         ({"steps": 0, "pause": 61, "ask": 1}, ["steps", "pause", "ask"]),
     ],
 )

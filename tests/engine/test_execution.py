@@ -129,6 +129,23 @@ async def test_a_failure_is_the_same_the_first_time_and_each_time_after(how: str
     assert ended.result == str(first)
 
 
+async def test_the_log_says_how_a_run_failed_and_not_what_it_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever reads the log need not be cleared for the run."""
+
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        return await durable.step("write", failing(OSError("the merger is on")))
+
+    room = Room(work=work)
+    run = await room.start()
+
+    await room.leg(run)
+
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "portico.engine"]
+    assert line == f"{run} failed: StepFailed (step_failed) in the step 'write'"
+
+
 async def test_a_failure_that_nobody_catches_is_how_the_run_ends() -> None:
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         return await durable.step("a", failing(OSError("no space left")))
@@ -598,15 +615,17 @@ async def test_a_run_that_never_comes_to_an_end_is_stuck_and_can_be_taken_up_by_
     assert (ended.status, ended.result) == (RunStatus.DONE, "done")
 
 
-async def test_a_run_of_a_kind_that_is_gone_fails_and_says_so() -> None:
+async def test_a_run_of_a_kind_that_is_not_known_here_is_left_to_who_knows_it() -> None:
     room = Room()
     run = await room.start()
-    room.kinds = type(room.kinds)([])
+    known, room.kinds = room.kinds, type(room.kinds)([])
 
+    left = await room.leg(run)
+    room.kinds = known
     ended = await room.leg(run)
 
-    assert ended.failure is not None
-    assert ended.failure.code == "kind_not_found"
+    assert (left.status, left.failure) == (RunStatus.RUNNING, None)
+    assert ended.status is RunStatus.DONE
 
 
 async def test_a_run_whose_starter_may_not_any_more_does_not_go_on() -> None:
@@ -733,10 +752,7 @@ async def test_a_secret_in_an_error_is_in_no_event_and_in_no_failure(clean: bool
         await durable.tell("news", "plan.changed", {"deep": [{"key": CANARY}]})
         with contextlib.suppress(StepFailed):
             await durable.step("leaks", failing(ConnectionError(f"refused: {CANARY}")))
-        try:
-            raise ValueError(CANARY)
-        except ValueError as error:
-            raise RuntimeError(f"while using {CANARY}") from error
+        raise RuntimeError(f"while using {CANARY}") from ValueError(CANARY)
 
     room = Room(work=work, clean=Redaction([CANARY]).clean_json if clean else as_it_is)
     run = await room.start()
@@ -746,3 +762,142 @@ async def test_a_secret_in_an_error_is_in_no_event_and_in_no_failure(clean: bool
     steps = await room.runs.steps(ANA, run)
     told = repr([page.entries, ended.failure, [step.failure for step in steps]])
     assert (CANARY in told) is not clean
+
+
+class Tidying:
+    """A work that has something to do on its way out, however it goes."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def __call__(self, durable: Durable, _given: JsonObject) -> JsonValue:
+        async def main(_key: str) -> JsonValue:
+            self.begun.set()
+            await self.go.wait()
+            self.did.append("main")
+            return None
+
+        async def release(_key: str) -> JsonValue:
+            self.did.append("release")
+            return None
+
+        try:
+            await durable.step("main", main)
+        finally:
+            await durable.step("release", release)
+        return None
+
+
+async def test_nothing_is_done_on_the_way_out_of_a_process_that_stops() -> None:
+    work = Tidying()
+    room = Room(work=work)
+    run = await room.start()
+
+    await room.crash(run, work.begun)
+    assert work.did == []
+    work.go.set()
+    ended = await room.leg(run)
+
+    assert work.did == ["main", "release"]
+    assert ended.status is RunStatus.DONE
+
+
+async def test_nothing_is_done_on_the_way_out_of_a_run_that_was_cancelled() -> None:
+    work = Tidying()
+    room = Room(work=work)
+    run = await room.start()
+    carrying = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    await work.begun.wait()
+
+    await room.cancel_run(ANA, run)
+    async with asyncio.timeout(5):
+        await carrying
+
+    assert work.did == []
+
+
+async def test_a_resumed_run_tries_what_ended_it_and_not_what_it_had_coped_with() -> None:
+    did: list[str] = []
+    mails = [failing(ConnectionError("no")), giving("mailed")]
+
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        try:
+            await durable.step("charge A", failing(ConnectionError("refused")))
+        except StepFailed:
+            did.append("A refused")
+            await durable.step("charge B", giving("charged"))
+        try:
+            return await durable.step("mail", mails[0])
+        except StepFailed as error:
+            raise RuntimeError("nobody was told") from error
+
+    room = Room(work=work)
+    run = await room.start()
+    failed = await room.leg(run)
+    mails.pop(0)
+    await room.resume_run(ANA, run)
+    ended = await room.leg(run)
+
+    assert failed.failure is not None
+    assert (failed.failure.type, failed.failure.step) == ("RuntimeError", "mail")
+    assert ended.result == "mailed"
+    assert did == ["A refused", "A refused"]
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "two\nlines", "x" * 301, "\ud800"], ids=ascii)
+@pytest.mark.parametrize("way", ["step", "begin", "sleep", "signal", "tell"])
+async def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_done(
+    name: str, way: Way
+) -> None:
+    done: list[str] = []
+
+    async def act(_key: str) -> JsonValue:
+        done.append("done")
+        return None
+
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        match way:
+            case "step":
+                await durable.step(name, act)
+            case "begin":
+                await durable.begin(name, act).result()
+            case "sleep":
+                await durable.sleep(name, timedelta(0))
+            case "signal":
+                await durable.wait_for_signal(name or "x" * 201, patience=timedelta(0))
+            case "tell":
+                await durable.tell(name, "x.y", {})
+        return None
+
+    room = Room(work=work)
+    ended = await room.leg(await room.start())
+
+    assert ended.failure is not None
+    assert ended.failure.code == "bad_step_name"
+    assert done == []
+
+
+async def test_a_run_whose_work_is_through_can_be_cancelled_while_a_step_goes_on() -> None:
+    begun = asyncio.Event()
+
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        async def endless(_key: str) -> JsonValue:
+            begun.set()
+            await asyncio.Event().wait()
+            return None
+
+        durable.begin("endless", endless)
+        return "through"
+
+    room = Room(work=work)
+    run = await room.start()
+    carrying = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
+    await begun.wait()
+
+    await room.cancel_run(ANA, run)
+    async with asyncio.timeout(5):
+        await carrying
+
+    assert (await room.seen(run)).status is RunStatus.CANCELLED

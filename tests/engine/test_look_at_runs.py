@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import RunStatus
+from portico.engine.core.run import RunPosition, RunStatus
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
 from portico.guard.core.authentication import as_principal
@@ -43,7 +43,7 @@ async def listed(
     *,
     statuses: Sequence[RunStatus] = (),
     kind: str | None = None,
-    before: RunId | None = None,
+    before: RunPosition | None = None,
 ) -> list[RunId]:
     found = await room.list_runs(caller, statuses=statuses, kind=kind, before=before, limit=10)
     return [run.id for run, _ in found]
@@ -56,7 +56,9 @@ async def test_runs_are_listed_newest_first_from_where_one_stands() -> None:
         runs.append(await room.start())
 
     assert await listed(room) == runs[::-1]
-    assert await listed(room, before=runs[2]) == [runs[1], runs[0]]
+    stands = (await room.seen(runs[2])).position
+    assert await listed(room, before=stands) == [runs[1], runs[0]]
+    assert await listed(room, before=replace(stands, run=UNKNOWN)) == [runs[1], runs[0]]
     assert len(await room.list_runs(ANA, limit=2)) == 2
 
 

@@ -9,6 +9,7 @@ from portico.guard.core.errors import (
     NotAuthenticated,
     NotConfirmed,
     NotPermitted,
+    Overreach,
     SpaceNotFound,
 )
 from portico.guard.core.roles import Role, Scope
@@ -33,13 +34,16 @@ async def founded(room: Room, founder: Principal) -> tuple[Principal, Space]:
 
 
 @pytest.mark.requirement("guard:spaces:found")
-async def test_an_installation_begins_with_an_admin_who_may_found_spaces() -> None:
+async def test_an_installation_begins_with_an_admin_who_may_found_spaces_and_see_its_figures() -> (
+    None
+):
     room = Room()
 
     root, _ = await installed(room)
 
     assert root.roles == {Role.ADMIN}
     assert root.may(Scope.SPACES_CREATE)
+    assert root.may(Scope.METRICS_READ)
     assert root.clearance == Label(Level.RESTRICTED)
     assert (await room.show_space(root)).name == "home"
 
@@ -53,6 +57,7 @@ async def test_a_founded_space_is_its_admins_and_not_its_founders() -> None:
 
     assert bob.roles == {Role.ADMIN}
     assert not bob.may(Scope.SPACES_CREATE)
+    assert not bob.may(Scope.METRICS_READ)
     assert await room.show_space(bob, acme.id) == acme
     with pytest.raises(SpaceNotFound, match=str(acme.id)) as caught:
         await room.show_space(root, acme.id)
@@ -66,6 +71,20 @@ async def test_an_admin_of_a_founded_space_founds_no_more() -> None:
 
     with pytest.raises(NotPermitted, match="spaces:create"):
         await room.found_space(bob, SpaceWish(name="more", admin="eve"))
+
+
+@pytest.mark.requirement("telemetry:metrics:behind-a-key")
+async def test_only_the_first_admin_makes_a_key_that_reads_the_figures_of_all_spaces() -> None:
+    room = Room()
+    root, _ = await installed(room)
+    bob, _ = await founded(room, root)
+    wish = KeyWish(name="scraper", scopes=frozenset({Scope.METRICS_READ}))
+
+    scraper = await room.enters((await room.issue_key(root, wish)).key)
+
+    assert scraper.scopes == {Scope.METRICS_READ}
+    with pytest.raises(Overreach, match="metrics:read"):
+        await room.issue_key(bob, wish)
 
 
 async def test_an_admin_renames_their_own_space_and_no_other() -> None:

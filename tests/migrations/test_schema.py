@@ -114,3 +114,18 @@ async def test_every_earlier_database_comes_to_this_schema_with_its_rows(
             row = owner.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
             assert row is not None
             assert row[0] > 0, table
+
+
+async def test_the_first_admin_of_an_earlier_installation_may_see_the_figures(
+    embedded_database: Addresses,
+) -> None:
+    load_fixture(embedded_database, FIXTURES[0])
+    migrate = MigrateStore(
+        schema=PostgresSchema(str(embedded_database.owner)), known=known_migrations()
+    )
+
+    _ = [migration async for migration in migrate()]
+
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        grants = owner.execute("SELECT DISTINCT name, grants FROM principal ORDER BY name")
+        assert grants.fetchall() == [("ana", ["spaces:create", "metrics:read"]), ("robot", [])]

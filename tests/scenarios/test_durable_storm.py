@@ -139,6 +139,9 @@ async def test_no_effect_is_lost_or_doubled_in_a_storm_of_kills(
     assert Counter(run.status for run in ended) == {RunStatus.DONE: runs}
     wanted = {f"{run}:effect:{number}" for run in house.acknowledged for number in range(4)}
     assert set(seen) == wanted
+    # A worker that dies leaves at most one unfinished step of each run that it had.
+    interrupted = (kills + database_kills * WORKERS) * conductor.orders.at_once
+    assert raw - len(seen) <= interrupted
     assert sum(conductor.kills.values()) == kills
     assert all(conductor.kills[point] >= kills // 5 for point in POINTS)
     assert all(conductor.kills[point] >= EACH_POINT for point in POINTS) or database_kills

@@ -38,7 +38,10 @@ class ResumeRun:
     line: Line
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
-        """What failed in it is tried again. Raises `NotPermitted`, `RunNotFound`, `RunNotOver`."""
+        """The step that ended it is tried again.
+
+        Raises `NotPermitted`, `RunNotFound`, `RunNotOver`.
+        """
         await _permit(self.book, caller, run)
         await self.line.join(await self.runs.resume(caller, run))
         return await self.book.get(caller, run)
@@ -72,6 +75,7 @@ class ForkRun:
             id=self._id(caller, source, key),
             principal=caller.id,
             clearance=caller.clearance,
+            scopes=frozenset(caller.scopes),
             status=RunStatus.QUEUED,
             created_at=self.clock.now(),
             leg=1,

@@ -1,6 +1,7 @@
 """A drill: work that does nothing but be work, so that anybody can see with their own eyes that
 it survives."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -19,6 +20,7 @@ ANSWER: Final = "answer"
 """The topic of the answer that a drill waits for if it is told to ask."""
 MOST_STEPS: Final = 1000
 LONGEST_PAUSE: Final = 60
+_NAME: Final = re.compile(r"[a-z_]{1,24}")
 
 
 class Meant(Exception):
@@ -82,9 +84,11 @@ class _Reading:
         return False
 
     def nothing_but(self, names: set[str]) -> None:
-        """What is too much is not repeated: it may be a secret, gone astray."""
-        if self.given.keys() - names:
-            self.flaws.append(Flaw("input", f"has only: {', '.join(sorted(names))}"))
+        """What could not be a name of ours is not repeated: it may be a secret, gone astray."""
+        there_are = f"there are: {', '.join(sorted(names))}"
+        for name in sorted(self.given.keys() - names):
+            field = name if _NAME.fullmatch(name) else "a field"
+            self.flaws.append(Flaw(field, f"is not known; {there_are}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from portico.engine.core.entry import NewEntry
-from portico.engine.core.errors import BadEventType, StepFailed, StepNamedTwice, StoreUnavailable
+from portico.engine.core.errors import (
+    BadEventType,
+    BadStepName,
+    StepFailed,
+    StepNamedTwice,
+    StoreUnavailable,
+)
 from portico.engine.core.run import Cleaning, Failure, Step, StepState, Taken, failure_of
 from portico.engine.ports import Journal, Wakeups
 from portico.kernel.clock import Clock
@@ -32,6 +38,8 @@ _PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
 
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,300}")
+_LONGEST_TOPIC: Final = 200
 _OWN_TYPE: Final = re.compile(r"(?!(?:run|step|text)\.)[a-z_]{1,40}(?:\.[a-z_]{1,40}){1,3}")
 """What a work may tell: what becomes of runs, steps and texts is told by whoever sees to it."""
 
@@ -95,6 +103,7 @@ class Execution:
         self._used: set[str] = set()
         self._numbers: dict[str, int] = {}
         self._waits: dict[str, _Wait] = {}
+        self._begun: list[asyncio.Task[Step]] = []
         self._long: list[str] = []
         self._called = False
         self._busy = 0
@@ -123,7 +132,9 @@ class Execution:
             over: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
             over.set_result(known)
             return _Begun(name, over, known.number)
-        return _Begun(name, self._spawn(self._carried_out(name, action, tries)))
+        task = self._spawn(self._begun_step(name, action, tries))
+        self._begun.append(task)
+        return _Begun(name, task)
 
     async def wait_any(self, begun: Sequence[Begun]) -> Begun:
         """One that has ended may still be being noted: whatever ended after it must not pass it,
@@ -151,6 +162,8 @@ class Execution:
         await self._waited(name, None, duration)
 
     async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+        if len(topic) > _LONGEST_TOPIC:
+            raise BadStepName(topic)
         name = f"signal:{topic}"
         self._use(name)
         return await self._waited(name, topic, patience)
@@ -176,12 +189,22 @@ class Execution:
                 main = group.create_task(work)
                 attending = group.create_task(self._attend(main))
                 listening = group.create_task(self._listen(wakeups))
-                await asyncio.wait([main])
+                await self._all_over(main)
                 attending.cancel()
                 listening.cancel()
         except* Lost:
             raise Lost from None
         return None if main.cancelled() else main.result()
+
+    async def _all_over(self, main: "asyncio.Task[Any]") -> None:
+        """The work, and whatever it has begun and not waited for: so long it can be cancelled."""
+        try:
+            await asyncio.wait([main])
+            while running := [task for task in self._begun if not task.done()]:
+                await asyncio.wait(running)
+        except asyncio.CancelledError:
+            self._away = True
+            raise
 
     async def _admitted(self) -> None:
         """What comes to the gate while the run is put away is done when it goes on, not now.
@@ -193,7 +216,14 @@ class Execution:
         if self._away:
             raise Lost
 
+    def _lost(self) -> Lost:
+        """Shuts the door first: whatever a work still does on its way out is not done."""
+        self._away = True
+        return Lost()
+
     def _use(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise BadStepName(name)
         if name in self._used:
             raise StepNamedTwice(name)
         self._used.add(name)
@@ -208,6 +238,16 @@ class Execution:
         if begun.number is not None:
             return begun.number
         return self._numbers.get(begun.name, float("inf"))
+
+    async def _begun_step(self, name: str, action: Action, tries: int) -> Step:
+        """As `_carried_out`, but whatever breaks is told to whoever asks for the result."""
+        started = self._clock.now()
+        try:
+            return await self._carried_out(name, action, tries)
+        except Exception as error:  # noqa: BLE001 # else it would tear everything down around it
+            return self._ended(
+                name, started, self._clock.now(), None, failure_of(error, name, self._clean)
+            )
 
     async def _carried_out(self, name: str, action: Action, tries: int) -> Step:
         await self._admitted()
@@ -256,7 +296,7 @@ class Execution:
         while True:
             try:
                 if not await self._journal.finish(self._taken, step, told):
-                    raise Lost
+                    raise self._lost()
             except StoreUnavailable:
                 await asyncio.sleep(_PAUSE)
             else:
@@ -338,7 +378,7 @@ class Execution:
             if name not in self._numbers
         ]
         if told and not await self._journal.announce(self._taken, told):
-            raise Lost
+            raise self._lost()
 
     async def _attended(self) -> bool:
         """Whether it was put away. Raises `Lost`."""
@@ -346,7 +386,7 @@ class Execution:
         topics = [wait.topic for wait in self._waits.values() if wait.topic is not None]
         answers = await self._journal.answer(self._taken, topics)
         if answers is None:
-            raise Lost
+            raise self._lost()
         now = self._clock.now()
         for wait in list(self._waits.values()):
             if wait.topic is not None and wait.topic in answers:
@@ -377,7 +417,7 @@ class Execution:
         finally:
             self._gate.set()
         if parked is False:
-            raise Lost
+            raise self._lost()
         if parked is None:
             self._stir.event.set()
         return parked is True

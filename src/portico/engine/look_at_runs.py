@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.engine.core.run import Run, RunStatus, Step
+from portico.engine.core.run import Run, RunPosition, RunStatus, Step
 from portico.engine.ports import RunBook
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
@@ -21,7 +21,7 @@ class ListRuns:
         *,
         statuses: Sequence[RunStatus] = (),
         kind: str | None = None,
-        before: RunId | None = None,
+        before: RunPosition | None = None,
         limit: int,
     ) -> Sequence[tuple[Run, int]]:
         """Newest first, each with how many of its steps are over. Raises `NotPermitted`."""

@@ -11,7 +11,7 @@ from portico.engine.core.health import Finding
 from portico.engine.core.migration import Applied, Migration
 from portico.engine.core.receipt import Answer, Claim, Receipt
 from portico.engine.core.retention import Forgotten, Keep
-from portico.engine.core.run import Failure, Leg, Run, RunStatus, Step, Taken, Turn
+from portico.engine.core.run import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
 from portico.engine.core.store import StoreInfo, StoreStatus
 from portico.kernel.ids import RunId, SpaceId
 from portico.kernel.json import JsonValue
@@ -169,7 +169,7 @@ class RunBook(Protocol):
         *,
         statuses: Sequence[RunStatus],
         kind: str | None,
-        before: RunId | None,
+        before: RunPosition | None,
         limit: int,
     ) -> Sequence[Run]:
         """Newest first; `statuses` and `kind` of nothing are all of them."""
@@ -205,7 +205,8 @@ class Runs(Protocol):
         ...
 
     async def resume(self, caller: Principal, run: RunId) -> Turn:
-        """What failed in it is forgotten, to be tried again. Raises `RunNotFound`, `RunNotOver`."""
+        """The step that ended it is forgotten, to be tried again; what it had coped with is not.
+        Raises `RunNotFound`, `RunNotOver`."""
         ...
 
     async def signal(

@@ -10,13 +10,14 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from portico.engine.control_run import control_topic
-from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.errors import KindNotFound, StoreUnavailable
 from portico.engine.core.run import Cleaning, Failure, Leg, RunStatus, Taken, as_it_is, failure_of
 from portico.engine.execution import Execution, Lost
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Journal
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Work
+from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue, kept
 
 _log: Final = logging.getLogger("portico.engine")
@@ -71,10 +72,9 @@ class RunLeg:
         """Raises `Lost`."""
         try:
             work = self.kinds[taken.run.kind].work
-        except Exception as error:  # noqa: BLE001 # an unknown kind is how this run ends
-            await self._settle(
-                taken, _Ended(RunStatus.FAILED, failure=failure_of(error, clean=self.clean))
-            )
+        except KindNotFound:
+            # Another process may know it, one of a later version: it is put in line again.
+            _log.warning("%s is of a kind that is not known here: %s", taken.run.id, taken.run.kind)
             return
         execution = Execution(taken, self.journal, self.clock, grace=self.grace, clean=self.clean)
         with self.bus.listen(taken.run.space, control_topic(taken.run.id)) as wakeups:
@@ -96,10 +96,17 @@ class RunLeg:
 
     async def _settle(self, taken: Taken, ended: _Ended) -> None:
         if ended.failure is not None:
-            _log.warning("%s %s: %s", taken.run.id, ended.status, ended.failure.message)
+            _log_failure(taken.run.id, ended.status, ended.failure)
         await patiently(
             lambda: self.journal.settle(taken, ended.status, ended.result, ended.failure)
         )
+
+
+def _log_failure(run: RunId, status: RunStatus, failure: Failure) -> None:
+    """Without its message, which may tell what only those may read who are cleared for the run."""
+    what = failure.type if failure.code is None else f"{failure.type} ({failure.code})"
+    where = "" if failure.step is None else f" in the step {failure.step!r}"
+    _log.warning("%s %s: %s%s", run, status, what, where)
 
 
 async def patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -61,6 +61,7 @@ class StartRun:
             kind=wish.kind,
             label=meet(caller.clearance, _USUAL) if wish.label is None else wish.label,
             clearance=caller.clearance,
+            scopes=frozenset(caller.scopes),
             place=wish.place or kind.place,
             status=RunStatus.QUEUED,
             input=wish.input,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.errors import NotConfirmed, SpaceNotFound
 from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.roles import OF_THE_INSTALLATION, Role, Scope
 from portico.guard.core.space import ExportedRow, Space
 from portico.guard.invite import INVITATION_LIFETIME, Invitation, invitation_for
 from portico.guard.issue_key import IssuedKey
@@ -34,7 +34,7 @@ class Installed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallHome:
-    """The first space of an installation, whose admin may found others."""
+    """The first space of an installation, whose admin may found others and see their figures."""
 
     spaces: Spaces
     clock: Clock
@@ -44,7 +44,7 @@ class InstallHome:
     async def __call__(self, wish: SpaceWish) -> Installed:
         now = self.clock.now()
         space, first = _founding(wish, self.clock, self.entropy)
-        admin = replace(first, grants=frozenset({Scope.SPACES_CREATE}))
+        admin = replace(first, grants=OF_THE_INSTALLATION)
         key = ApiKey.mint(self.entropy)
         stored = StoredKey(
             id=key.id,

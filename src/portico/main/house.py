@@ -41,6 +41,7 @@ class PorticoHouse:
             key_file=paths.key_file,
             data=paths.data,
             backups=paths.backups,
+            log_file=paths.log_file if self.ground.loaded.settings.log.file else None,
         )
 
     def settings(self) -> Sequence[SettingEntry]:
@@ -134,9 +135,16 @@ class PorticoHouse:
         return await install(self.ground, admin=admin, recover=recover, progress=progress)
 
     def serve(self, announce: Callable[[str], None]) -> None:
+        from portico.adapters.system.listening import AddressTaken, by_another
         from portico.main.serve import serve
 
-        serve(self.ground, announce)
+        try:
+            serve(self.ground, announce)
+        except AddressTaken as taken:
+            private = self.ground.private_socket
+            if not by_another(reachable(taken.host), taken.port, private):
+                raise
+            raise AddressTaken(taken.host, taken.port, by_another=True) from taken
 
     def save_key(self, key: str) -> Path:
         return self.ground.save_key(key)
@@ -169,7 +177,7 @@ class PorticoHouse:
                 CheckSchema(self.store, self.ground.migrate),
                 CheckWalls(self.store),
                 CheckKey(self.ground),
-                CheckPort(reachable(server.host), server.port),
+                CheckPort(reachable(server.host), server.port, self.ground.private_socket),
             ]
         )
 

@@ -1,11 +1,13 @@
 """`portico serve`: take the address, start the database, and answer until asked to end."""
 
 import asyncio
+import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from socket import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
     from portico.adapters.postgres.transaction import Connection
     from portico.adapters.telemetry.observing import Observing
+
+
+_log: Final = logging.getLogger("portico.serve")
 
 
 def serve(ground: Ground, announce: Callable[[str], None]) -> None:
@@ -77,7 +82,9 @@ async def _serve(
     address = f"http://{host}:{settings.server.port}"
     known_as = settings.server.public_url
     announce(f"{address}, known as {known_as}" if known_as else address)
+    _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
     await uvicorn.Server(config).serve(sockets=listeners)
+    _log.info("stopped as asked")
 
 
 async def _bring_up_to_date(ground: Ground) -> None:

@@ -2,16 +2,24 @@
 ended without their run, processes that go by one name."""
 
 import asyncio
+import contextlib
+import tempfile
 from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.archive import PostgresArchive
+from portico.adapters.postgres.binaries import client_programs
+from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.lease import Lease
+from portico.adapters.postgres.retention import PostgresRetention
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.retention import Keep
 from portico.engine.core.run import Leg, Place, RunStatus, Turn
 from portico.engine.kinds import Kind
 from portico.kernel.durable import Durable
@@ -19,6 +27,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.engines import Engine, dbos_engine
+from tests.servers import reachable_folder
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
 
@@ -110,6 +119,145 @@ async def test_a_lease_is_had_by_one_and_known_to_be_lost(embedded_database: Add
             await losing
     async with Lease(address, "one").held():
         pass
+
+
+class Silent:
+    """Between a client and its server; from some moment on it passes nothing on, and says
+    nothing: a network that is gone."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+        self.silent = False
+        self._ends: list[asyncio.StreamWriter] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, here = await asyncio.open_unix_connection(self._socket)
+        self._ends += [writer, here]
+        await asyncio.gather(self._pass(reader, here), self._pass(there, writer))
+
+    async def close(self) -> None:
+        for end in self._ends:
+            end.close()
+        for end in self._ends:
+            with contextlib.suppress(ConnectionError):
+                await end.wait_closed()
+
+    async def _pass(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while said := await source.read(65536):
+            if not self.silent:
+                target.write(said)
+                await target.drain()
+
+
+@pytest.mark.requirement("engine:fence:stops")
+async def test_a_lease_that_is_not_answered_for_is_lost_before_the_server_lets_go_of_it(
+    embedded_database: Addresses,
+) -> None:
+    parts = conninfo_to_dict(str(embedded_database.engine))
+    proxy = Silent(f"{parts['host']}/.s.PGSQL.{parts['port']}")
+    with tempfile.TemporaryDirectory() as folder:
+        server = await asyncio.start_unix_server(proxy, f"{folder}/.s.PGSQL.5432")
+        address = make_conninfo(str(embedded_database.engine), host=folder, port=5432)
+
+        async with Lease(address, "cut off").held() as held:
+            losing = asyncio.ensure_future(held.lost())
+            await asyncio.sleep(0.2)
+            proxy.silent = True
+            began = asyncio.get_running_loop().time()
+            await losing
+            took = asyncio.get_running_loop().time() - began
+        server.close()
+        await proxy.close()
+
+    assert took < 8, "the server lets go after eleven seconds"
+
+
+async def test_legs_that_are_over_are_forgotten_whole(
+    engine: Engine, embedded_database: Addresses
+) -> None:
+    run = await engine.started("quick")
+    await engine.over(run.id)
+    await engine.nothing_runs()
+    await asyncio.sleep(0.5)  # DBOS writes how it ended
+    owner_does(embedded_database, "UPDATE dbos.workflow_status SET updated_at = 0")
+    pool = EnginePool(str(embedded_database.engine))
+
+    async with pool.pool:
+        gone = await PostgresRetention(pool).forget(Keep())
+
+    assert gone.legs == 1
+    for table in ("workflow_status", "workflow_input", "workflow_output"):
+        assert owner_does(embedded_database, f"SELECT 1 FROM dbos.{table}") == 0
+
+
+async def test_what_runs_has_ended_before_the_lease_is_let_go_of(
+    embedded_database: Addresses,
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def slow_to_end(durable: Durable, _given: JsonObject) -> JsonValue:
+        async def act(_key: str) -> JsonValue:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(1)
+                ended.set()
+            return None
+
+        return await durable.step("slow", act)
+
+    watching = f"SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid IN ({_LEASES})"
+    async with dbos_engine(embedded_database, [Kind(name="s", work=slow_to_end)], []) as engine:
+        await engine.started("s")
+        async with asyncio.timeout(30):
+            await begun.wait()
+        assert owner_does(embedded_database, watching) == 1
+        seen = asyncio.ensure_future(_until_free(embedded_database, watching, ended))
+        await asyncio.sleep(0)
+
+    assert await seen
+
+
+_LEASES = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'portico lease%'"
+
+
+async def _until_free(addresses: Addresses, watching: str, ended: asyncio.Event) -> bool:
+    """Whether it had ended when the lease was free."""
+    while await asyncio.to_thread(owner_does, addresses, watching):  # noqa: ASYNC110 # elsewhere
+        await asyncio.sleep(0.02)
+    return ended.is_set()
+
+
+async def test_a_run_whose_database_is_restored_under_it_goes_on_from_what_was_restored(
+    embedded_database: Addresses,
+) -> None:
+    reached = asyncio.Event()
+
+    async def steady(durable: Durable, _given: JsonObject) -> JsonValue:
+        async def act(key: str) -> JsonValue:
+            await asyncio.sleep(0.2)
+            if key.endswith(":3"):
+                reached.set()
+            return key.rpartition(":")[2]
+
+        return [await durable.step(str(number), act) for number in range(15)]
+
+    archive = PostgresArchive(str(embedded_database.owner), client_programs)
+    with reachable_folder() as folder:
+        async with dbos_engine(embedded_database, [Kind(name="s", work=steady)], []) as engine:
+            run = await engine.started("s")
+            async with asyncio.timeout(30):
+                await reached.wait()
+            await archive.back_up(folder / "b.dump")
+            await asyncio.sleep(0.8)
+            await archive.restore(folder / "b.dump")
+
+            ended = await engine.over(run.id)
+            steps = await engine.book.steps(engine.ana, run.id)
+
+    assert ended.status is RunStatus.DONE
+    assert [step.name for step in steps] == [str(number) for number in range(15)]
 
 
 async def test_the_tables_of_the_line_are_made_once(embedded_database: Addresses) -> None:

@@ -12,6 +12,7 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.event_months import EventMonths
 from portico.adapters.postgres.journal import PostgresJournal
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.retention import PostgresRetention
@@ -329,3 +330,62 @@ async def test_months_are_made_ahead_and_dropped_behind(room: Room) -> None:
 
     assert made == (4,)
     assert gone.months == 1
+
+
+async def test_months_wait_for_a_long_reader_until_the_next_time(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise every append would wait behind them."""
+    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE event_2020_01 PARTITION OF event"
+            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
+        )
+    with (
+        caplog.at_level("INFO"),
+        psycopg.connect(str(room.addresses.owner)) as reader,
+    ):
+        reader.execute("SELECT count(*) FROM event")
+        async with asyncio.TaskGroup() as group:
+            forgetting = group.create_task(room.retention.forget(Keep()))
+            for _ in range(3):
+                await room.log.append(room.ana, [NewEntry(topic="t", type="x")])
+    then = await room.retention.forget(Keep())
+
+    assert (forgetting.result().months, then.months) == (0, 1)
+    assert "its months are seen to the next time" in caplog.text
+
+
+async def test_a_start_does_not_fail_while_somebody_reads_events(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    months = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'portico.event'::regclass"
+    owners = str(room.addresses.owner)
+    with psycopg.connect(owners, autocommit=True) as owner:
+        owner.execute("SELECT drop_event_months(now() + interval '1 year')")
+        with caplog.at_level("INFO"), psycopg.connect(owners) as reader:
+            reader.execute("SELECT count(*) FROM event")
+            await EventMonths(owners).migrate()
+        in_vain = owner.execute(months).fetchone()
+        await EventMonths(owners).migrate()
+        then = owner.execute(months).fetchone()
+
+    assert (in_vain, then) == ((1,), (4,))
+    assert "its months are made the next time" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("before", "dropped"), [("2020-01-31 23:59:59Z", 0), ("2020-02-01 00:00:00Z", 1)]
+)
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+async def test_a_month_ends_in_utc_wherever_the_database_is(
+    room: Room, zone: str, before: str, dropped: int
+) -> None:
+    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
+        owner.execute(f"SET TimeZone = '{zone}'".encode())
+        owner.execute(
+            "CREATE TABLE event_2020_01 PARTITION OF event"
+            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
+        )
+
+        assert owner.execute("SELECT drop_event_months(%s)", [before]).fetchone() == (dropped,)

@@ -1,13 +1,20 @@
 """What a transaction carries, joins, and leaves behind."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
 from blockbuster import blockbuster_ctx
+from psycopg import AsyncCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
 
+from portico.adapters.postgres import transaction
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.transaction import Connection, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
@@ -182,3 +189,101 @@ async def test_a_task_that_outlives_the_transaction_it_was_started_in_has_one_of
             await asyncio.wait([task])
 
     assert task.result()
+
+
+Ask = Callable[[Transactions], Coroutine[Any, Any, object]]
+
+
+async def at_once(transactions: Transactions) -> object:
+    return await transactions.at_once("SELECT 1 AS answer", {})
+
+
+async def stroke(transactions: Transactions) -> object:
+    ((row,),) = await transactions.stroke(somebody(), ("SELECT 1 AS answer", {}))
+    return row
+
+
+@asynccontextmanager
+async def outside(database: Addresses) -> AsyncIterator[psycopg.AsyncConnection]:
+    elsewhere = make_conninfo(str(database.admin), dbname="postgres")
+    async with await psycopg.AsyncConnection.connect(elsewhere, autocommit=True) as admin:
+        yield admin
+
+
+async def end_all(admin: psycopg.AsyncConnection, name: str) -> None:
+    theirs = "FROM pg_stat_activity WHERE datname = %s AND usename = 'portico_app'"
+    await admin.execute(f"SELECT pg_terminate_backend(pid) {theirs}".encode(), [name])
+    left = f"SELECT count(*) {theirs}".encode()
+    while await (await admin.execute(left, [name])).fetchone() != (0,):  # noqa: ASYNC110 # they end in their own time
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.requirement("postgres:heals:kill")
+@pytest.mark.parametrize("ask", [at_once, stroke])
+async def test_one_trip_by_itself_does_not_go_by_connections_that_have_died_meanwhile(
+    transactions: Transactions, embedded_database: Addresses, ask: Ask
+) -> None:
+    async with transactions.begin(somebody()):
+        await ask(transactions)  # on the second one, so that both are open
+    async with outside(embedded_database) as admin:
+        await end_all(admin, str(conninfo_to_dict(embedded_database.app)["dbname"]))
+
+    assert await ask(transactions) == {"answer": 1}
+
+
+@pytest.mark.requirement("postgres:heals:kill")
+@pytest.mark.parametrize("ask", [at_once, stroke])
+async def test_one_trip_by_itself_waits_for_a_database_that_lets_nobody_in_yet(
+    transactions: Transactions, embedded_database: Addresses, ask: Ask
+) -> None:
+    name = str(conninfo_to_dict(embedded_database.app)["dbname"])
+    doors = f"ALTER DATABASE {name} ALLOW_CONNECTIONS"
+    await ask(transactions)
+
+    async with outside(embedded_database) as admin, asyncio.TaskGroup() as group:
+        await admin.execute(f"{doors} false".encode())
+        await end_all(admin, name)
+        asking = group.create_task(ask(transactions))
+        await asyncio.wait([asking], timeout=0.3)
+        told_early = asking.done()
+        await admin.execute(f"{doors} true".encode())
+
+    assert not told_early
+    assert asking.result() == {"answer": 1}
+
+
+async def test_one_trip_by_itself_that_was_begun_is_not_tried_again(
+    transactions: Transactions,
+) -> None:
+    with pytest.raises(StoreUnavailable):
+        await transactions.at_once("SELECT pg_terminate_backend(pg_backend_pid())", {})
+
+    assert await at_once(transactions) == {"answer": 1}
+
+
+class Counted(psycopg.AsyncConnection[DictRow]):
+    proven = 0
+
+    async def execute(self, query: Any, *arguments: Any, **named: Any) -> AsyncCursor[DictRow]:
+        Counted.proven += query == ""
+        return await super().execute(query, *arguments, **named)
+
+
+@pytest.mark.parametrize("ask", [at_once, stroke])
+async def test_only_a_connection_that_has_idled_is_proven_first(
+    embedded_database: Addresses, monkeypatch: pytest.MonkeyPatch, ask: Ask
+) -> None:
+    monkeypatch.setattr(Counted, "proven", 0)
+    settings = {"row_factory": dict_row}
+    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        embedded_database.app, connection_class=Counted, kwargs=settings, open=False, min_size=1
+    )
+    async with pool:
+        transactions = Transactions(pool)
+        for _ in range(3):
+            await ask(transactions)
+        busy = Counted.proven
+        monkeypatch.setattr(transaction, "_IDLE", -1.0)
+        await ask(transactions)
+
+    assert (busy, Counted.proven) == (1, 2)

@@ -53,6 +53,7 @@ class ScriptedHouse:
             key_file=self._root / "client.key",
             data=self._root / "data",
             backups=self._root / "backups",
+            log_file=self._root / "logs" / "portico.log",
         )
 
     def settings(self) -> Sequence[SettingEntry]:

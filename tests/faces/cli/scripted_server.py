@@ -19,10 +19,12 @@ class Streamed:
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    def __init__(self, answers: Mapping[str, Any]) -> None:
+    def __init__(self, answers: Mapping[str, Any], *, late: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = answers
         self.asked: list[tuple[str, Any]] = []
+        self.late = late
+        """Whether the first that is asked is answered as by a server that is still starting."""
 
     @property
     def url(self) -> str:
@@ -47,6 +49,11 @@ class _Handler(BaseHTTPRequestHandler):
         asked = f"{self.command} {self.path.partition('?')[0].removeprefix('/api/v1')}"
         assert isinstance(self.server, ScriptedServer)
         self.server.asked.append((asked, json.loads(body) if body else None))
+        if self.server.late:
+            self.server.late = False
+            self.send_response(503)
+            self.end_headers()
+            return
         found = self.server.answers.get(asked)
         if isinstance(found, Streamed):
             self._stream(found)
@@ -68,8 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def answering(answers: Mapping[str, Any]) -> Iterator[ScriptedServer]:
-    with ScriptedServer(answers) as server:
+def answering(answers: Mapping[str, Any], *, late: bool = False) -> Iterator[ScriptedServer]:
+    with ScriptedServer(answers, late=late) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

@@ -311,6 +311,19 @@ def test_serving_says_where_and_ends_with_130_when_interrupted(
     assert house.asked == [{"config": None, "flags": flags}]
 
 
+@pytest.mark.parametrize(
+    ("options", "told"), [([], False), (["--port", "3100"], False), (["--port", "3200"], True)]
+)
+def test_a_port_that_is_not_the_set_one_has_to_be_told_to_other_commands(
+    house: ScriptedHouse, capsys: Captured, options: list[str], told: bool
+) -> None:
+    run(house, ["serve", *options])
+
+    said = capsys.readouterr().err
+    assert ("PORTICO_SERVER__PORT=3200" in said) is told
+    assert ("portico config set server.port 3200" in said) is told
+
+
 def test_what_never_served_has_not_stopped(tmp_path: Path, capsys: Captured) -> None:
     house = ScriptedHouse(tmp_path, failure=StoreUnavailable("gone"))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from portico.faces.cli import patience
 from portico.faces.cli.app import run
 from portico.faces.cli.following import parsed
 from portico.faces.cli.run_words import duration
@@ -180,8 +181,8 @@ def test_what_the_steps_gave_is_shown_when_asked_for(
     ("short", "meant"),
     [
         (ONE, ONE),
-        ("run_5h8k", OTHER),
-        ("5h8k", OTHER),
+        ("run_5h8kd4", OTHER),
+        ("5h8kd4", OTHER),
         ("0aaaaa", ONE),
         ("000000bbbbb", TWO),
         (f"{TWO[:-4]}", TWO),
@@ -195,15 +196,25 @@ def test_a_run_may_be_named_by_enough_of_its_id(
     assert server.asked[-1][0] == f"POST /runs/{meant}/cancel"
 
 
-@pytest.mark.parametrize("short", ["x", "aaaaa", "run_9", "nosuchrun"])
+@pytest.mark.parametrize("short", ["aaaaaa", "run_999999", "nosuchrun"])
 def test_what_names_no_run_is_not_found(house: ScriptedHouse, capsys: Captured, short: str) -> None:
     assert run(house, ["runs", "cancel", short]) == 1
 
     assert "portico runs list" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("short", ["", "x", "aaaaa", "run_", "run_5h8kd"])
+def test_what_is_too_short_to_name_a_run_is_refused(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, short: str
+) -> None:
+    assert run(house, ["runs", "cancel", short]) == 2
+
+    assert "at least six letters" in capsys.readouterr().err
+    assert server.asked == []
+
+
 def test_what_names_several_runs_is_asked_about(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "cancel", "run_01m7"]) == 2
+    assert run(house, ["runs", "cancel", "run_01m7fh"]) == 2
 
     told = capsys.readouterr().err
     assert "short for 2 runs" in told
@@ -240,7 +251,15 @@ def test_an_input_that_is_no_json_object_is_refused_here(
     assert run(house, ["runs", "start", "drill", "--input", given]) == 2
 
     assert server.asked == []
-    assert "JSON" in capsys.readouterr().err
+    assert "It is a JSON object" in capsys.readouterr().err
+
+
+def test_where_an_input_ceases_to_be_json_is_told(house: ScriptedHouse, capsys: Captured) -> None:
+    assert run(house, ["runs", "start", "drill", "--input", '{"steps": 3,\n bad']) == 2
+
+    told = capsys.readouterr().err
+    assert "line 2 column 2" in told
+    assert "It is a JSON object" in told
 
 
 def test_whoever_waits_for_a_run_gets_what_it_gave(
@@ -252,6 +271,39 @@ def test_whoever_waits_for_a_run_gets_what_it_gave(
     assert run(house, ["runs", "start", "drill", "--wait"]) == 0
 
     assert capsys.readouterr().out == '{"é": 1}\n'
+
+
+def test_whoever_waits_for_a_run_that_waits_for_an_answer_is_told_once(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+) -> None:
+    pausing = an_event("run.waiting", 2, run=ONE, kind="drill", **{"for": []})
+    waiting = an_event("run.waiting", 3, run=ONE, kind="drill", **{"for": ["go on"]})
+    streaming(server, f"/runs/{ONE}/events", pausing + waiting + waiting + DONE + END)
+    server.answers = {**server.answers, f"GET /runs/{ONE}": a_run(result=None)}
+
+    assert run(house, ["runs", "start", "drill", "--wait"]) == 0
+
+    assert capsys.readouterr().err.splitlines() == [
+        f"Started {ONE}.",
+        "It waits for: go on. To answer: portico runs signal 0aaaaa 'go on' '…'",
+    ]
+
+
+@pytest.mark.requirement("cli:output:json-everywhere")
+@pytest.mark.parametrize(
+    "command", [["start", "drill"], ["start", "drill", "--wait"], ["fork", ONE, "--from", "b"]]
+)
+def test_a_program_is_told_nothing_that_is_not_json(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, command: list[str]
+) -> None:
+    streaming(server, f"/runs/{ONE}/events", DONE + END)
+    server.answers = {**server.answers, f"GET /runs/{ONE}": a_run(result=None)}
+
+    assert run(house, ["runs", *command, "--json"]) == 0
+
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["kind"] == "drill"
+    assert captured.err == ""
 
 
 def test_whoever_waits_in_vain_is_told_why(
@@ -272,11 +324,9 @@ def test_stepping_in_says_what_became_of_it(house: ScriptedHouse, capsys: Captur
     assert run(house, ["runs", "resume", ONE]) == 0
     assert run(house, ["runs", "fork", ONE, "--from", "step-2"]) == 0
 
-    assert capsys.readouterr().out.splitlines() == [
-        f"{ONE} is cancelled.",
-        f"{ONE} is queued.",
-        TWO,
-    ]
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [f"{ONE} is cancelled.", f"{ONE} is queued.", TWO]
+    assert captured.err == "To follow it: portico runs tail 0bbbbb\n"
 
 
 @pytest.mark.parametrize(
@@ -288,6 +338,21 @@ def test_an_answer_is_json(
     assert run(house, ["runs", "signal", ONE, "go on", *said]) == 0
 
     assert server.asked[-1] == (f"POST /runs/{ONE}/signals/go%20on", {"payload": payload})
+
+
+def test_an_answer_to_what_was_not_asked_is_sent_and_said_to_be_early(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+) -> None:
+    waiting = a_run(status="waiting", waits_for=["answer"])
+    server.answers = {**server.answers, f"POST /runs/{ONE}/signals/wrong": waiting}
+
+    assert run(house, ["runs", "signal", ONE, "wrong"]) == 0
+
+    captured = capsys.readouterr()
+    assert captured.out == f"Told {ONE}.\n"
+    assert captured.err == (
+        "It waits for: answer. This is kept in case it asks for `wrong` later.\n"
+    )
 
 
 def test_an_answer_that_is_no_json_is_not_sent(
@@ -305,12 +370,24 @@ def test_everything_of_a_run_goes_into_a_file_that_only_its_owner_reads(
     target = tmp_path / "run.jsonl"
     target.touch(0o644)
 
-    assert run(house, ["runs", "export", ONE, str(target)]) == 0
+    assert run(house, ["runs", "export", ONE, str(target), "--replace"]) == 0
 
     lines = [json.loads(line) for line in target.read_text().splitlines()]
     assert [next(iter(line)) for line in lines] == ["run", "step", "step", "event"]
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert capsys.readouterr().out == f"{target} (4 lines)\n"
+
+
+def test_a_file_that_is_there_is_replaced_only_when_told_to(
+    house: ScriptedHouse, capsys: Captured, tmp_path: Path
+) -> None:
+    target = tmp_path / "run.jsonl"
+    target.write_text("mine")
+
+    assert run(house, ["runs", "export", ONE, str(target)]) == 1
+
+    assert target.read_text() == "mine"
+    assert "--replace" in capsys.readouterr().err
 
 
 def test_without_a_file_everything_of_a_run_is_printed(
@@ -419,13 +496,32 @@ def test_the_tail_of_all_runs_has_only_what_is_new_and_says_whose_it_is(
     assert line.split()[1:] == ["run.done", "…0aaaaa", "drill"]
 
 
-def test_a_server_that_was_never_there_is_not_waited_for(tmp_path: Path, capsys: Captured) -> None:
+@pytest.mark.parametrize("meant", [[ONE], ["0aaaaa"], []])
+def test_a_server_that_does_not_come_is_not_waited_for_any_longer(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, meant: list[str]
+) -> None:
+    monkeypatch.setattr(patience, "AT_FIRST", 0)
     house = ScriptedHouse(tmp_path)
     house.whereabouts().key_file.write_text("ptc_mine")
 
-    assert run(house, ["runs", "tail", ONE]) == 4
+    assert run(house, ["runs", "tail", *meant]) == 4
 
     assert "portico serve" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("meant", [ONE, "0aaaaa"])
+def test_a_server_that_is_not_there_yet_is_waited_for(
+    tmp_path: Path, capsys: Captured, meant: str
+) -> None:
+    house = ScriptedHouse(tmp_path)
+    house.whereabouts().key_file.write_text("ptc_mine")
+    with answering({**ANSWERS}, late=True) as server:
+        house.remote = server.url
+        streaming(server, f"/runs/{ONE}/events", DONE + END)
+
+        assert run(house, ["runs", "tail", meant]) == 0
+
+    assert capsys.readouterr().err.count("not there yet") == 1
 
 
 def test_a_stream_that_is_refused_says_why(house: ScriptedHouse, capsys: Captured) -> None:

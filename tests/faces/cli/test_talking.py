@@ -138,6 +138,52 @@ def test_a_program_gets_everything(house: ScriptedHouse, capsys: Captured) -> No
     assert json.loads(capsys.readouterr().out) == {"data": KEYS}
 
 
+def a_status(*, ready: bool) -> dict[str, Any]:
+    store = {
+        "server_version": "18.1",
+        "source": "embedded",
+        "migrations_applied": 2,
+        "migrations_pending": 0,
+    }
+    return {"version": "1.2.3", "ready": ready, "store": store}
+
+
+def test_a_server_that_is_starting_is_waited_for_when_told_to(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    house = ScriptedHouse(tmp_path)
+    house.whereabouts().key_file.write_text("ptc_mine")
+    with answering({"GET /status": a_status(ready=True)}, late=True) as server:
+        house.remote = server.url
+
+        assert run(house, ["status", "--wait", "10"]) == 0
+
+    captured = capsys.readouterr()
+    assert "ready\tyes" in captured.out
+    assert captured.err == "The server is not there yet; waiting for it …\n"
+
+
+def test_a_server_that_does_not_get_ready_is_told_as_it_is(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+) -> None:
+    server.answers = {"GET /status": a_status(ready=False)}
+
+    assert run(house, ["status", "--wait", "0.01"]) == 4
+
+    assert "ready\tno" in capsys.readouterr().out
+
+
+def test_where_things_are_kept_is_told_when_asked_for(
+    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+) -> None:
+    server.answers = {"GET /status": a_status(ready=True), "GET /me": a_principal()}
+
+    assert run(house, ["status", "--verbose"]) == 0
+
+    log_file = house.whereabouts().log_file
+    assert f"log_file\t{log_file}\n" in capsys.readouterr().out
+
+
 def test_a_link_is_given_with_the_day_until_which_it_works(
     house: ScriptedHouse, capsys: Captured
 ) -> None:

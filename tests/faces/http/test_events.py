@@ -212,6 +212,23 @@ async def test_several_topics_are_one_stream_with_one_cursor(news: Newsroom) -> 
     assert again.names == ["run.done"]
 
 
+@pytest.mark.requirement("http:events:sse")
+async def test_a_topic_that_is_named_twice_is_watched_once_and_can_be_resumed(
+    news: Newsroom,
+) -> None:
+    query = "topics=runs,other,runs"
+    await news.tell("a.a", topic="runs")
+    await news.tell("b.b", topic="runs")
+    async with news.watching(TOPICS, query=query) as stream:
+        events = await stream.takes(2)
+
+    async with news.watching(TOPICS, last_event_id(events[0].id), query=query) as again:
+        await again.takes(1)
+
+    assert stream.names == ["a.a", "b.b"]
+    assert again.names == ["b.b"]
+
+
 @pytest.mark.requirement("engine:events:labels")
 async def test_what_is_above_a_key_is_not_in_its_stream(news: Newsroom) -> None:
     key = (await news.a_key("team"))["key"]

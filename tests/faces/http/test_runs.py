@@ -1,6 +1,7 @@
 """Runs over REST, carried out in this process."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
 from portico.engine.core.run import RunStatus
+from portico.faces.http.paging import opaque
 from tests.faces.http.asgi import Answer, Header
 from tests.faces.http.conftest import Site
 
@@ -181,6 +183,35 @@ async def test_runs_are_listed_newest_first_page_by_page(site: Site) -> None:
     assert second.json["next"] is None
 
 
+async def test_a_page_goes_on_after_a_run_that_was_forgotten_meanwhile(site: Site) -> None:
+    older, last, _ = [(await started(site)).json for _ in range(3)]
+    cursor = opaque(f"{datetime.fromisoformat(last['created_at']).isoformat()} {UNKNOWN}")
+
+    page = await site.ask("GET", RUNS, query=f"after={cursor}")
+
+    assert [each["id"] for each in page.json["data"]] == [older["id"]]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "",
+        UNKNOWN,
+        f"yesterday {UNKNOWN}",
+        "2026-01-01T00:00:00+00:00",
+        "2026-01-01T00:00:00+00:00 run_1",
+        f"2026-01-01T00:00:00 {UNKNOWN}",
+        f"2026-01-01T02:00:00+02:00 {UNKNOWN}",
+        f"0001-01-01T00:00:00+14:00 {UNKNOWN}",
+        f"2026-01-01T00:00:00+00:00 {UNKNOWN} and more",
+    ],
+)
+async def test_a_place_in_the_list_that_is_not_ours_is_refused(site: Site, place: str) -> None:
+    answer = await site.ask("GET", RUNS, query=f"after={opaque(place)}")
+
+    assert (answer.status, answer.json["code"]) == (422, "bad_cursor")
+
+
 async def test_a_listed_run_says_how_far_it_is_and_not_what_it_holds(site: Site) -> None:
     async with site.working():
         await ended(site, steps=4)
@@ -239,7 +270,7 @@ async def test_a_failure_is_told_with_its_step(site: Site) -> None:
             "type": "StepFailed",
             "message": "The step 'step-2' failed: It was told to fail here.",
             "code": "step_failed",
-            "step": None,
+            "step": "step-2",
         }
     )
 

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from portico.guard.core.errors import Overreach
-from portico.guard.core.roles import SCOPES_OF, Role, Scope, check_reach, scopes_of
+from portico.guard.core.roles import (
+    OF_THE_INSTALLATION,
+    SCOPES_OF,
+    Role,
+    Scope,
+    check_reach,
+    scopes_of,
+)
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.guard import a_person
 
@@ -36,7 +43,6 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.KEYS_OWN,
                 Scope.KEYS_READ,
                 Scope.KEYS_WRITE,
-                Scope.METRICS_READ,
                 Scope.PRINCIPALS_READ,
                 Scope.RUNS_CONTROL,
                 Scope.RUNS_READ,
@@ -50,7 +56,6 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.KEYS_OWN,
                 Scope.KEYS_READ,
                 Scope.KEYS_WRITE,
-                Scope.METRICS_READ,
                 Scope.PRINCIPALS_READ,
                 Scope.PRINCIPALS_WRITE,
                 Scope.RUNS_CONTROL,
@@ -71,8 +76,9 @@ def test_each_role_holds_the_one_below_it() -> None:
         assert SCOPES_OF[lower] < SCOPES_OF[higher]
 
 
-def test_no_role_may_found_spaces_or_pass_for_an_invitation() -> None:
-    assert not {Scope.SPACES_CREATE, Scope.INVITATION_ACCEPT} & scopes_of(Role)
+def test_no_role_reaches_beyond_its_space_or_passes_for_an_invitation() -> None:
+    assert {Scope.SPACES_CREATE, Scope.METRICS_READ} == OF_THE_INSTALLATION
+    assert not (OF_THE_INSTALLATION | {Scope.INVITATION_ACCEPT}) & scopes_of(Role)
 
 
 def test_scopes_are_those_of_all_roles_and_grants_together() -> None:

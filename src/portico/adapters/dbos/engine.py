@@ -1,6 +1,7 @@
 """Carries runs out for as long as this process is known to live, and not a moment longer."""
 
 import asyncio
+import contextlib
 import logging
 from datetime import timedelta
 from typing import Final
@@ -12,6 +13,7 @@ from portico.adapters.telemetry.instruments import lease_lost
 from portico.engine.core.errors import StoreUnavailable
 
 _log: Final = logging.getLogger("portico.engine")
+_LONGER: Final = 5.0
 
 
 class DbosEngine:
@@ -33,21 +35,21 @@ class DbosEngine:
 
     async def go_on(self) -> None:
         """Until cancelled."""
-        launched = False
         try:
             while True:
                 try:
                     async with self._lease.held() as held:
-                        launched = launched or await self._launch()
-                        if launched:
+                        if self._worker.launched or await self._launch():
                             await self._while_held(held)
                 except StoreUnavailable as error:
                     _log.warning("no lease: %s", error)
+                except Exception:  # noqa: BLE001 # whatever it was: if this ends, nothing is done
+                    _log.exception("runs are not carried out; trying again")
+                    await asyncio.sleep(_LONGER)
                 await asyncio.sleep(self._pause)
         finally:
             self.ready.clear()
-            if launched:
-                await self._worker.close()
+            await self._worker.close()
 
     async def _launch(self) -> bool:
         """It breaks off if the database goes away in the middle of it."""
@@ -60,17 +62,31 @@ class DbosEngine:
         return True
 
     async def _while_held(self, held: Held) -> None:
+        """What runs here has ended before the lease is let go of, however it ends."""
         await self._upkeep.give_back(timedelta(0))
         self._worker.open()
         self.ready.set()
-        async with asyncio.TaskGroup() as group:
-            looking_after = group.create_task(self._upkeep.go_on())
-            await held.lost()
-            looking_after.cancel()
+        stopping = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                looking_after = group.create_task(self._upkeep.go_on())
+                await held.lost()
+                looking_after.cancel()
+            stopping = False
+        finally:
             self.ready.clear()
             await self.fence()
+            if stopping:
+                await self._worker.close()
+                await self._hand_back()
         lease_lost()
         _log.warning("the lease was lost; what ran here is left to whoever takes it up")
+
+    async def _hand_back(self) -> None:
+        """In order: nobody has to find out that we are gone."""
+        with contextlib.suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(_LONGER):
+                await self._upkeep.give_back(timedelta(0))
 
     async def fence(self) -> None:
         await self._worker.shut()

@@ -31,5 +31,5 @@ def configuration(engine: str, executor: str, pool_size: int) -> DBOSConfig:
         "executor_id": executor,
         "serializer": SERIALIZER,
         "run_migrations": False,
-        "log_level": "WARNING",
+        "log_level": "ERROR",
     }

@@ -99,7 +99,7 @@ class Upkeep:
         taken = await self._engine.rows(_TAKE_OVER, {"executor": self._executor})
         for dead in {row["executor_id"] for row in taken}:
             legs = sum(row["executor_id"] == dead for row in taken)
-            _log.warning("%s is gone; %d of its legs are back in line", dead, legs)
+            _log.warning("%s is gone; legs of its that are back in line: %d", dead, legs)
         took_over(len(taken))
         return len(taken)
 
@@ -107,7 +107,7 @@ class Upkeep:
         """What this process took out of the line so long ago, and does not carry out."""
         mine = {"executor": self._executor, "running": [*self._worker.running], "age": age}
         if dropped := await self._engine.rows(_DROPPED, mine):
-            _log.warning("%d legs that were not carried out are back in line", len(dropped))
+            _log.info("legs that are not carried out here are back in line: %d", len(dropped))
 
     async def _wake_due(self) -> None:
         for row in await self._engine.rows(_DUE, {}):

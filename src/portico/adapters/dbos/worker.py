@@ -17,6 +17,10 @@ _PATIENCE: Final = 10.0
 """Seconds in which a work has to come to its end once it is cancelled."""
 
 
+class BrokenOff(Exception):
+    """All that DBOS is told of it: what was wrong may hold what is nobody's to see."""
+
+
 class DbosWorker:
     """DBOS runs a loop of its own in a thread, where each leg is a shadow: the leg itself is
     carried out in the loop that everything else runs in."""
@@ -41,13 +45,21 @@ class DbosWorker:
     def running(self) -> frozenset[str]:
         return frozenset(self._running)
 
+    @property
+    def launched(self) -> bool:
+        return self._loop is not None
+
     async def launch(self) -> None:
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self._launch)
+        _log.info("runs are carried out here, as %s", self._configuration["executor_id"])
 
     async def close(self) -> None:
+        """More than once does no harm."""
         await self.shut()
-        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        if self._loop is not None:
+            self._loop = None
+            await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
 
     def open(self) -> None:
         self._open = True
@@ -102,8 +114,8 @@ class DbosWorker:
         self._running[name] = task
         try:
             await self._run_leg(Leg.parse(name))
-        except Exception:
+        except Exception as error:
             _log.exception("%s broke off", name)
-            raise
+            raise BrokenOff from error
         finally:
             del self._running[name]

@@ -18,6 +18,7 @@ from portico.engine.core.run import (
     Failure,
     Leg,
     Run,
+    RunPosition,
     RunStatus,
     Step,
     StepState,
@@ -64,18 +65,17 @@ class InlineRuns:
         *,
         statuses: Sequence[RunStatus],
         kind: str | None,
-        before: RunId | None,
+        before: RunPosition | None,
         limit: int,
     ) -> Sequence[Run]:
         visible = [kept.run for kept in self._kept.values() if _visible(caller, kept.run)]
-        visible.sort(key=_age, reverse=True)
-        if before is not None:
-            edge = [_age(run) for run in visible if run.id == before]
-            visible = [run for run in visible if edge and _age(run) < edge[0]]
+        visible.sort(key=lambda run: _age(run.position), reverse=True)
         return [
             run
             for run in visible
-            if (not statuses or run.status in statuses) and kind in (None, run.kind)
+            if (before is None or _age(run.position) < _age(before))
+            and (not statuses or run.status in statuses)
+            and kind in (None, run.kind)
         ][:limit]
 
     async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
@@ -128,7 +128,8 @@ class InlineRuns:
         kept = self._seen(caller, run)
         if not kept.run.status.over or kept.run.status is RunStatus.DONE:
             raise RunNotOver(str(run), kept.run.status)
-        kept.steps = {n: s for n, s in kept.steps.items() if s.state is not StepState.FAILED}
+        if kept.run.failure is not None and kept.run.failure.step is not None:
+            kept.steps.pop(kept.run.failure.step, None)
         self._change(
             kept,
             status=RunStatus.QUEUED,
@@ -171,7 +172,7 @@ class InlineRuns:
         await self._tell(kept.starter, kept.run, _beginning(kept.run), {})
         return Taken(
             run=kept.run,
-            worker=replace(kept.starter, clearance=kept.run.clearance),
+            worker=replace(kept.starter, clearance=kept.run.clearance, scopes=kept.run.scopes),
             claim=kept.claim,
             steps=list(kept.steps.values()),
         )
@@ -272,8 +273,8 @@ def _to_do(run: Run) -> bool:
     return run.status in {RunStatus.QUEUED, RunStatus.RUNNING}
 
 
-def _age(run: Run) -> tuple[datetime, int]:
-    return run.created_at, run.id.value.int
+def _age(position: RunPosition) -> tuple[datetime, int]:
+    return position.created_at, position.run.value.int
 
 
 def _in_order(steps: Iterable[Step]) -> Sequence[Step]:

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
@@ -12,6 +13,20 @@ from psycopg.conninfo import conninfo_to_dict
 from portico.adapters.postgres.addresses import without_password
 from portico.adapters.postgres.binaries import Binaries
 from portico.engine.core.errors import BackupFailed
+
+_TAKEN_UP_ANEW: Final = """
+    SET LOCAL row_security = on;
+    DO $$ BEGIN
+        IF to_regclass('portico.run') IS NOT NULL THEN
+            UPDATE portico.run
+               SET leg = leg + 1000, claim = NULL, executor = NULL,
+                   status = CASE status WHEN 'running' THEN 'queued' ELSE status END
+             WHERE finished_at IS NULL;
+        END IF;
+    END $$
+"""
+"""Whoever carries a run out while the database is replaced under them knows steps that are not in
+it any more. Their claims end, and their legs have names that nobody was given since the backup."""
 
 
 class PostgresArchive:
@@ -51,6 +66,7 @@ class PostgresArchive:
                 "--set=ON_ERROR_STOP=1",
                 "--command=DROP SCHEMA IF EXISTS portico CASCADE",
                 f"--file={script}",
+                f"--command={_TAKEN_UP_ANEW}",
             )
 
     async def _run(self, program: str, *arguments: str, connect: bool = True) -> None:
@@ -71,6 +87,6 @@ class PostgresArchive:
         _, said = await process.communicate()
         if process.returncode != 0:
             raise BackupFailed(
-                f"{program} failed: {said.decode(errors='replace').strip()[:500]}",
+                f"{program} failed: {said.decode(errors='replace').strip()[-500:]}",
                 fix="Nothing was changed. See that the database runs: portico db status",
             )

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
@@ -40,6 +41,16 @@ class EnginePool:
 
     async def one(self, statement: LiteralString, values: Mapping[str, object]) -> DictRow | None:
         return next(iter(await self.rows(statement, values)), None)
+
+    async def one_if_free(
+        self, statement: LiteralString, values: Mapping[str, object]
+    ) -> DictRow | None:
+        """As `one`, for a statement that gives up soon; None if what it needs was not let go of."""
+        async with translated(), self.pool.connection() as connection:
+            try:
+                return await (await connection.execute(statement, values)).fetchone()
+            except psycopg.errors.LockNotAvailable:
+                return None
 
     @asynccontextmanager
     async def alone(self, lock: LiteralString) -> AsyncIterator[bool]:

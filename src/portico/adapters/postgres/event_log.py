@@ -7,6 +7,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.rows import DictRow
 
+from portico.adapters.postgres.appending import Appending
 from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.telling import append_values, asking
 from portico.adapters.postgres.transaction import Transactions
@@ -50,6 +51,7 @@ class PostgresEventLog:
         self, transactions: Transactions, bus: Bus, clock: Clock, entropy: Entropy
     ) -> None:
         self._transactions = transactions
+        self._appending = Appending(transactions)
         self._bus = bus
         self._clock = clock
         self._entropy = entropy
@@ -57,8 +59,7 @@ class PostgresEventLog:
     async def append(self, caller: Principal, entries: Sequence[NewEntry]) -> Sequence[int]:
         try:
             if len(entries) == 1 and not self._transactions.inside:
-                row = await self._transactions.at_once(_APPEND, self._values(caller, entries[0]))
-                numbers = [int(row["number"])]
+                numbers = [await self._appending(caller, entries[0], self._event())]
             else:
                 numbers = await self._together(caller, entries)
         except psycopg.errors.InsufficientPrivilege as error:
@@ -95,8 +96,10 @@ class PostgresEventLog:
         return numbers
 
     def _values(self, caller: Principal, entry: NewEntry) -> Mapping[str, object]:
-        event = EventId.mint(self._clock.now(), self._entropy)
-        return {**append_values(caller, entry, event), **asking(caller)}
+        return {**append_values(caller, entry, self._event()), **asking(caller)}
+
+    def _event(self) -> EventId:
+        return EventId.mint(self._clock.now(), self._entropy)
 
 
 def _entry(topic: str, row: DictRow) -> Entry:

@@ -1,10 +1,13 @@
 """A table for each month of events, made before the month begins."""
 
+import logging
 from typing import Final, LiteralString
 
+import psycopg
 from psycopg import AsyncConnection
 
-PREPARE_MONTHS: Final[LiteralString] = "SELECT portico.prepare_event_months(2) AS made"
+_log: Final = logging.getLogger("portico.postgres")
+PREPARE_MONTHS: Final[LiteralString] = "SELECT portico.prepare_event_months(2) AS months"
 
 
 class EventMonths:
@@ -15,4 +18,7 @@ class EventMonths:
 
     async def migrate(self) -> None:
         async with await AsyncConnection.connect(self._owner, autocommit=True) as connection:
-            await connection.execute(PREPARE_MONTHS)
+            try:
+                await connection.execute(PREPARE_MONTHS)
+            except psycopg.errors.LockNotAvailable:
+                _log.info("the log of events is being read; its months are made the next time")

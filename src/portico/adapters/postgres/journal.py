@@ -224,7 +224,7 @@ def _taken(run: Run, identity: Identity, claim: UUID, steps: Sequence[DictRow]) 
         kind=identity.kind,
         name=identity.name,
         roles=identity.roles,
-        scopes=as_principal(identity).scopes,
+        scopes=frozenset(as_principal(identity).scopes & run.scopes),
         clearance=clearance if barred is None else run.clearance,
     )
     done = [step_from(step) for step in steps]

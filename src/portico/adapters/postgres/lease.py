@@ -67,10 +67,24 @@ class Held:
     async def lost(self) -> None:
         """Returns as soon as the lock may be somebody else's."""
         try:
-            while True:
+            while await self._answers():
                 async for _ in self._connection.notifies(timeout=_LOOK):
                     pass
-                async with asyncio.timeout(_PATIENCE):
-                    await self._connection.execute("SELECT 1")
-        except (psycopg.OperationalError, TimeoutError):
+        except psycopg.OperationalError:
             return
+
+    async def _answers(self) -> bool:
+        """In time. One that does not is left alone: psycopg would take ten seconds to give up on
+        it, and the fence comes first."""
+        asking = asyncio.ensure_future(self._connection.execute("SELECT 1"))
+        try:
+            done, _ = await asyncio.wait([asking], timeout=_PATIENCE)
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+        if not done:
+            self._connection.pgconn.finish()
+            asking.cancel()
+            return False
+        await asking
+        return True

@@ -1,5 +1,6 @@
 """Forgetting, in PostgreSQL: by the engine's role, which sees ages and no contents."""
 
+import logging
 from typing import Final, LiteralString
 
 from portico.adapters.postgres.engine_pool import EnginePool
@@ -7,19 +8,21 @@ from portico.adapters.postgres.event_months import PREPARE_MONTHS
 from portico.engine.core.retention import Forgotten, Keep
 from portico.kernel.ids import RunId
 
+_log: Final = logging.getLogger("portico.postgres")
 _AT_ONCE: Final = 500
 """Rows a statement: it should not hold the others up."""
+_OVER: Final[LiteralString] = """
+    SELECT space_id, run_id FROM (
+        SELECT space_id, run_id, finished_at,
+               row_number() OVER (PARTITION BY space_id ORDER BY finished_at DESC) AS place
+          FROM portico.run WHERE finished_at IS NOT NULL
+    ) AS over
+     WHERE finished_at < now() - %(runs)s OR place > %(most_runs)s
+     LIMIT %(at_once)s
+"""
 _RUNS: Final[LiteralString] = """
-    DELETE FROM portico.run WHERE run_id IN (
-        SELECT run_id FROM (
-            SELECT run_id, finished_at,
-                   row_number() OVER (PARTITION BY space_id ORDER BY finished_at DESC) AS place
-              FROM portico.run WHERE finished_at IS NOT NULL
-        ) AS over
-         WHERE finished_at < now() - %(runs)s OR place > %(most_runs)s
-         LIMIT %(at_once)s
-    )
-    RETURNING space_id, run_id
+    DELETE FROM portico.run WHERE run_id = ANY(%(gone)s) AND finished_at IS NOT NULL
+    RETURNING run_id
 """
 _STREAMS: Final[LiteralString] = """
     DELETE FROM portico.stream AS s
@@ -28,15 +31,22 @@ _STREAMS: Final[LiteralString] = """
     RETURNING s.topic
 """
 _LEGS: Final[LiteralString] = """
-    DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
-        SELECT workflow_uuid FROM dbos.workflow_status
-         WHERE status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED')
-           AND updated_at < extract(epoch FROM now() - interval '1 hour') * 1000
-         LIMIT %(at_once)s
+    WITH gone AS (
+        DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
+            SELECT workflow_uuid FROM dbos.workflow_status
+             WHERE status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED')
+               AND updated_at < extract(epoch FROM now() - interval '1 hour') * 1000
+             LIMIT %(at_once)s
+        )
+        RETURNING workflow_uuid
+    ), inputs AS (
+        DELETE FROM dbos.workflow_input AS i USING gone WHERE i.workflow_uuid = gone.workflow_uuid
+    ), outputs AS (
+        DELETE FROM dbos.workflow_output AS o USING gone WHERE o.workflow_uuid = gone.workflow_uuid
     )
-    RETURNING workflow_uuid
+    SELECT workflow_uuid FROM gone
 """
-_MONTHS: Final[LiteralString] = "SELECT portico.drop_event_months(now() - %(events)s) AS gone"
+_MONTHS: Final[LiteralString] = "SELECT portico.drop_event_months(now() - %(events)s) AS months"
 _EVENTS: Final[LiteralString] = """
     WITH old AS (
         SELECT space_id, topic, number, at FROM portico.event
@@ -79,27 +89,36 @@ class PostgresRetention:
         async with self._engine.alone(_ALONE) as alone:
             if not alone:
                 return Forgotten()
-            await self._engine.rows(PREPARE_MONTHS, {})
+            await self._of_months(PREPARE_MONTHS)
             runs = await self._forget_runs(keep)
             await self._engine.rows(_FIRST, {"events": keep.events})
-            months = await self._engine.one(_MONTHS, {"events": keep.events})
+            months = await self._of_months(_MONTHS, events=keep.events)
             events = await self._all(_EVENTS, events=keep.events)
             return Forgotten(
                 runs=runs,
                 legs=await self._all(_LEGS),
                 events=events,
-                months=0 if months is None else months["gone"],
+                months=months,
                 receipts=await self._all(_RECEIPTS, receipts=keep.receipts),
             )
+
+    async def _of_months(self, statement: LiteralString, **values: object) -> int:
+        """How many were made or dropped; none while somebody reads events for long."""
+        row = await self._engine.one_if_free(statement, values)
+        if row is None:
+            _log.info("the log of events is being read; its months are seen to the next time")
+            return 0
+        return int(row["months"])
 
     async def _forget_runs(self, keep: Keep) -> int:
         """A run goes with its own topic; what is said of it in the topic of all runs stays."""
         wanted = {"runs": keep.runs, "most_runs": keep.most_runs, "at_once": _AT_ONCE}
         count = 0
-        while gone := await self._engine.rows(_RUNS, wanted):
-            spaces = [row["space_id"] for row in gone]
-            topics = [str(RunId(row["run_id"])) for row in gone]
+        while over := await self._engine.rows(_OVER, wanted):
+            spaces = [row["space_id"] for row in over]
+            topics = [str(RunId(row["run_id"])) for row in over]
             await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
+            gone = await self._engine.rows(_RUNS, {"gone": [row["run_id"] for row in over]})
             count += len(gone)
         return count
 

@@ -23,19 +23,20 @@ Row = Mapping[str, Any]
 
 RUN_COLUMNS: Final[LiteralString] = """
     space_id, run_id, principal_id, kind, level, compartments, clearance_level,
-    clearance_compartments, queue, partition_key, priority, status, leg, attempts, waits_for,
-    wakes_at, forked_from, trace, input, result, error, created_at, started_at, finished_at
+    clearance_compartments, scopes, queue, partition_key, priority, status, leg, attempts,
+    waits_for, wakes_at, forked_from, trace, input, result, error, created_at, started_at,
+    finished_at
 """
 INSERT_RUN: Final[LiteralString] = f"""
     WITH added AS (
     INSERT INTO portico.run (
         space_id, run_id, principal_id, kind, fingerprint, level, compartments, clearance_level,
-        clearance_compartments, queue, partition_key, priority, status, forked_from, trace, input,
-        created_at
+        clearance_compartments, scopes, queue, partition_key, priority, status, forked_from,
+        trace, input, created_at
     ) VALUES (
         %(space)s, %(run)s, %(principal)s, %(kind)s, %(fingerprint)s, %(level)s, %(compartments)s,
-        %(clearance_level)s, %(clearance_compartments)s, %(queue)s, %(partition)s, %(priority)s,
-        'queued', %(forked_from)s, %(trace)s, %(input)s, %(created)s
+        %(clearance_level)s, %(clearance_compartments)s, %(scopes)s, %(queue)s, %(partition)s,
+        %(priority)s, 'queued', %(forked_from)s, %(trace)s, %(input)s, %(created)s
     ) ON CONFLICT DO NOTHING
     RETURNING run_id
     ), {telling("added", 2)}
@@ -54,6 +55,7 @@ def run_row(run: Run, fingerprint: str) -> dict[str, object]:
         "compartments": sorted(run.label.compartments),
         "clearance_level": int(run.clearance.level),
         "clearance_compartments": sorted(run.clearance.compartments),
+        "scopes": sorted(run.scopes),
         "queue": run.place.queue,
         "partition": run.place.partition,
         "priority": run.place.priority,
@@ -72,6 +74,7 @@ def run_from(row: Row) -> Run:
         kind=row["kind"],
         label=as_label(row["level"], row["compartments"]),
         clearance=as_label(row["clearance_level"], row["clearance_compartments"]),
+        scopes=frozenset(row["scopes"]),
         place=place_from(row),
         status=RunStatus(row["status"]),
         input=row["input"],

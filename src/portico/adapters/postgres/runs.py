@@ -26,7 +26,7 @@ from portico.engine.core.errors import (
     RunOver,
     TopicRefused,
 )
-from portico.engine.core.run import Leg, Run, RunStatus, Step, Turn
+from portico.engine.core.run import Leg, Run, RunPosition, RunStatus, Step, Turn
 from portico.engine.ports import Bus, EventLog
 from portico.engine.run_events import ALL_RUNS, run_entries
 from portico.kernel.clock import Clock
@@ -43,9 +43,8 @@ _PAGE: Final[LiteralString] = f"""
      WHERE space_id = %(space)s
        AND (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
        AND (%(kind)s::text IS NULL OR kind = %(kind)s)
-       AND (%(before)s::uuid IS NULL OR (created_at, run_id) < (
-            SELECT created_at, run_id FROM portico.run
-             WHERE space_id = %(space)s AND run_id = %(before)s))
+       AND (%(before)s::uuid IS NULL
+            OR (created_at, run_id) < (%(created)s::timestamptz, %(before)s::uuid))
      ORDER BY created_at DESC, run_id DESC LIMIT %(limit)s
 """
 _STEPS: Final[LiteralString] = f"""
@@ -74,7 +73,7 @@ _CANCEL: Final[LiteralString] = f"""
     {_WHERE}
 """
 _FORGET_FAILED: Final[LiteralString] = f"""
-    DELETE FROM portico.run_step {_WHERE} AND state = 'failed'
+    DELETE FROM portico.run_step {_WHERE} AND state = 'failed' AND name = %(step)s
 """
 _AGAIN: Final[LiteralString] = f"""
     UPDATE portico.run
@@ -111,14 +110,15 @@ class PostgresRunBook:
         *,
         statuses: Sequence[RunStatus],
         kind: str | None,
-        before: RunId | None,
+        before: RunPosition | None,
         limit: int,
     ) -> Sequence[Run]:
         asked = {
             "space": caller.space.value,
             "statuses": [*statuses],
             "kind": kind,
-            "before": None if before is None else before.value,
+            "created": None if before is None else before.created_at,
+            "before": None if before is None else before.run.value,
             "limit": limit,
         }
         async with self._transactions.begin(caller) as connection:
@@ -194,7 +194,9 @@ class PostgresRuns:
             found = await _found(connection, _HOLD, caller, run)
             if not found.status.over or found.status is RunStatus.DONE:
                 raise RunNotOver(str(run), found.status)
-            await connection.execute(_FORGET_FAILED, _which(caller, run))
+            if found.failure is not None:
+                failed = {**_which(caller, run), "step": found.failure.step}
+                await connection.execute(_FORGET_FAILED, failed)
             row = await (await connection.execute(_AGAIN, _which(caller, run))).fetchone()
             if row is None:
                 raise RunNotFound(str(run))

@@ -32,6 +32,8 @@ ALTER FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level
 CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
+    SET lock_timeout TO '2s'
+    SET "TimeZone" TO 'UTC'
     AS $_$
         DECLARE
             old text;
@@ -41,7 +43,8 @@ CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETUR
                 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
                  WHERE i.inhparent = 'portico.event'::regclass
                    AND c.relname ~ '^event_[0-9]{4}_[0-9]{2}$'
-                   AND to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
+                   AND (to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month')
+                       AT TIME ZONE 'UTC' <= before
             LOOP
                 EXECUTE format('DROP TABLE portico.%I', old);
                 dropped := dropped + 1;
@@ -119,6 +122,8 @@ ALTER FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level 
 CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
+    SET lock_timeout TO '2s'
+    SET "TimeZone" TO 'UTC'
     AS $$
         DECLARE
             start timestamptz;
@@ -267,6 +272,7 @@ CREATE TABLE portico.run (
     compartments text[] DEFAULT '{}'::text[] NOT NULL,
     clearance_level smallint NOT NULL,
     clearance_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    scopes text[] DEFAULT '{}'::text[] NOT NULL,
     queue text NOT NULL,
     partition_key text,
     priority integer DEFAULT 0 NOT NULL,

@@ -1,12 +1,16 @@
 """One transaction for one caller: its space, principal and clearance are in it, and end with it."""
 
 import asyncio
+import math
+import select
+import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import AsyncClientCursor, AsyncConnection
@@ -27,6 +31,8 @@ SET_CONTEXT: Final[LiteralString] = """
 """
 PATIENCE: Final = 10.0
 """Seconds that a request waits for a database which is being restarted."""
+_IDLE: Final = 1.0
+"""Seconds after which a connection has to answer before something is entrusted to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ class Transactions:
     ) -> None:
         self._pool = pool
         self._slow = slow or SlowCalls("portico.postgres")
+        self._used: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def begin(self, caller: Principal) -> AsyncIterator[Connection]:
@@ -97,16 +104,9 @@ class Transactions:
     async def at_once(self, statement: LiteralString, values: Mapping[str, object]) -> DictRow:
         """One row of one statement that says itself who asks, which is a transaction of its own.
         Raises `StoreUnavailable`, and then it may have happened."""
-        async with translated():
-            connection = await self._pool.getconn(PATIENCE)
-            try:
-                await connection.set_autocommit(True)
-                row = await (await connection.execute(statement, values)).fetchone()
-                return {} if row is None else row
-            finally:
-                if not connection.closed:
-                    await connection.set_autocommit(False)
-                await self._pool.putconn(connection)
+        async with self._by_itself() as connection:
+            row = await (await connection.execute(statement, values)).fetchone()
+            return {} if row is None else row
 
     async def stroke(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
         """A whole transaction in one round trip; the rows of each part.
@@ -115,19 +115,12 @@ class Transactions:
         its next statement. Values are bound on this side, since only so can several statements
         go at once. Raises `StoreUnavailable`, and then it may have happened.
         """
-        async with translated():
-            connection = await self._pool.getconn(PATIENCE)
-            try:
-                await connection.set_autocommit(True)
-                cursor = AsyncClientCursor(connection)
-                texts = [cursor.mogrify(SET_CONTEXT, context(caller))]
-                texts += [cursor.mogrify(statement, values) for statement, values in parts]
-                await cursor.execute(";".join(texts).encode())
-                return [await _next(cursor) for _ in parts]
-            finally:
-                if not connection.closed:
-                    await connection.set_autocommit(False)
-                await self._pool.putconn(connection)
+        async with self._by_itself() as connection:
+            cursor = AsyncClientCursor(connection)
+            texts = [cursor.mogrify(SET_CONTEXT, context(caller))]
+            texts += [cursor.mogrify(statement, values) for statement, values in parts]
+            await cursor.execute(";".join(texts).encode())
+            return [await _next(cursor) for _ in parts]
 
     @asynccontextmanager
     async def begin_apart(self, caller: Principal) -> AsyncIterator[Connection]:
@@ -161,7 +154,13 @@ class Transactions:
 
     @asynccontextmanager
     async def _unhurried(self, caller: Principal | None) -> AsyncIterator[Connection]:
-        connection = await self._ready(caller)
+        async def enter(connection: Connection) -> None:
+            if caller is None:
+                await connection.execute("SELECT 1")
+            else:
+                await connection.execute(SET_CONTEXT, context(caller))
+
+        connection = await self._ready(enter)
         try:
             async with translated():
                 try:
@@ -171,19 +170,39 @@ class Transactions:
                     raise
                 await connection.commit()
         finally:
-            await self._pool.putconn(connection)
+            await self._give_back(connection)
 
-    async def _ready(self, caller: Principal | None) -> Connection:
+    @asynccontextmanager
+    async def _by_itself(self) -> AsyncIterator[Connection]:
+        """For one trip to the server, which begins and ends its transaction itself."""
+        connection = await self._ready(self._prove)
+        try:
+            async with translated():
+                await connection.set_autocommit(True)
+                yield connection
+        finally:
+            await _end_autocommit(connection)
+            await self._give_back(connection)
+
+    async def _prove(self, connection: Connection) -> None:
+        """A round trip, unless it was in use just now and nothing has come of it since: the
+        database says something, or hangs up, when it ends."""
+        idle = time.monotonic() - self._used.get(connection, -math.inf)
+        if idle > _IDLE or connection.closed or _has_news(connection):
+            await self._pool.check_connection(connection)
+
+    async def _give_back(self, connection: Connection) -> None:
+        self._used[connection] = time.monotonic()
+        await self._pool.putconn(connection)
+
+    async def _ready(self, prove: Callable[[Connection], Awaitable[None]]) -> Connection:
         """A connection that has answered: nothing is written yet, so trying again is safe."""
         deadline = time.monotonic() + PATIENCE
         while True:
             async with translated():
                 connection = await self._pool.getconn(max(deadline - time.monotonic(), 0.1))
             try:
-                if caller is None:
-                    await connection.execute("SELECT 1")
-                else:
-                    await connection.execute(SET_CONTEXT, context(caller))
+                await prove(connection)
             except psycopg.OperationalError as error:
                 await self._pool.putconn(connection)
                 if time.monotonic() > deadline:
@@ -238,6 +257,23 @@ async def translated() -> AsyncIterator[None]:
         yield
     except (psycopg.OperationalError, PoolTimeout) as error:
         raise _unavailable(error) from error
+
+
+def _has_news(connection: Connection) -> bool:
+    if sys.platform == "win32":  # pragma: no cover # it has no poll
+        return bool(select.select([connection.fileno()], [], [], 0)[0])
+    listening = select.poll()  # select takes no descriptor above 1023 here
+    listening.register(connection.fileno(), select.POLLIN)
+    return bool(listening.poll(0))
+
+
+async def _end_autocommit(connection: Connection) -> None:
+    """One that would stay so is closed: in it every statement were a transaction of its own."""
+    if not connection.closed:
+        try:
+            await connection.set_autocommit(False)
+        except psycopg.Error:
+            await connection.close()
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -7,9 +7,9 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+from portico.adapters.system.listening import by_another, is_portico
 from portico.adapters.system.private_files import open_to_others
 from portico.engine.core.health import Finding, State
 
@@ -67,6 +67,8 @@ class CheckPrivateFiles:
 class CheckPort:
     host: str
     port: int
+    private_socket: Path | None = None
+    """Where this installation's own server answers."""
 
     async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # nothing to mend here
         where = f"{self.host}:{self.port}"
@@ -82,7 +84,15 @@ class CheckPort:
                         detail=f"{where} cannot be used: {os.strerror(error.errno or 0)}",
                         fix="Set another: portico config set server.port NUMBER",
                     )
-                if await asyncio.to_thread(_is_portico, self.host, self.port):
+                asked = (self.host, self.port, self.private_socket)
+                if await asyncio.to_thread(by_another, *asked):
+                    return Finding(
+                        check="port",
+                        state=State.BROKEN,
+                        detail=f"the Portico of another installation listens on {where}",
+                        fix="Set another: portico config set server.port NUMBER",
+                    )
+                if await asyncio.to_thread(is_portico, self.host, self.port):
                     return Finding(
                         check="port", state=State.GOOD, detail=f"Portico is running on {where}"
                     )
@@ -93,14 +103,3 @@ class CheckPort:
                     fix="End it, or set another: portico config set server.port NUMBER",
                 )
         return Finding(check="port", state=State.GOOD, detail=f"{where} is free")
-
-
-def _is_portico(host: str, port: int) -> bool:
-    connection = HTTPConnection(host, port, timeout=3)
-    try:
-        connection.request("GET", "/healthz")
-        return b'"alive"' in connection.getresponse().read(100)
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()

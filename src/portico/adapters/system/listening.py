@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from portico.adapters.system.private_files import private_folder
@@ -14,11 +15,18 @@ class AddressTaken(PorticoError):
     code = "address_taken"
     title = "The address is in use"
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, by_another: bool = False) -> None:
+        """`by_another`: by the Portico of another installation."""
+        serve = f"portico serve --port {port + 1}"
+        told = (
+            "It is the Portico of another installation. Choose another port for this one:"
+            f" {serve}, or for good: portico config set server.port {port + 1}"
+        )
+        untold = (
+            f"If it is Portico, it runs already: portico status. Else choose another port: {serve}"
+        )
         super().__init__(
-            f"Something listens on {host}:{port} already.",
-            fix="If it is Portico, it runs already: portico status. "
-            f"Else choose another port: portico serve --port {port + 1}",
+            f"Something listens on {host}:{port} already.", fix=told if by_another else untold
         )
         self.host = host
         self.port = port
@@ -44,6 +52,32 @@ def listen(host: str, port: int) -> socket.socket:
             raise AddressTaken(host, port) from error
         raise AddressRefused(f"Cannot listen on {host}:{port}: {error.strerror}.") from error
     return listener
+
+
+def by_another(host: str, port: int, private_socket: Path | None) -> bool:
+    """Whether it is a Portico that listens there, and not the one of this installation, which
+    would answer on its private socket too."""
+    return is_portico(host, port) and not (private_socket is None or _answers(private_socket))
+
+
+def is_portico(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=3)
+    try:
+        connection.request("GET", "/healthz")
+        return b'"alive"' in connection.getresponse().read(100)
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def listen_privately(path: Path) -> socket.socket:

@@ -102,8 +102,8 @@ def _take_over(handlers: Sequence[logging.Handler]) -> None:
 
 
 def _set_levels(wishes: LogWishes) -> None:
-    """Libraries are heard from warnings on, whatever the level: at debug some of them tell headers
-    and rows. Who wants to hear one names it in `rooms`."""
+    """Libraries are heard from warnings on, whatever the level, but for the chatty ones' info: at
+    debug some of them tell headers and rows. Who wants to hear one names it in `rooms`."""
     level = _number(wishes.level)
     logging.getLogger().setLevel(max(level, logging.WARNING))
     logging.getLogger("portico").setLevel(level)

@@ -22,6 +22,7 @@ PorticoError
 ├── BadInput             not what a run of this kind can be given
 ├── StepNotFound         the run has no such step
 ├── StepNamedTwice       a run used a step's name twice
+├── BadStepName          a step's name is too long, empty, or more than a line
 ├── BadEventType         what a work wanted to tell is not its to tell
 ├── StepFailed           what a step did went wrong, now or when it was first done
 └── AlreadyAnswered      somebody answered first
@@ -247,6 +248,16 @@ class StepFailed(PorticoError):
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"The step {failure.step!r} failed: {failure.message}")
         self.failure = failure
+
+
+class BadStepName(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_step_name"
+    title = "Not a name for a step"
+    fix = "Use 1 to 300 characters on one line; for a signal's topic, at most 200."
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name[:100]!r} cannot be the name of a step.")
 
 
 class BadEventType(PorticoError):

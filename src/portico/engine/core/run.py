@@ -1,6 +1,7 @@
 """A run: one piece of durable work, who it is for, how far it has come."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -76,6 +77,14 @@ class Place:
     """Smaller goes first; not below 0."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunPosition:
+    """Where a run stands among all runs by their age; it can be asked from when the run is gone."""
+
+    created_at: datetime
+    run: RunId
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     id: RunId
@@ -85,6 +94,8 @@ class Run:
     label: Label
     clearance: Label
     """What it may see: that of whoever started it, when they did."""
+    scopes: AbstractSet[str] = field(default_factory=frozenset)
+    """What it may do: no more than whoever started it, by the key that they came with."""
     place: Place
     status: RunStatus
     input: JsonObject
@@ -101,6 +112,10 @@ class Run:
     failure: Failure | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
+
+    @property
+    def position(self) -> RunPosition:
+        return RunPosition(self.created_at, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +177,15 @@ def failure_of(
 ) -> Failure:
     code = error.code if isinstance(error, PorticoError) else None
     message = str(clean(str(error))) or type(error).__name__
-    return Failure(type(error).__name__, message, code, step)
+    return Failure(type(error).__name__, message, code, step or _step_behind(error))
+
+
+def _step_behind(error: BaseException) -> str | None:
+    """The step that an error comes from, however it was wrapped: the one to be tried again."""
+    cause: BaseException | None = error
+    while cause is not None:
+        failure = getattr(cause, "failure", None)
+        if isinstance(failure, Failure):
+            return failure.step
+        cause = cause.__cause__ or cause.__context__
+    return None

@@ -3,10 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from portico.faces.cli import patience
 from portico.faces.cli.server import NotReached, NotRunning, Refused, Server
 from portico.kernel.errors import Kind, PorticoError
 
@@ -34,6 +35,8 @@ class Following:
     say: Callable[[str], None]
     began_at: datetime | None = None
     """By the server's clock."""
+    _until: float = field(default_factory=lambda: time.monotonic() + patience.AT_FIRST)
+    """For so long a server that was never met is waited for."""
     _mark: str | None = None
     _met: bool = False
     _gone: bool = False
@@ -41,7 +44,8 @@ class Following:
     def __call__(self, path: str, **query: str) -> Iterator[Told]:
         """Until the server has no more to tell, or for ever.
 
-        Raises what the first try raises; afterwards a server that does not answer is waited for.
+        A server that does not answer is waited for: at first for a while, and for ever once it
+        has been met. Raises what the last try raises.
         """
         pause = _FIRST_PAUSE
         while True:
@@ -64,17 +68,19 @@ class Following:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _worth_waiting(self, error: PorticoError) -> bool:
-        return self._met and error.kind is Kind.UNAVAILABLE
+        waiting = self._met or time.monotonic() < self._until
+        return waiting and error.kind is Kind.UNAVAILABLE
 
     def _here_again(self, now: datetime | None) -> None:
         self.began_at = self.began_at or now
         if self._gone:
-            self.say("It is back.")
+            self.say("It is back." if self._met else "It is there.")
         self._met, self._gone = True, False
 
     def _gone_away(self) -> None:
         if not self._gone:
-            self.say("The server has gone; waiting for it to come back …")
+            gone = "The server has gone; waiting for it to come back …"
+            self.say(gone if self._met else patience.NOT_YET)
         self._gone = True
 
 

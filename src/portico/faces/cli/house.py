@@ -40,6 +40,8 @@ class Whereabouts:
     key_file: Path
     data: Path
     backups: Path
+    log_file: Path | None = None
+    """None if the server writes none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

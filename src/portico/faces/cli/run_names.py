@@ -9,7 +9,7 @@ from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.server import Server
 
 SHORT: Final = 6
-"""So many of its last letters are enough."""
+"""So many of its first or last letters are enough, and fewer are not."""
 _WHOLE: Final = re.compile(r"run_[0-9a-z]{26}")
 _LATEST: Final = 200
 """Among so many of the latest runs a short name is looked up."""
@@ -19,6 +19,12 @@ def find_run(server: Server, text: str) -> str:
     """The run's whole id. Raises `RunNotFound`, `BadUsage`."""
     if _WHOLE.fullmatch(text):
         return text
+    if len(text.removeprefix("run_")) < SHORT:
+        raise BadUsage(
+            f"{text!r} is too short for the name of a run: it takes at least six letters, of the"
+            " beginning or the end of its id.",
+            fix="See which there are: portico runs list",
+        )
     latest = [str(each["id"]) for each in islice(server.pages("/runs"), _LATEST)]
     found = [run for run in latest if _is_short_for(text, run)]
     if not found:
@@ -32,5 +38,4 @@ def find_run(server: Server, text: str) -> str:
 
 
 def _is_short_for(text: str, run: str) -> bool:
-    beginning = run.startswith((text, f"run_{text}"))
-    return bool(text) and (beginning or (len(text) >= SHORT and run.endswith(text)))
+    return run.startswith((text, f"run_{text}")) or run.endswith(text)

@@ -2,23 +2,25 @@
 
 import json
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
 from cyclopts import App, Parameter
 
-from portico.faces.cli.errors import BadUsage, RunNotDone
+from portico.faces.cli import patience
+from portico.faces.cli.errors import BadUsage, FileInTheWay, RunNotDone
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.following import Following
 from portico.faces.cli.run_names import SHORT, find_run
 from portico.faces.cli.run_tail import tail_all, tail_one
 from portico.faces.cli.run_words import failure, run_facts, step_row, took
 from portico.faces.cli.server import Server
-from portico.faces.cli.terminal import PLAIN, At
+from portico.faces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.json import JsonObject
 
 app = App(
@@ -27,6 +29,9 @@ app = App(
     help_format="plaintext",
     default_parameter=PLAIN,
 )
+
+_AN_OBJECT: Final = "It is a JSON object, such as: --input '{\"steps\": 3}'"
+_A_TEXT: Final = "A text has quotes of its own: '\"yes\"'"
 
 Status = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "stuck"]
 
@@ -74,7 +79,7 @@ def show(run: str, /, *, outputs: bool = False, at: At) -> None:
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     outputs
         Also what each step gave.
     """
@@ -94,7 +99,8 @@ def show(run: str, /, *, outputs: bool = False, at: At) -> None:
 def tail(run: str | None = None, /, *, at: At) -> int:
     """Follow what happens to a run, to its end, or to all runs from now on, until Ctrl-C.
 
-    Exits with 0 if the run was done, else with 1. A server that is restarted is waited for.
+    Exits with 0 if the run was done, else with 1. A server that is restarted is waited for,
+    and one that is not there yet for ten seconds.
 
     Parameters
     ----------
@@ -105,7 +111,8 @@ def tail(run: str | None = None, /, *, at: At) -> int:
     if run is None:
         tail_all(server, at)
         return Exit.OK
-    return tail_one(server, find_run(server, run), at)
+    found = patience.patiently(lambda: find_run(server, run), patience.AT_FIRST, at.say)
+    return tail_one(server, found, at)
 
 
 @app.command(sort_key=4)
@@ -139,13 +146,11 @@ def start(
     made = server.post("/runs", wish, key=key)
     run = str(made["id"])
     if not wait:
-        at.say(f"To follow it: portico runs tail {run[-SHORT:]}")
-        at.data(made, run)
+        _started(at, made)
         return
     at.say(f"Started {run}.")
     with at.working(f"waiting for {run}"):
-        for _ in Following(server, at.say)(f"/runs/{run}/events"):
-            pass
+        _until_over(server, run, at)
     ended = server.get(f"/runs/{run}")
     done = ended["status"] == "done"
     if done or at.json:
@@ -161,7 +166,7 @@ def cancel(run: str, /, *, at: At) -> None:
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     """
     _step_in(at, run, "cancel")
 
@@ -173,7 +178,7 @@ def resume(run: str, /, *, at: At) -> None:
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     """
     _step_in(at, run, "resume")
 
@@ -185,45 +190,54 @@ def fork(run: str, /, *, from_: Annotated[str, Parameter(name="--from")], at: At
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     from_
         The step from which everything is done anew; what ended before it is kept.
     """
     server = Server(at.house)
     made = server.post(f"/runs/{find_run(server, run)}/fork", {"step": from_})
-    at.data(made, made["id"])
+    _started(at, made)
 
 
 @app.command(sort_key=8)
 def signal(run: str, topic: str, payload: str = "null", /, *, at: At) -> None:
-    """Tell RUN something that it waits for; the first answer counts.
+    """Tell RUN something that it waits for, or will; the first answer counts.
 
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     topic
         What it waits for, as `runs show` names it.
     payload
         The answer, in JSON.
     """
     server = Server(at.house)
-    body = {"payload": _json(payload, "The answer")}
+    body = {"payload": _json(payload, "The answer", _A_TEXT)}
     told = server.post(f"/runs/{find_run(server, run)}/signals/{quote(topic, safe='')}", body)
+    if told["waits_for"] and topic not in told["waits_for"]:
+        at.say(
+            f"It waits for: {_listed(told['waits_for'])}."
+            f" This is kept in case it asks for `{shown(topic)}` later."
+        )
     at.data(told, f"Told {told['id']}.")
 
 
 @app.command(sort_key=9)
-def export(run: str, target: Path | None = None, /, *, at: At) -> None:
+def export(run: str, target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Everything of RUN: the run, its steps, its events, one JSON object a line.
 
     Parameters
     ----------
     run
-        Its id, the beginning of it, or its last six letters or more.
+        Its id, or six letters or more of its beginning or its end.
     target
         The file to write; standard output if left away.
+    replace
+        Even if there is such a file, which is then lost.
     """
+    if target is not None and target.exists() and not replace:
+        raise FileInTheWay(target)
     server = Server(at.house)
     lines = (
         json.dumps(each, ensure_ascii=False) for each in _all_of(server, find_run(server, run))
@@ -238,6 +252,27 @@ def export(run: str, target: Path | None = None, /, *, at: At) -> None:
             stream.write(f"{line}\n")
             count += 1
     at.data({"file": str(target), "lines": count}, f"{target} ({count:,} lines)")
+
+
+def _started(at: Terminal, made: JsonObject) -> None:
+    run = str(made["id"])
+    at.say(f"To follow it: portico runs tail {run[-SHORT:]}")
+    at.data(made, run)
+
+
+def _until_over(server: Server, run: str, at: Terminal) -> None:
+    """Whoever waits is told if it is for somebody's answer: perhaps their own."""
+    said: set[str] = set()
+    for told in Following(server, at.say)(f"/runs/{run}/events"):
+        topics = told.data["facts"].get("for") if told.type == "run.waiting" else None
+        if topics and not said.issuperset(topics):
+            answer = f"portico runs signal {run[-SHORT:]} {shlex.quote(shown(topics[0]))} '…'"
+            at.say(f"It waits for: {_listed(topics)}. To answer: {answer}")
+            said.update(topics)
+
+
+def _listed(topics: Sequence[str]) -> str:
+    return ", ".join(map(shown, topics))
 
 
 def _step_in(at: At, run: str, verb: str) -> None:
@@ -265,16 +300,14 @@ def _object(text: str) -> JsonObject:
     if text.startswith("@"):
         name = text[1:]
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    value = _json(text, "The input")
+    value = _json(text, "The input", _AN_OBJECT)
     if not isinstance(value, dict):
-        raise BadUsage("The input is not a JSON object.", fix="Such as: --input '{\"steps\": 3}'")
+        raise BadUsage("The input is not a JSON object.", fix=_AN_OBJECT)
     return value
 
 
-def _json(text: str, what: str) -> Any:  # noqa: ANN401 # JSON of any kind
+def _json(text: str, what: str, fix: str) -> Any:  # noqa: ANN401 # JSON of any kind
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadUsage(
-            f"{what} is not JSON.", fix="A text has quotes of its own: '\"yes\"'"
-        ) from error
+        raise BadUsage(f"{what} is not JSON: {error}.", fix=fix) from error

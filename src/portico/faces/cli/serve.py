@@ -26,6 +26,11 @@ def serve(
     def announce(url: str) -> None:
         announced.append(url)
         at.say(f"Portico {house.version} on {url}  (Ctrl-C stops it)")
+        if port is not None and port != at.house.setting("server.port").value:
+            at.say(
+                f"Other commands find it with PORTICO_SERVER__PORT={port} in their environment,"
+                f" or by: portico config set server.port {port}"
+            )
 
     try:
         house.serve(announce)

@@ -4,19 +4,24 @@ from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import At
 
 
-def status(*, verbose: bool = False, at: At) -> int:
+def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
     """How the running server is; exits with 4 if it does not run.
 
     Parameters
     ----------
     verbose
         Also who you are there, where things are kept, and the database's version.
+    wait
+        Seconds to wait until it is ready, if it has only just been started.
     """
+    from portico.faces.cli.patience import patiently
     from portico.faces.cli.server import Server
 
     where = at.house.whereabouts()
     server = Server(at.house)
-    found = server.get("/status")
+    found = patiently(
+        lambda: server.get("/status"), wait, at.say, enough=lambda status: status["ready"]
+    )
     facts = {
         "server": where.remote or where.server_url,
         "version": found["version"],
@@ -35,6 +40,7 @@ def status(*, verbose: bool = False, at: At) -> int:
             "config_file": str(where.config_file),
             "key_file": str(where.key_file),
             "data": str(where.data),
+            "log_file": None if where.log_file is None else str(where.log_file),
         }
     at.facts(facts)
     return Exit.OK if found["ready"] else Exit.NOT_RUNNING

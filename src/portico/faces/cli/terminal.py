@@ -72,7 +72,8 @@ class Terminal:
             print(f"{label}  {shown(value)}" if self.for_a_person else f"{name}\t{shown(value)}")
 
     def say(self, text: str) -> None:
-        if not self.quiet:
+        """To a person: a program that asked for JSON gets nothing else."""
+        if not self.quiet and not self.json:
             print(text, file=sys.stderr)
 
     def fail(self, error: PorticoError) -> None:

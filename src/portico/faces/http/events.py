@@ -124,5 +124,6 @@ async def watch_run(
 )
 async def watch_topics(use: Use, streams: Streams, topics: _Topics, after: _After) -> Response:
     """What happens in several topics at once: one stream for all that a page shows."""
-    positions = use.watch_topics(streams.caller, topics.split(","), after)
+    each_once = dict.fromkeys(topics.split(","))
+    positions = use.watch_topics(streams.caller, each_once, after)
     return streams.of_topics(positions, use.watch_topics.again)

@@ -3,14 +3,23 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
-from portico.engine.core.run import Failure, Run, RunStatus, Started, Step, StepState
+from portico.engine.core.errors import BadCursor
+from portico.engine.core.run import (
+    Failure,
+    Run,
+    RunPosition,
+    RunStatus,
+    Started,
+    Step,
+    StepState,
+)
 from portico.engine.start_run import RunWish
 from portico.faces.http.authentication import Caller
 from portico.faces.http.once import Asked
@@ -18,7 +27,7 @@ from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cu
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
-from portico.kernel.ids import RunId
+from portico.kernel.ids import BadId, RunId
 from portico.kernel.label import Label
 
 _WAIT: Final = re.compile(r'(?:^|[,;])\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
@@ -143,11 +152,11 @@ async def list_runs(
     after: After = None,
 ) -> Page[RunLine]:
     """Newest first; of one status or several, of one kind."""
-    start = position(after)
-    before = None if start is None else RunId.parse(start)
+    before = _before(position(after))
     found = await use.list_runs(caller, statuses=status, kind=kind, before=before, limit=limit)
     data = [RunLine(**_summary(run), steps_over=over) for run, over in found]
-    return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
+    last = _told(found[-1][0].position) if found else ""
+    return Page(data=data, next=next_cursor(data, limit, last))
 
 
 @router.get("/{run_id}", response_model=RunDetail, responses=documented(404))
@@ -184,6 +193,25 @@ async def signal_run(
     """Tell a run something it waits for, or will; the first answer counts."""
     run = await use.signal_run(caller, RunId.parse(run_id), topic, body.payload)
     return _answer(_out(run), 200)
+
+
+def _told(place: RunPosition) -> str:
+    return f"{place.created_at.astimezone(UTC).isoformat()} {place.run}"
+
+
+def _before(text: str | None) -> RunPosition | None:
+    """Raises `BadCursor`."""
+    if text is None:
+        return None
+    created, _, run = text.partition(" ")
+    try:
+        place = RunPosition(datetime.fromisoformat(created), RunId.parse(run))
+        ours = _told(place) == text
+    except (ValueError, OverflowError, BadId) as error:
+        raise BadCursor from error
+    if not ours:
+        raise BadCursor
+    return place
 
 
 def _headers(request: Request, started: Started) -> dict[str, str]:

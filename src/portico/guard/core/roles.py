@@ -45,12 +45,7 @@ _VIEWER: Final = frozenset(
     {Scope.STATUS_READ, Scope.SPACE_READ, Scope.EVENTS_READ, Scope.RUNS_READ}
 )
 _MEMBER: Final = _VIEWER | {Scope.PRINCIPALS_READ, Scope.KEYS_OWN, Scope.RUNS_WRITE}
-_OPERATOR: Final = _MEMBER | {
-    Scope.METRICS_READ,
-    Scope.RUNS_CONTROL,
-    Scope.KEYS_READ,
-    Scope.KEYS_WRITE,
-}
+_OPERATOR: Final = _MEMBER | {Scope.RUNS_CONTROL, Scope.KEYS_READ, Scope.KEYS_WRITE}
 _ADMIN: Final = _OPERATOR | {
     Scope.SPACE_WRITE,
     Scope.SPACE_EXPORT,
@@ -67,6 +62,9 @@ SCOPES_OF: Final[Mapping[Role, AbstractSet[Scope]]] = MappingProxyType(
         Role.ADMIN: _ADMIN,
     }
 )
+
+OF_THE_INSTALLATION: Final = frozenset({Scope.SPACES_CREATE, Scope.METRICS_READ})
+"""What reaches beyond one space: granted to the first admin, and brought by no role."""
 
 
 def scopes_of(roles: Iterable[Role], grants: Iterable[Scope] = ()) -> frozenset[Scope]:

@@ -17,6 +17,7 @@ CREATE TABLE portico.run (
     compartments            text[]      NOT NULL DEFAULT '{}',
     clearance_level         smallint    NOT NULL CHECK (clearance_level BETWEEN 0 AND 3),
     clearance_compartments  text[]      NOT NULL DEFAULT '{}',
+    scopes                  text[]      NOT NULL DEFAULT '{}',
     queue                   text        NOT NULL,
     partition_key           text,
     priority                integer     NOT NULL DEFAULT 0,
@@ -260,9 +261,12 @@ GRANT EXECUTE ON FUNCTION portico.finish_step(
 ) TO portico_app;
 
 -- Months are tables, and only their owner makes and drops tables: these two do it for the engine.
+-- Both have to have the log to themselves, and while they wait for that every append waits behind
+-- them: so they give up soon, and are called again. Months begin and end in UTC.
 CREATE FUNCTION portico.prepare_event_months(ahead integer)
     RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = portico, pg_temp
+    SET lock_timeout = '2s' SET "TimeZone" = 'UTC'
     AS $$
         DECLARE
             start timestamptz;
@@ -298,6 +302,7 @@ GRANT EXECUTE ON FUNCTION portico.prepare_event_months(integer) TO portico_engin
 CREATE FUNCTION portico.drop_event_months(before timestamptz)
     RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = portico, pg_temp
+    SET lock_timeout = '2s' SET "TimeZone" = 'UTC'
     AS $$
         DECLARE
             old text;
@@ -307,7 +312,8 @@ CREATE FUNCTION portico.drop_event_months(before timestamptz)
                 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
                  WHERE i.inhparent = 'portico.event'::regclass
                    AND c.relname ~ '^event_[0-9]{4}_[0-9]{2}$'
-                   AND to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
+                   AND (to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month')
+                       AT TIME ZONE 'UTC' <= before
             LOOP
                 EXECUTE format('DROP TABLE portico.%I', old);
                 dropped := dropped + 1;
@@ -317,3 +323,7 @@ CREATE FUNCTION portico.drop_event_months(before timestamptz)
     $$;
 REVOKE ALL ON FUNCTION portico.drop_event_months(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION portico.drop_event_months(timestamptz) TO portico_engine;
+
+-- Figures are those of all spaces together: who may found spaces may see them, and no role brings it.
+UPDATE portico.principal SET grants = array_append(grants, 'metrics:read')
+ WHERE 'spaces:create' = ANY(grants) AND NOT 'metrics:read' = ANY(grants);

@@ -1,0 +1,112 @@
+"""Appends that go together: each with its own rights, in its own order, at its own risk."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import psycopg
+import pytest
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.engine.core.entry import NewEntry
+from portico.engine.core.errors import TopicRefused
+from portico.guard.core.authentication import as_principal
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+
+@dataclass(frozen=True)
+class Room:
+    log: PostgresEventLog
+    ana: Principal
+    eve: Principal
+
+
+@pytest.fixture
+async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
+    async with open_pool(embedded_database.app, 4) as pool:
+        transactions = Transactions(pool)
+        install = InstallHome(
+            spaces=PostgresSpaces(transactions),
+            clock=SystemClock(),
+            entropy=system_entropy,
+            pepper=b"p",
+        )
+        people = [
+            as_principal((await install(SpaceWish(name=name, admin="x"))).admin)
+            for name in ("home", "elsewhere")
+        ]
+        log = PostgresEventLog(transactions, InlineBus(), SystemClock(), system_entropy)
+        yield Room(log, *people)
+
+
+def news(topic: str, number: int, label: Label = PUBLIC) -> NewEntry:
+    return NewEntry(topic=topic, type="x.y", facts={"n": number}, label=label)
+
+
+async def test_those_that_come_at_once_are_numbered_as_they_came_in_each_topic(room: Room) -> None:
+    topics = ["b", "a", "c"]
+
+    numbers = await asyncio.gather(
+        *(room.log.append(room.ana, [news(topics[n % 3], n)]) for n in range(150))
+    )
+
+    assert [number for (number,) in numbers] == [n // 3 + 1 for n in range(150)]
+    for place, topic in enumerate(topics):
+        page = await room.log.read(room.ana, topic, after=0, limit=999)
+        assert [entry.facts["n"] for entry in page.entries] == list(range(place, 150, 3))
+
+
+async def test_one_that_is_refused_does_not_take_the_others_with_it(room: Room) -> None:
+    low = replace(room.ana, clearance=PUBLIC)
+    secret = Label(Level.TEAM)
+
+    given = await asyncio.gather(
+        room.log.append(room.ana, [news("t", 1)]),
+        room.log.append(room.ana, [news("t", 2)]),
+        room.log.append(low, [news("t", 3, secret)]),
+        room.log.append(room.ana, [news("t", 4)]),
+        return_exceptions=True,
+    )
+
+    assert given[0] == [1]
+    assert isinstance(given[2], TopicRefused)
+    page = await room.log.read(room.ana, "t", after=0, limit=9)
+    assert [entry.facts["n"] for entry in page.entries] == [1, 2, 4]
+
+
+async def test_each_is_written_into_its_own_space_by_its_own_hand(room: Room) -> None:
+    await asyncio.gather(
+        *(room.log.append(who, [news("t", 1)]) for who in (room.ana, room.eve, room.ana))
+    )
+
+    for who, count in ((room.ana, 2), (room.eve, 1)):
+        page = await room.log.read(who, "t", after=0, limit=9)
+        assert [entry.by for entry in page.entries] == [who.id] * count
+
+
+async def test_one_who_gives_up_waiting_does_not_hold_up_the_others(
+    room: Room, embedded_database: Addresses
+) -> None:
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        await room.log.append(room.ana, [news("held", 0)])
+        owner.execute("SELECT 1 FROM portico.stream WHERE topic = 'held' FOR UPDATE")
+        waiting = [
+            asyncio.ensure_future(room.log.append(room.ana, [news("held", n)])) for n in (1, 2)
+        ]
+        await asyncio.sleep(0.1)
+        waiting[0].cancel()
+        owner.rollback()
+
+        assert await waiting[1]
+
+    page = await room.log.read(room.ana, "held", after=0, limit=9)
+    assert [entry.number for entry in page.entries] == [1, 2, 3]
