@@ -513,4 +513,9 @@ REQUIREMENTS = [
         "design.md §4.7",
         "No event holds a secret, whatever a work says or raises.",
     ),
+    Requirement(
+        "engine:flight:a-thousand",
+        "design.md §7",
+        "A thousand runs are in flight on four processes.",
+    ),
 ]

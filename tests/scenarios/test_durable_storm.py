@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from portico.engine.core.run import RunStatus
@@ -25,6 +26,7 @@ KILLS = 1_000 if FULL_SIZE else 200
 DATABASE_KILLS = 20
 EACH_POINT = 100 if FULL_SIZE else 40
 WORKERS = 4
+IN_FLIGHT = 1_000 if FULL_SIZE else 400
 POINTS = ("before effect", "after effect", "after checkpoint")
 PATIENCE = 1 if FULL_SIZE else 4
 """In the gate a deadline is four times as long: the machine is not ours alone."""
@@ -187,6 +189,37 @@ async def test_the_work_of_a_worker_that_never_comes_back_goes_on_elsewhere(
         print(f"\ntakeover: {len(orphans)} runs, p95 {late:.1f} s, last {took[-1]:.1f} s")
     assert len(orphans) >= 10
     assert late <= 5 * PATIENCE
+
+
+@pytest.mark.requirement("engine:flight:a-thousand")
+async def test_a_thousand_runs_are_in_flight_at_once(
+    house: House, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
+        conductor,
+        ledger,
+    ):
+        conductor.orders = replace(conductor.orders, at_once=IN_FLIGHT // WORKERS)
+        for _ in range(WORKERS):
+            conductor.start()
+        await conductor.ready(WORKERS)
+        began, most = time.monotonic(), 0
+        async with asyncio.TaskGroup() as group:
+            for number in range(IN_FLIGHT):
+                group.create_task(house.started("slow", f"slow {number}", {"seconds": 60}))
+            while most < IN_FLIGHT:
+                most = max(most, await asyncio.to_thread(lambda: house.statuses()["running"]))
+                assert time.monotonic() - began < 60 * PATIENCE, most
+                await asyncio.sleep(0.2)
+        took = time.monotonic() - began
+        sizes = [psutil.Process(pid).memory_info().rss / 1e6 for pid in conductor.workers]
+        await house.all_over(90 * PATIENCE)
+        seen = Counter(each["key"] for each in effects(ledger))
+
+    with capsys.disabled():
+        print(f"\nin flight: {most} runs after {took:.0f} s, {max(sizes):.0f} MB a worker at most")
+    assert len(seen) == IN_FLIGHT
+    assert set(seen.values()) == {1}
 
 
 class AfterEveryStep:

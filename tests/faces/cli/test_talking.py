@@ -158,9 +158,7 @@ def test_a_server_that_is_starting_is_waited_for_when_told_to(
 
         assert run(house, ["status", "--wait", "10"]) == 0
 
-    captured = capsys.readouterr()
-    assert "ready\tyes" in captured.out
-    assert captured.err == "The server is not there yet; waiting for it …\n"
+    assert "ready\tyes" in capsys.readouterr().out
 
 
 def test_a_server_that_does_not_get_ready_is_told_as_it_is(

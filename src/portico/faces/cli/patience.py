@@ -17,7 +17,7 @@ _Given = TypeVar("_Given")
 def patiently(
     ask: Callable[[], _Given],
     seconds: float,
-    say: Callable[[str], None],
+    say: Callable[[str], None] = lambda _: None,
     *,
     enough: Callable[[_Given], bool] = lambda _: True,
 ) -> _Given:

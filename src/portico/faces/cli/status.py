@@ -19,9 +19,10 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
 
     where = at.house.whereabouts()
     server = Server(at.house)
-    found = patiently(
-        lambda: server.get("/status"), wait, at.say, enough=lambda status: status["ready"]
-    )
+    with at.working("waiting for the server"):
+        found = patiently(
+            lambda: server.get("/status"), wait, enough=lambda status: status["ready"]
+        )
     facts = {
         "server": where.remote or where.server_url,
         "version": found["version"],
