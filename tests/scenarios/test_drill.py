@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,26 +20,28 @@ def home() -> Iterator[Installation]:
 
 @pytest.mark.requirement("runs:drill:shows-takeover")
 @pytest.mark.requirement("cli:runs:tail")
-def test_a_drill_outlives_its_server_and_so_does_whoever_follows_it(home: Installation) -> None:
-    with home.serving() as server:
+def test_a_drill_outlives_its_server_and_so_does_whoever_follows_it(
+    home: Installation, tmp_path: Path
+) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    with home.serving() as server, out.open("w") as told_to, err.open("w") as talked_to:
         started = home.run("runs", "start", "drill", "--input", '{"steps": 12, "pause": 1}')
         run = started.out.strip()
         following = subprocess.Popen(
             [home.program, "runs", "tail", run],
             env=home.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            stdout=told_to,
+            stderr=talked_to,
         )
-        assert following.stdout is not None
-        first = [following.stdout.readline() for _ in range(4)]
+        while len(out.read_text().splitlines()) < 4:
+            time.sleep(0.05)
         server.kill()
         server.wait(60)
     with home.serving(), home.client() as client:
-        rest, talk = following.communicate(timeout=90)
+        following.wait(timeout=90)
         ended = client.get(f"/runs/{run}").json()
 
-    told = "".join(first) + rest
+    told, talk = out.read_text(), err.read_text()
     assert following.returncode == 0, told + talk
     assert told.count("run.taken_over") == 1
     assert [told.count(f" step-{number} ") for number in range(1, 13)] == [1] * 12
