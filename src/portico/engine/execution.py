@@ -105,6 +105,9 @@ class Execution:
         self._waits: dict[str, _Wait] = {}
         self._begun: list[asyncio.Task[Step]] = []
         self._long: list[str] = []
+        self._under_way: dict[str, float] = {}
+        self._announced_names: set[str] = set()
+        self._watch: asyncio.TimerHandle | None = None
         self._called = False
         self._busy = 0
         self._gate = asyncio.Event()
@@ -194,6 +197,9 @@ class Execution:
                 listening.cancel()
         except* Lost:
             raise Lost from None
+        finally:
+            if self._watch is not None:
+                self._watch.cancel()
         return None if main.cancelled() else main.result()
 
     async def _all_over(self, main: "asyncio.Task[Any]") -> None:
@@ -253,7 +259,10 @@ class Execution:
         await self._admitted()
         started = self._clock.now()
         self._busy += 1
-        announcing = asyncio.get_running_loop().call_later(_LONG, self._grown_long, name)
+        loop = asyncio.get_running_loop()
+        self._under_way[name] = loop.time()
+        if self._watch is None:
+            self._watch = loop.call_later(_LONG, self._look_for_long)
         output: JsonValue = None
         failure: Failure | None = None
         try:
@@ -262,7 +271,7 @@ class Execution:
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
                 failure = failure_of(error, name, self._clean)
             finally:
-                announcing.cancel()
+                del self._under_way[name]
             step = self._ended(name, started, self._clock.now(), output, failure)
             await self._noted(step, self._step_entry(step))
         finally:
@@ -303,9 +312,19 @@ class Execution:
                 self._steps[step.name] = step
                 return
 
-    def _grown_long(self, name: str) -> None:
-        self._long.append(name)
-        self._stir.event.set()
+    def _look_for_long(self) -> None:
+        """Now and then while steps run, not once for each: most are over long before."""
+        loop = asyncio.get_running_loop()
+        ago = loop.time() - _LONG
+        self._long += [
+            name
+            for name, since in self._under_way.items()
+            if since <= ago and name not in self._announced_names
+        ]
+        self._announced_names.update(self._long)
+        if self._long:
+            self._stir.event.set()
+        self._watch = loop.call_later(_LONG, self._look_for_long) if self._under_way else None
 
     def _entry(self, type_: str, facts: JsonObject) -> NewEntry:
         label = self._taken.run.label

@@ -52,17 +52,32 @@ def news(topic: str, number: int, label: Label = PUBLIC) -> NewEntry:
     return NewEntry(topic=topic, type="x.y", facts={"n": number}, label=label)
 
 
-async def test_those_that_come_at_once_are_numbered_as_they_came_in_each_topic(room: Room) -> None:
+async def test_each_has_the_number_that_it_is_told_and_no_number_is_left_out(room: Room) -> None:
     topics = ["b", "a", "c"]
 
     numbers = await asyncio.gather(
         *(room.log.append(room.ana, [news(topics[n % 3], n)]) for n in range(150))
     )
 
-    assert [number for (number,) in numbers] == [n // 3 + 1 for n in range(150)]
     for place, topic in enumerate(topics):
         page = await room.log.read(room.ana, topic, after=0, limit=999)
-        assert [entry.facts["n"] for entry in page.entries] == list(range(place, 150, 3))
+        assert [entry.number for entry in page.entries] == list(range(1, 51))
+        there = {entry.facts["n"]: entry.number for entry in page.entries}
+        assert there == {n: numbers[n][0] for n in range(place, 150, 3)}
+
+
+async def test_whoever_waits_for_one_before_the_next_finds_them_in_that_order(room: Room) -> None:
+    async def writer(name: str) -> None:
+        for number in range(40):
+            entry = NewEntry(topic="t", type="x.y", facts={"by": name, "n": number})
+            await room.log.append(room.ana, [entry])
+
+    await asyncio.gather(*(writer(name) for name in "abcdef"))
+
+    page = await room.log.read(room.ana, "t", after=0, limit=999)
+    for name in "abcdef":
+        theirs = [e.facts["n"] for e in page.entries if e.facts["by"] == name]
+        assert theirs == list(range(40))
 
 
 async def test_one_that_is_refused_does_not_take_the_others_with_it(room: Room) -> None:

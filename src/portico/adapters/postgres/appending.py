@@ -1,14 +1,16 @@
 """Appends that come at the same time go together: one statement, one commit, for all of them.
 
 Whoever comes alone is sent at once. Whoever comes while others are on their way goes with the
-next ones. Each is appended with its own caller's rights.
+next ones of the same hand. Each is appended with its own caller's rights.
 """
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
+from uuid import UUID
 
 import psycopg
 
@@ -19,17 +21,15 @@ from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 
 _APPEND: Final[LiteralString] = """
-    SELECT array_agg(portico.append_event(
-               a.space, a.asking, a.asking_level, a.asking_compartments, a.topic, a.topic_level,
-               a.topic_compartments, a.event, a.type, a.level, a.compartments, a.facts
-           )) AS numbers
-      FROM json_to_recordset(%(entries)s::json) AS a (
-               space uuid, asking uuid, asking_level smallint, asking_compartments text,
-               topic text, topic_level smallint, topic_compartments text[], event uuid,
-               type text, level smallint, compartments text[], facts json)
+    SELECT portico.append_events(
+        %(space)s, %(asking)s, %(asking_level)s::smallint, %(asking_compartments)s,
+        %(entries)s::json
+    ) AS numbers
 """
 _MOST: Final = 64
 """Entries a statement: it holds the topics of all of them."""
+_AT_ONCE: Final = 2
+"""Statements on their way: while the server works at one, the next is made ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +41,35 @@ class _Waiting:
 class Appending:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._waiting: list[_Waiting] = []
-        self._sending: asyncio.Task[None] | None = None
+        self._waiting: defaultdict[_Hand, list[_Waiting]] = defaultdict(list)
+        self._sending: set[asyncio.Task[None]] = set()
 
     async def __call__(self, caller: Principal, entry: NewEntry, event: EventId) -> int:
         """Its number. Raises `StoreUnavailable`, and psycopg's error if it is refused."""
-        waiting = _Waiting(_row(caller, entry, event), asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
-        if self._sending is None:
-            self._sending = asyncio.ensure_future(self._send())
-        return await waiting.number
+        number: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting[_Hand.of(caller)].append(_Waiting(_row(entry, event), number))
+        if len(self._sending) < _AT_ONCE:
+            sending = asyncio.ensure_future(self._send())
+            self._sending.add(sending)
+            sending.add_done_callback(self._sending.discard)
+        return await number
 
     async def _send(self) -> None:
-        try:
-            while self._waiting:
-                together, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
-                # Two who append to the same topics hold them in the same order.
-                together.sort(key=lambda each: (str(each.row["space"]), str(each.row["topic"])))
-                await self._sent(together)
-        finally:
-            self._sending = None
+        while self._waiting:
+            hand, waiting = next(iter(self._waiting.items()))
+            together, rest = waiting[:_MOST], waiting[_MOST:]
+            del self._waiting[hand]
+            if rest:
+                self._waiting[hand] = rest
+            await self._sent(hand, together)
 
-    async def _sent(self, together: Sequence[_Waiting]) -> None:
+    async def _sent(self, hand: "_Hand", together: Sequence[_Waiting]) -> None:
         try:
-            numbers = await self._appended([each.row for each in together])
+            numbers = await self._appended(hand, [each.row for each in together])
         except psycopg.Error as error:
             if len(together) > 1:  # one of them is refused: it must not take the others with it
                 for each in together:
-                    await self._sent([each])
+                    await self._sent(hand, [each])
             else:
                 _tell(together, error)
         except Exception as error:  # noqa: BLE001 # it is theirs to deal with
@@ -78,10 +79,35 @@ class Appending:
                 if not each.number.done():
                     each.number.set_result(number)
 
-    async def _appended(self, rows: Sequence[Mapping[str, JsonValue]]) -> Sequence[int]:
-        values = {"entries": json.dumps(rows)}
+    async def _appended(
+        self, hand: "_Hand", rows: Sequence[Mapping[str, JsonValue]]
+    ) -> Sequence[int]:
+        values = {**hand.values(), "entries": json.dumps(rows)}
         numbers: Sequence[int] = (await self._transactions.at_once(_APPEND, values))["numbers"]
         return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    """By whose hand, and with which rights, entries are written: those of one go together."""
+
+    space: UUID
+    asking: UUID
+    asking_level: int
+    asking_compartments: str
+
+    @classmethod
+    def of(cls, caller: Principal) -> "_Hand":
+        compartments = ",".join(sorted(caller.clearance.compartments))
+        return cls(caller.space.value, caller.id.value, int(caller.clearance.level), compartments)
+
+    def values(self) -> Mapping[str, object]:
+        return {
+            "space": self.space,
+            "asking": self.asking,
+            "asking_level": self.asking_level,
+            "asking_compartments": self.asking_compartments,
+        }
 
 
 def _tell(together: Sequence[_Waiting], error: Exception) -> None:
@@ -90,12 +116,8 @@ def _tell(together: Sequence[_Waiting], error: Exception) -> None:
             each.number.set_exception(error)
 
 
-def _row(caller: Principal, entry: NewEntry, event: EventId) -> Mapping[str, JsonValue]:
+def _row(entry: NewEntry, event: EventId) -> Mapping[str, JsonValue]:
     return {
-        "space": str(caller.space.value),
-        "asking": str(caller.id.value),
-        "asking_level": int(caller.clearance.level),
-        "asking_compartments": ",".join(sorted(caller.clearance.compartments)),
         "topic": entry.topic,
         "topic_level": int(entry.topic_label.level),
         "topic_compartments": sorted(entry.topic_label.compartments),

@@ -29,6 +29,50 @@ CREATE FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_leve
 
 ALTER FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) OWNER TO portico_owner;
 
+CREATE FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+        DECLARE
+            numbers bigint[];
+        BEGIN
+            PERFORM portico.enter(asking_space, asking, asking_level, asking_compartments);
+            WITH given AS MATERIALIZED (
+                SELECT e.*,
+                       row_number() OVER (PARTITION BY e.topic ORDER BY e.place) AS turn,
+                       count(*) OVER (PARTITION BY e.topic) AS many
+                  FROM ROWS FROM (json_to_recordset(entries) AS (
+                           topic text, topic_level smallint, topic_compartments text[], event uuid,
+                           type text, level smallint, compartments text[], facts json
+                       )) WITH ORDINALITY AS e (
+                           topic, topic_level, topic_compartments, event, type, level,
+                           compartments, facts, place)
+            ), held AS (
+                INSERT INTO portico.stream AS s (space_id, topic, level, compartments, last)
+                SELECT asking_space, g.topic, g.topic_level, g.topic_compartments, g.many
+                  FROM given g WHERE g.turn = 1 ORDER BY g.topic
+                ON CONFLICT (space_id, topic) DO UPDATE SET last = s.last + excluded.last
+                RETURNING s.topic, s.last, s.level, s.compartments
+            ), told AS (
+                INSERT INTO portico.event (
+                    space_id, topic, number, event_id, type, principal_id, level, compartments,
+                    facts
+                )
+                SELECT asking_space, g.topic, h.last - g.many + g.turn, g.event, g.type, asking,
+                       greatest(h.level, g.level),
+                       CASE WHEN g.compartments <@ h.compartments THEN h.compartments
+                            ELSE ARRAY(SELECT DISTINCT unnest(h.compartments || g.compartments)
+                                        ORDER BY 1) END,
+                       g.facts
+                  FROM given g JOIN held h ON h.topic = g.topic
+            )
+            SELECT array_agg(h.last - g.many + g.turn ORDER BY g.place) INTO numbers
+              FROM given g JOIN held h ON h.topic = g.topic;
+            RETURN numbers;
+        END
+    $$;
+
+ALTER FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) OWNER TO portico_owner;
+
 CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
@@ -559,6 +603,9 @@ GRANT USAGE ON SCHEMA portico TO portico_engine;
 
 REVOKE ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) TO portico_app;
 
 REVOKE ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) TO portico_engine;

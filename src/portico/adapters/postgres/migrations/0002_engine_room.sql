@@ -209,6 +209,55 @@ GRANT EXECUTE ON FUNCTION portico.append_event(
     uuid, uuid, smallint, text, text, smallint, text[], uuid, text, smallint, text[], json
 ) TO portico_app;
 
+-- Several of one caller's: the topics are held in the order of their names, and each entry has the
+-- number that it would have had one by one.
+CREATE FUNCTION portico.append_events(
+    asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json
+)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+        DECLARE
+            numbers bigint[];
+        BEGIN
+            PERFORM portico.enter(asking_space, asking, asking_level, asking_compartments);
+            WITH given AS MATERIALIZED (
+                SELECT e.*,
+                       row_number() OVER (PARTITION BY e.topic ORDER BY e.place) AS turn,
+                       count(*) OVER (PARTITION BY e.topic) AS many
+                  FROM ROWS FROM (json_to_recordset(entries) AS (
+                           topic text, topic_level smallint, topic_compartments text[], event uuid,
+                           type text, level smallint, compartments text[], facts json
+                       )) WITH ORDINALITY AS e (
+                           topic, topic_level, topic_compartments, event, type, level,
+                           compartments, facts, place)
+            ), held AS (
+                INSERT INTO portico.stream AS s (space_id, topic, level, compartments, last)
+                SELECT asking_space, g.topic, g.topic_level, g.topic_compartments, g.many
+                  FROM given g WHERE g.turn = 1 ORDER BY g.topic
+                ON CONFLICT (space_id, topic) DO UPDATE SET last = s.last + excluded.last
+                RETURNING s.topic, s.last, s.level, s.compartments
+            ), told AS (
+                INSERT INTO portico.event (
+                    space_id, topic, number, event_id, type, principal_id, level, compartments,
+                    facts
+                )
+                SELECT asking_space, g.topic, h.last - g.many + g.turn, g.event, g.type, asking,
+                       greatest(h.level, g.level),
+                       CASE WHEN g.compartments <@ h.compartments THEN h.compartments
+                            ELSE ARRAY(SELECT DISTINCT unnest(h.compartments || g.compartments)
+                                        ORDER BY 1) END,
+                       g.facts
+                  FROM given g JOIN held h ON h.topic = g.topic
+            )
+            SELECT array_agg(h.last - g.many + g.turn ORDER BY g.place) INTO numbers
+              FROM given g JOIN held h ON h.topic = g.topic;
+            RETURN numbers;
+        END
+    $$;
+REVOKE ALL ON FUNCTION portico.append_events(uuid, uuid, smallint, text, json) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION portico.append_events(uuid, uuid, smallint, text, json) TO portico_app;
+
 -- False if the run is somebody else's by now. Who claims it waits for those who are noting a
 -- step, so that nothing is noted after it was read what there is.
 CREATE FUNCTION portico.finish_step(
