@@ -57,7 +57,7 @@ def skipped(at: Terminal, benchmark: str, missing: str) -> int:
 
 
 def conditions() -> JsonObject:
-    packages = ("portico", "fastapi", "uvicorn", "pydantic", "psycopg", "cyclopts")
+    packages = ("portico", "fastapi", "uvicorn", "pydantic", "psycopg", "cyclopts", "dbos")
     return {
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
