@@ -7,7 +7,7 @@ noted. That order is what `wait_any` goes by, so that the same one is first each
 import asyncio
 import re
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
@@ -20,20 +20,16 @@ from portico.engine.core.errors import (
     StoreUnavailable,
 )
 from portico.engine.core.run import Cleaning, Failure, Step, StepState, Taken, failure_of
+from portico.engine.long_steps import LongSteps
 from portico.engine.ports import Journal, Wakeups
+from portico.engine.waits import Stir, Wait, Waits
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Action, Begun
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical, kept
 
-_LONG: Final = 0.25
-"""Seconds; a step that takes longer is announced while it runs."""
 _SETTLING: Final = 0.02
 """Seconds in which nothing happens before a run that only waits is put away."""
-_LOOK: Final = timedelta(seconds=5)
-"""A waiting run that is kept in memory looks by itself so often."""
-_RARE_LOOK: Final = 15.0
-"""Seconds; one that does not wait looks whether it is still its own."""
 _PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
@@ -60,33 +56,6 @@ class _Begun:
         return _given(await self.task)
 
 
-@dataclass(slots=True)
-class _Wait:
-    """For somebody (`topic`), for a time (`due_at`), or for whichever comes first."""
-
-    name: str
-    topic: str | None
-    due_at: datetime | None
-    over: "asyncio.Future[JsonValue]"
-    began: datetime
-
-
-@dataclass(slots=True)
-class _Stir:
-    """Something has happened that whoever attends to the waits should look at."""
-
-    event: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self.event.wait()
-        except TimeoutError:
-            return False
-        self.event.clear()
-        return True
-
-
 class Execution:
     """`Durable`, for one leg."""
 
@@ -102,18 +71,15 @@ class Execution:
         self._last = max((step.number for step in taken.steps), default=0)
         self._used: set[str] = set()
         self._numbers: dict[str, int] = {}
-        self._waits: dict[str, _Wait] = {}
+        self._waits = Waits()
         self._begun: list[asyncio.Task[Step]] = []
-        self._long: list[str] = []
-        self._under_way: dict[str, float] = {}
-        self._announced_names: set[str] = set()
-        self._watch: asyncio.TimerHandle | None = None
         self._called = False
         self._busy = 0
         self._gate = asyncio.Event()
         self._gate.set()
         self._away = False
-        self._stir = _Stir()
+        self._stir = Stir()
+        self._long = LongSteps(self._stir.set)
         self._group: asyncio.TaskGroup | None = None
         self._topic = str(taken.run.id)
 
@@ -198,8 +164,7 @@ class Execution:
         except* Lost:
             raise Lost from None
         finally:
-            if self._watch is not None:
-                self._watch.cancel()
+            self._long.close()
         return None if main.cancelled() else main.result()
 
     async def _all_over(self, main: "asyncio.Task[Any]") -> None:
@@ -259,10 +224,7 @@ class Execution:
         await self._admitted()
         started = self._clock.now()
         self._busy += 1
-        loop = asyncio.get_running_loop()
-        self._under_way[name] = loop.time()
-        if self._watch is None:
-            self._watch = loop.call_later(_LONG, self._look_for_long)
+        self._long.begin(name)
         output: JsonValue = None
         failure: Failure | None = None
         try:
@@ -271,13 +233,13 @@ class Execution:
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
                 failure = failure_of(error, name, self._clean)
             finally:
-                del self._under_way[name]
+                self._long.end(name)
             step = self._ended(name, started, self._clock.now(), output, failure)
             await self._noted(step, self._step_entry(step))
         finally:
             self._busy -= 1
             if self._waits:
-                self._stir.event.set()
+                self._stir.set()
         return step
 
     def _ended(
@@ -311,20 +273,6 @@ class Execution:
             else:
                 self._steps[step.name] = step
                 return
-
-    def _look_for_long(self) -> None:
-        """Now and then while steps run, not once for each: most are over long before."""
-        loop = asyncio.get_running_loop()
-        ago = loop.time() - _LONG
-        self._long += [
-            name
-            for name, since in self._under_way.items()
-            if since <= ago and name not in self._announced_names
-        ]
-        self._announced_names.update(self._long)
-        if self._long:
-            self._stir.event.set()
-        self._watch = loop.call_later(_LONG, self._look_for_long) if self._under_way else None
 
     def _entry(self, type_: str, facts: JsonObject) -> NewEntry:
         label = self._taken.run.label
@@ -360,8 +308,8 @@ class Execution:
             }
             await self._noted(known, self._entry("step.waiting", facts))
         over: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
-        self._waits[name] = _Wait(name, topic, known.due_at, over, known.started_at)
-        self._stir.event.set()
+        self._waits[name] = Wait(name, topic, known.due_at, over, known.started_at)
+        self._stir.set()
         try:
             return await over
         finally:
@@ -371,13 +319,13 @@ class Execution:
         while True:
             await wakeups.wait()
             self._called = True
-            self._stir.event.set()
+            self._stir.set()
 
     async def _attend(self, main: "asyncio.Task[Any]") -> None:
         """Announces what takes long, ends waits that are over, and puts the run away once it does
         nothing but wait."""
         while True:
-            if not await self._stir.within(self._pause()):
+            if not await self._stir.within(self._waits.pause(self._clock.now())):
                 self._called = True  # nobody called; but a call can be lost
             try:
                 await self._announced()
@@ -386,24 +334,18 @@ class Execution:
                     return
             except StoreUnavailable:
                 await asyncio.sleep(_PAUSE)
-                self._stir.event.set()
+                self._stir.set()
 
     async def _announced(self) -> None:
         """Only what is still running: the end of the rest has been told."""
-        names, self._long = self._long, []
-        told = [
-            self._entry("step.started", {"step": name})
-            for name in names
-            if name not in self._numbers
-        ]
+        told = [self._entry("step.started", {"step": name}) for name in self._long.new()]
         if told and not await self._journal.announce(self._taken, told):
             raise self._lost()
 
     async def _attended(self) -> bool:
         """Whether it was put away. Raises `Lost`."""
         self._called = False
-        topics = [wait.topic for wait in self._waits.values() if wait.topic is not None]
-        answers = await self._journal.answer(self._taken, topics)
+        answers = await self._journal.answer(self._taken, self._waits.topics)
         if answers is None:
             raise self._lost()
         now = self._clock.now()
@@ -412,14 +354,14 @@ class Execution:
                 await self._over(wait, answers[wait.topic])
             elif wait.due_at is not None and wait.due_at <= now:
                 await self._over(wait, None)
-        if not self._only_waits() or self._soon():
+        if not self._only_waits() or self._waits.due_within(self._grace, self._clock.now()):
             return False
         if await self._stir.within(_SETTLING) or not self._only_waits():
-            self._stir.event.set()
+            self._stir.set()
             return False
         return await self._parked()
 
-    async def _over(self, wait: _Wait, output: JsonValue) -> None:
+    async def _over(self, wait: Wait, output: JsonValue) -> None:
         self._waits.pop(wait.name, None)
         step = self._ended(wait.name, wait.began, self._clock.now(), output, None)
         await self._noted(step, self._step_entry(step))
@@ -430,35 +372,18 @@ class Execution:
         """No step starts while this is undecided: the gate is shut."""
         self._gate.clear()
         try:
-            topics = [wait.topic for wait in self._waits.values() if wait.topic is not None]
-            parked = await self._journal.park(self._taken, topics, self._next_due())
+            parked = await self._journal.park(self._taken, self._waits.topics, self._waits.next_due)
             self._away = parked is True
         finally:
             self._gate.set()
         if parked is False:
             raise self._lost()
         if parked is None:
-            self._stir.event.set()
+            self._stir.set()
         return parked is True
 
     def _only_waits(self) -> bool:
         return bool(self._waits) and not self._busy
-
-    def _next_due(self) -> datetime | None:
-        return min((w.due_at for w in self._waits.values() if w.due_at is not None), default=None)
-
-    def _soon(self) -> bool:
-        due = self._next_due()
-        return due is not None and due - self._clock.now() <= self._grace
-
-    def _pause(self) -> float:
-        if not self._waits:
-            return _RARE_LOOK
-        due = self._next_due()
-        if due is None:
-            return _LOOK.total_seconds()
-        left = (due - self._clock.now()).total_seconds()
-        return min(max(left, 0.001), _LOOK.total_seconds())
 
 
 def _given(step: Step) -> JsonValue:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from portico.adapters.dbos.engine import DbosEngine
@@ -49,9 +49,8 @@ async def working(
 ) -> AsyncIterator[DbosEngine]:
     """Runs are carried out in this process for as long as this is open."""
     executor = new_executor(outside.entropy)
-    async with AsyncExitStack() as stack:
-        engine_pool = EnginePool(wishes.engine)
-        await stack.enter_async_context(engine_pool.pool)
+    engine_pool = EnginePool(wishes.engine)
+    async with engine_pool.pool:
         journal = PostgresJournal(
             executor=executor,
             engine=engine_pool,
