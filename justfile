@@ -32,12 +32,12 @@ test *arguments:
 # kernel and cores: every branch
 coverage:
     coverage erase
-    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/engine
+    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/engine tests/gateway
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 
 # storms and soaks at full size
 proof:
-    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py
+    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py
 
 # generate the reference and build the site; fails on what is stale
 docs:
@@ -56,6 +56,7 @@ bench *arguments:
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml -o requirements/run.txt
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml --group dev -o requirements/dev.txt
+    python -m tests.real_servers.lock
 
 # after a new migration: write schema.sql and the database fixture of this version
 fixture:

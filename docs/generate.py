@@ -70,7 +70,9 @@ In a file a value must have its type: `port = 3200`, not `"3200"`. From the envi
 flags a text is read as what the setting is; `true`, `yes`, `on` and their opposites are truth
 values. A variable with one underscore where two are meant, `PORTICO_SERVER_PORT`, is an error.
 
-A server reads its settings when it starts: start it again after a change.
+A server reads its settings when it starts: start it again after a change. Which servers of tools
+there are is noticed while it runs: [`gateway.imports`](#gatewayimports), `[servers.NAME]`, and the
+files that are imported ([how](../how-to/import-servers.md)).
 
 | command | what it does |
 |---|---|
@@ -117,7 +119,9 @@ where `--debug` shows the traceback.
 def configuration() -> str:
     parts = [_NOTE, _CONFIGURATION]
     for section, field in Settings.model_fields.items():
-        model = cast("type[BaseModel]", field.annotation)
+        tables = [each for each in get_args(field.annotation) if each is not str]  # by name
+        model = cast("type[BaseModel]", tables[0] if tables else field.annotation)
+        section = f"{section}.NAME" if tables else section
         parts.append(f"\n## {section}\n\n{inspect.getdoc(model)}\n")
         for name, setting in model.model_fields.items():
             parts.append(_setting(section, name, setting))
@@ -128,10 +132,11 @@ def _setting(section: str, name: str, field: FieldInfo) -> str:
     default = field.default if field.default is not PydanticUndefined else None
     shown = "not set" if default is None else f"`{json.dumps(default)}`"
     variable = f"PORTICO_{section}__{name}".upper()
+    told = "only in the file" if "." in section else f"`{variable}`"
     return (
         f"\n### {section}.{name}\n\n{_one_line(field.description)}\n\n"
         f"| type | default | environment |\n|---|---|---|\n"
-        f"| {_type(field)} | {shown} | `{variable}` |\n"
+        f"| {_type(field)} | {shown} | {told} |\n"
     )
 
 
@@ -156,6 +161,10 @@ def _type_name(kind: object) -> str:
         return _type_name(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "list of texts"
+    if get_origin(kind) is Mapping:
+        return "texts by name"
     if get_origin(kind) is list:
         return f"{_type_name(get_args(kind)[0])}, repeatable"
     names = {
@@ -325,7 +334,7 @@ def openapi() -> str:
     async def running() -> Any:  # noqa: ANN401 # never entered
         yield
 
-    return json.dumps(routes(assemble(doors), running).openapi(), indent=2) + "\n"
+    return json.dumps(routes(assemble(doors), nothing, running).openapi(), indent=2) + "\n"
 
 
 def _one_line(text: str | None) -> str:

@@ -1,27 +1,36 @@
-"""Every door of the guard and the engine room, in memory or in PostgreSQL, and who stands there."""
+"""Every door of the lower floors and the gateway, in memory or in PostgreSQL, and who is there."""
 
 from dataclasses import dataclass, replace
 
 import psycopg
 
+from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
+from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.postgres.vectors import PostgresVectors
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.ports import Bus, EventLog, Receipts
+from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
 from portico.guard.ports import KeyRing, Keys, Principals, Spaces, SpaceSettings, Together
 from portico.kernel.principal import Principal
+from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
+from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
 from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
@@ -31,7 +40,7 @@ from portico.testing.guard import (
     a_space,
     an_identity,
 )
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
 from portico.testing.world import MemoryWorld, RowRefused, together
 
 REFUSED = (RowRefused, psycopg.Error)
@@ -53,6 +62,15 @@ class Doors:
     elsewhere: Bus
     """The same bus, in another process."""
     together: Together
+    servers: Servers
+    tools: Tools
+    vectors: Vectors
+    calls: CallHistory
+    calls_elsewhere: CallHistory
+    """The same record, in another process."""
+    results: Results
+    acquaintances: Acquaintances
+    clock: TickingClock
 
     async def founded(self, name: str) -> Principal:
         """The admin of a new space of this name."""
@@ -95,7 +113,7 @@ def another_id(key: StoredKey, seed: str = "another") -> StoredKey:
 
 
 def memory_doors() -> Doors:
-    world, bus = MemoryWorld(), MemoryBus()
+    world, bus, clock = MemoryWorld(), MemoryBus(), TickingClock()
     return Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
@@ -107,10 +125,19 @@ def memory_doors() -> Doors:
         bus=bus,
         elsewhere=bus,
         together=together,
+        servers=MemoryServers(world),
+        tools=MemoryTools(world),
+        vectors=MemoryVectors(world),
+        calls=MemoryCallHistory(world, clock),
+        calls_elsewhere=MemoryCallHistory(world, clock, "other"),
+        results=MemoryResults(world),
+        acquaintances=MemoryAcquaintances(world),
+        clock=clock,
     )
 
 
 def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: PostgresBus) -> Doors:
+    clock = TickingClock()
     return Doors(
         key_ring=PostgresKeyRing(transactions),
         keys=PostgresKeys(transactions),
@@ -122,4 +149,12 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         bus=bus,
         elsewhere=elsewhere,
         together=transactions.begin,
+        servers=PostgresServers(transactions),
+        tools=PostgresTools(transactions),
+        vectors=PostgresVectors(transactions),
+        calls=PostgresCallHistory(transactions, clock, "one"),
+        calls_elsewhere=PostgresCallHistory(transactions, clock, "other"),
+        results=PostgresResults(transactions),
+        acquaintances=PostgresAcquaintances(transactions),
+        clock=clock,
     )

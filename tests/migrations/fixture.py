@@ -3,28 +3,41 @@
 import asyncio
 import os
 import subprocess
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.keys import PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
+from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.schema import known_migrations
+from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.vectors import PostgresVectors
 from portico.engine.core.receipt import Answer, Claim
+from portico.gateway.core.call import Call, CallId, CallOutcome, ResultId
+from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
 from portico.guard.issue_key import IssueKey, KeyWish
 from portico.guard.manage_principals import AddPrincipal, PrincipalWish
 from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock
 from tests.servers import Template, embedded_store, reachable_folder, wheel
 
@@ -107,6 +120,45 @@ async def _fill(database: Addresses) -> None:
             await PostgresReceipts(transactions).once(
                 admin, Claim.of("keys.issue", "k1", {"name": "x"}), _answer
             )
+            await _fill_gateway(transactions, admin, clock, entropy)
+
+
+async def _fill_gateway(
+    transactions: Transactions, admin: Principal, clock: TickingClock, entropy: SeededEntropy
+) -> None:
+    servers, tools = PostgresServers(transactions), PostgresTools(transactions)
+    files, mail = an_approved_server("files"), a_server("mail", origin="/home/ana/.mcp.json")
+    changed = a_tool("files.write", effect=Effect.LOCAL_WRITE)
+    for server in (files, mail):
+        await servers.add(admin, server)
+    await tools.put(
+        admin,
+        files.id,
+        [
+            a_tool("files.read", effect=Effect.LOCAL_READ),
+            replace(changed, definition=a_tool("files.write", "Else.").definition, pin="other"),
+            replace(a_tool("files.odd"), refused="has a name that is empty"),
+        ],
+    )
+    vectors = {"key": np.array([0.25, -0.5], np.float32)}
+    await PostgresVectors(transactions).put(admin, "model", vectors)
+    now, ref = clock.now(), ToolRef("files", "read")
+    call = Call(
+        id=CallId.mint(now, entropy),
+        principal=admin.id,
+        ref=ref,
+        effect=Effect.LOCAL_READ,
+        pin=changed.pin,
+        arguments={"path": "/ä"},
+        started_at=now,
+        took=timedelta(milliseconds=7),
+        outcome=CallOutcome.DONE,
+    )
+    await PostgresCallHistory(transactions, clock, "fixture").begin(admin, call)
+    result = ResultId.mint(now, entropy)
+    await PostgresResults(transactions).keep(admin, result, ["x"], now + timedelta(days=1))
+    await PostgresAcquaintances(transactions).found(admin, [ref], "read a file", now)
+    await PostgresAcquaintances(transactions).used(admin, {ref: 3}, now)
 
 
 async def _answer() -> Answer:

@@ -518,4 +518,94 @@ REQUIREMENTS = [
         "design.md §7",
         "A thousand runs are in flight on four processes.",
     ),
+    Requirement(
+        "gateway:servers:real",
+        "design.md §1",
+        "Real servers from npm and PyPI are started, listed, found and called.",
+    ),
+    Requirement(
+        "gateway:processes:soak",
+        "design.md §3",
+        "Clients that are killed leave no process, no zombie and no memory behind.",
+    ),
+    Requirement(
+        "gateway:upstreams:hung",
+        "design.md §3",
+        "A server that hangs delays no list and no search.",
+    ),
+    Requirement(
+        "gateway:headers:none-pass",
+        "design.md §3",
+        "No header of a caller reaches a server.",
+    ),
+    Requirement(
+        "gateway:approval:nothing-before",
+        "design.md §4.5",
+        "Nothing that a server says reaches a model before somebody has approved it.",
+    ),
+    Requirement(
+        "gateway:pins:every-mutation",
+        "design.md §4.5",
+        "Any change of a tool's definition changes its pin; the order of its keys does not.",
+    ),
+    Requirement(
+        "gateway:effects:no-write-as-read",
+        "design.md §4.4",
+        "No tool that writes is proposed as one that reads.",
+    ),
+    Requirement(
+        "gateway:schemas:hostile",
+        "design.md §3",
+        "A stranger's schema is refused, or checked in bounded steps, and fetches nothing.",
+    ),
+    Requirement(
+        "gateway:reading:one-by-one",
+        "design.md §4.5",
+        "A definition that cannot be used spoils no other.",
+    ),
+    Requirement(
+        "gateway:names:nothing-hidden",
+        "design.md §4.5",
+        "No name or text with hidden letters in it is let in.",
+    ),
+    Requirement(
+        "gateway:cards:within-budget",
+        "design.md §5",
+        "Tools are rendered within a budget of tokens, never over it.",
+    ),
+    Requirement(
+        "gateway:import:clients",
+        "design.md §1",
+        "Every client that is here is found, and its servers are read.",
+    ),
+    Requirement(
+        "gateway:import:secrets-stay",
+        "docs/decisions/0073",
+        "No secret of a client's file gets anywhere else; only references to it do.",
+    ),
+    Requirement(
+        "gateway:import:never-written",
+        "design.md §5",
+        "Client files are read and never written.",
+    ),
+    Requirement(
+        "gateway:import:shown-and-approved",
+        "design.md §4.4",
+        "The exact command of each server is shown, and exactly that is approved.",
+    ),
+    Requirement(
+        "gateway:import:dry-run",
+        "design.md §6",
+        "A dry run shows what there is and changes nothing.",
+    ),
+    Requirement(
+        "gateway:import:yes-accepts-reads",
+        "design.md §4.4",
+        "`init --yes` lowers the effect only of what is proposed as reading.",
+    ),
+    Requirement(
+        "gateway:import:live",
+        "design.md §5",
+        "Changes of portico.toml and of imported files take effect while the server runs.",
+    ),
 ]

@@ -90,6 +90,7 @@ def test_sources_are_merged_setting_by_setting(machine: Machine) -> None:
         "log.keep_days = 1",
         'log.rooms = "psycopg=debug"',
         'telemetry.otlp_endpoint = "https://evil.example"',
+        'embeddings.url = "https://evil.example/v1"',
     ],
 )
 @pytest.mark.requirement("settings:sources:trust")
@@ -433,7 +434,7 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
 def test_every_setting_is_among_the_leaves(machine: Machine) -> None:
     paths = [path for path, _ in machine.load().leaves()]
 
-    assert len(paths) == len(set(paths)) == 31
+    assert len(paths) == len(set(paths)) == 46
     assert {"server.port", "database.source", "identity.pepper", "log.level"} <= set(paths)
 
 

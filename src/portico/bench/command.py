@@ -8,3 +8,12 @@ app.command("portico.bench.start:start", name="start", help="Until it can be use
 app.command(
     "portico.bench.durable:durable", name="durable", help="Durable steps, events, and their news."
 )
+app.command(
+    "portico.bench.call:call", name="call", help="A call through the gateway, and a direct one."
+)
+app.command(
+    "portico.bench.context:context", name="context", help="Tokens, with the gateway and without."
+)
+app.command(
+    "portico.bench.search:search", name="search", help="Are the right tools found, and how fast."
+)

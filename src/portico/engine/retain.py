@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -23,8 +23,8 @@ class Retain:
         gone = await self.retention.forget(self.keep)
         if gone.anything:
             _log.info(
-                "forgot %d runs, %d legs, %d events, %d months of events, %d receipts",
-                *(gone.runs, gone.legs, gone.events, gone.months, gone.receipts),
+                "forgot %s",
+                ", ".join(f"{count} {what}" for what, count in asdict(gone).items() if count),
             )
         return gone
 

@@ -15,6 +15,7 @@ from portico.engine.kinds import Kinds
 from portico.kernel.clock import Clock
 from portico.main.ground import Ground
 from portico.main.outside import Outside
+from portico.settings.gateway import GatewaySettings
 from portico.settings.model import EngineSettings
 
 _log: Final = logging.getLogger("portico.engine")
@@ -52,13 +53,14 @@ async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateL
             await asyncio.Event().wait()
         wishes = EngineWishes(engine=engine, at_once=settings.at_once)
         async with working(wishes, outside, kinds, there), forgetting(engine) as retain:
-            await retain(_keep(settings)).every(_FORGETTING)
+            await retain(_keep(settings, ground.loaded.settings.gateway)).every(_FORGETTING)
     finally:
         await there.close()
 
 
-def _keep(settings: EngineSettings) -> Keep:
+def _keep(settings: EngineSettings, gateway: GatewaySettings) -> Keep:
     return Keep(
+        calls=timedelta(days=gateway.keep_calls_days),
         runs=timedelta(days=settings.keep_runs_days),
         most_runs=settings.keep_runs,
         events=timedelta(days=settings.keep_events_days),

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive
-    from portico.kernel.json import JsonObject
+    from portico.kernel.json import JsonObject, JsonValue
+    from portico.main.encoders import GroundEncoders
+    from portico.main.importing import GroundImporting
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class PorticoHouse:
         known_setting(path)
         return next(entry for entry in self.settings() if entry.path == path)
 
-    def change_setting(self, path: str, value: str | None) -> SettingChange:
+    def change_setting(self, path: str, value: str | list[str] | None) -> SettingChange:
         from portico.adapters.system.private_files import write_private
         from portico.settings.edit import STARTER, read_as_it_is, with_setting, without_setting
         from portico.settings.errors import InvalidSettings
@@ -98,6 +100,16 @@ class PorticoHouse:
         origin = loaded.origin(path)
         elsewhere = path in loaded.origins and origin.file != file
         return origin.describe(path) if elsewhere else None
+
+    def importing(self) -> "GroundImporting":
+        from portico.main.importing import GroundImporting
+
+        return GroundImporting(self.ground, self.change_setting)
+
+    def encoders(self) -> "GroundEncoders":
+        from portico.main.encoders import GroundEncoders
+
+        return GroundEncoders(self.ground)
 
     def store(self) -> "PostgresStore":
         return self.ground.store
@@ -182,5 +194,7 @@ class PorticoHouse:
         )
 
 
-def _as_json(value: object) -> str | float | bool | None:
+def _as_json(value: object) -> "JsonValue":
+    if isinstance(value, tuple):
+        return [str(each) for each in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)

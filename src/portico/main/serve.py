@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
@@ -114,7 +115,9 @@ def app(
     from portico.adapters.telemetry.slow_calls import SlowCalls
     from portico.faces.http.app import build
     from portico.faces.http.host_guard import allowed
+    from portico.faces.mcp.mount import McpFace
     from portico.main.carry_out import carry_out_runs, every_kind
+    from portico.main.gateway import home_of, open_gateway, over_mcp
     from portico.main.outside import Outside
     from portico.main.use_cases import Shared, use_cases
 
@@ -130,7 +133,9 @@ def app(
             if store.heals:
                 healer = Healer(store.addresses.app, store.restart, pool)
                 lasting.append(background.create_task(healer.watch()))
-            yield
+            home = partial(home_of, ground, use.authenticate)
+            async with opened.running(home), mcp.running():
+                yield
             for task in lasting:
                 task.cancel()
 
@@ -149,5 +154,13 @@ def app(
     shared = Shared(bus=bus, line=line, kinds=kinds, metrics_text=observing.metrics_text)
     use = use_cases(ground, transactions, shared)
     watch_sse_clients(lambda: use.tails.size[0])
-    inside = build(use, allowed(server.port, server.public_url), running)
+    opened = open_gateway(ground, outside)
+    mcp = McpFace(over_mcp(opened.gateway, use.authenticate, bus, ground.version))
+    inside = build(
+        use,
+        opened.gateway.over_http,
+        allowed(server.port, server.public_url),
+        running,
+        beside={"/mcp": mcp},
+    )
     return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

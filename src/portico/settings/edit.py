@@ -11,11 +11,12 @@ from portico.settings.errors import InvalidSettings
 from portico.settings.kinds import known_settings, suggestion, typed
 
 
-def with_setting(text: str, path: str, value: str, file: Path) -> str:
+def with_setting(text: str, path: str, value: str | list[str], file: Path) -> str:
     """`text` with `path` set; a number or a truth value is written as one."""
     section, name = known_setting(path)
     document = _parsed(text, file)
-    _table(document, section, file)[name] = typed(path, value)
+    written = typed(path, value) if isinstance(value, str) else value
+    _table(document, section, file)[name] = written
     changed = tomlkit.dumps(document)
     return changed if changed.endswith("\n") else f"{changed}\n"
 

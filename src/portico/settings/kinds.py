@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Final, get_args
+from typing import Final, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -30,9 +30,11 @@ def suggestion(path: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def typed(path: str, value: str) -> bool | float | str:
+def typed(path: str, value: str) -> bool | float | str | list[str]:
     """As what the setting is: a pepper of digits stays a text."""
     kinds = kinds_of(path)
+    if tuple in kinds:
+        return [each for each in map(str.strip, value.split(",")) if each]
     if bool in kinds and value.lower() in _TRUTHS:
         return _TRUTHS[value.lower()]
     if float in kinds and _DECIMAL.fullmatch(value):
@@ -57,6 +59,9 @@ def _sections() -> Iterator[tuple[str, type[BaseModel]]]:
 
 def _kinds(annotation: object) -> Iterator[type]:
     parts = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        yield tuple
+        return
     if isinstance(annotation, type):
         yield annotation
     for part in parts:

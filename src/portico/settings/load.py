@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
+from portico.settings.gateway import ServerEntry
 from portico.settings.kinds import known_settings, suggestion
 from portico.settings.model import Settings
 from portico.settings.paths import Paths, find_paths
@@ -21,8 +22,8 @@ from portico.settings.sources import (
     from_environment,
     from_file,
     from_flags,
-    leaves,
     refers,
+    values_in,
 )
 
 _DEFAULT: Final = Origin("default")
@@ -43,18 +44,20 @@ class Loaded:
 
     def leaves(self) -> Iterator[tuple[str, object]]:
         """Every setting with its value in force; a secret shows only that it is there."""
-        for section in type(self.settings).model_fields:
-            part = getattr(self.settings, section)
-            for name in type(part).model_fields:
-                value = getattr(part, name)
-                yield f"{section}.{name}", "********" if isinstance(value, SecretStr) else value
+        for section, part in self.settings:
+            if isinstance(part, BaseModel):
+                for name, value in part:
+                    told = "********" if isinstance(value, SecretStr) else value
+                    yield f"{section}.{name}", told
 
     def secrets(self) -> Iterator[str]:
         """The values that are in force and must not be told."""
-        for section in type(self.settings).model_fields:
-            for value in dict(getattr(self.settings, section)).values():
+        for _, part in self.settings:
+            for value in dict(part).values():
                 if isinstance(value, SecretStr):
                     yield value.get_secret_value()
+                elif isinstance(value, ServerEntry):
+                    yield from (*value.env.values(), *value.headers.values())
 
 
 def load(
@@ -100,7 +103,7 @@ def check(text: str, file: Path) -> None:
     What refers to the environment is passed over: it may be another one when the file is read.
     """
     origin = Origin(str(file))
-    found = {path: Value(value, origin) for path, value in leaves(tomllib.loads(text))}
+    found = {path: Value(value, origin) for path, value in values_in(tomllib.loads(text))}
     flaws = _not_tables([found])
     _checked(
         {
@@ -194,7 +197,7 @@ def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
         (
             value.origin
             for key, value in merged.items()
-            if key == path or key.startswith(f"{path}.")
+            if key == path or key.startswith(f"{path}.") or path.startswith(f"{key}.")
         ),
         _DEFAULT,
     )

@@ -16,12 +16,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.settings.gateway import GatewaySettings, Seconds, Servers
+
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 Level = Literal["debug", "info", "warning", "error"]
-Seconds = Annotated[float, Strict(), Field(gt=0, le=3600, allow_inf_nan=False)]
 _HEADER: Final = re.compile(r"([A-Za-z0-9-]+)=([\x20-\x7e]+)")
 _ROOM: Final = re.compile(rf"([A-Za-z_][\w.]*)=({'|'.join(get_args(Level))})")
 
@@ -38,6 +39,17 @@ def _is_an_origin(value: str | None) -> str | None:
     rest = value.partition("://")[2].rstrip("/")
     if not bare or parts.scheme not in {"http", "https"} or set(rest) & set("/?#@\\ "):
         raise ValueError("must be a scheme and a host, as in https://portico.example")
+    return value.rstrip("/")
+
+
+def _is_an_endpoint(value: str | None) -> str | None:
+    """An address with a path, and nothing that would be told on: no password."""
+    if value is None:
+        return None
+    parts = urlsplit(value)
+    usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None
+    if not usable or set(value) & set("?#@\\ "):
+        raise ValueError("must be an address, as in http://127.0.0.1:4318")
     return value.rstrip("/")
 
 
@@ -141,6 +153,41 @@ class EngineSettings(BaseModel):
     """Days within which a repeated Idempotency-Key is recognised."""
 
 
+class EmbeddingSettings(BaseModel):
+    """Which model turns texts into vectors, for search by meaning."""
+
+    model_config = _MODEL
+
+    encoder: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")] = "static"
+    """`static`: a table of words that is always there. The name of an encoder that was fetched
+    with `portico embeddings pull`. `remote`: a server that speaks OpenAI's `/v1/embeddings`."""
+    url: str | None = None
+    """Where that server is, up to and with its `/v1`: http://127.0.0.1:11434/v1"""
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Which of its models to use."""
+    dimensions: Annotated[int, Strict(), Field(ge=1, le=65_536)] | None = None
+    """How many numbers a vector of that model has; `portico embeddings use remote` asks it."""
+    key_variable: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    """Name of the environment variable that holds that server's key: the name, not the key."""
+    timeout: Seconds = 30.0
+    """Seconds that it may take to answer."""
+    hub: str = "https://huggingface.co"
+    """Where `portico embeddings pull OWNER/NAME` looks for a model."""
+
+    _addresses_are_endpoints = field_validator("url", "hub")(_is_an_endpoint)
+
+    @model_validator(mode="after")
+    def _knows_whom_to_ask(self) -> Self:
+        missing = [name for name in ("url", "model", "dimensions") if getattr(self, name) is None]
+        if self.encoder == "remote" and missing:
+            raise PydanticCustomError(
+                "remote_without_address",
+                "remote also needs {missing}; portico embeddings use remote sets them",
+                {"missing": " and ".join(missing), "setting": "encoder"},
+            )
+        return self
+
+
 class LogSettings(BaseModel):
     """What is written down."""
 
@@ -204,16 +251,7 @@ class TelemetrySettings(BaseModel):
     sample_ratio: Annotated[float, Strict(), Field(ge=0, le=1)] = 1.0
     """Part of the traces that is sent; 0.1 is every tenth."""
 
-    @field_validator("otlp_endpoint")
-    @classmethod
-    def _is_an_endpoint(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None
-        if not usable or set(value) & set("?#@\\ "):
-            raise ValueError("must be an address, as in http://127.0.0.1:4318")
-        return value.rstrip("/")
+    _otlp_endpoint_is_an_endpoint = field_validator("otlp_endpoint")(_is_an_endpoint)
 
     @field_validator("otlp_headers")
     @classmethod
@@ -244,5 +282,8 @@ class Settings(BaseModel):
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
     identity: IdentitySettings = Field(default_factory=IdentitySettings)
     engine: EngineSettings = Field(default_factory=EngineSettings)
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     log: LogSettings = Field(default_factory=LogSettings)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
+    servers: Servers = Field(default_factory=dict)

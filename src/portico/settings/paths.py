@@ -49,6 +49,11 @@ class Paths:
         return self.state / "logs" / "portico.log"
 
     @property
+    def models(self) -> Path:
+        """Encoders that were fetched; what is gone can be fetched again."""
+        return self.cache / "models"
+
+    @property
     def backups(self) -> Path:
         return self.state / "backups"
 

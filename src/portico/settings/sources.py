@@ -13,6 +13,7 @@ from portico.settings.errors import InvalidSettings, UnreadableSettings
 from portico.settings.kinds import known_settings, typed
 
 PREFIX: Final = "PORTICO_"
+SERVERS: Final = "servers"
 _NOT_SETTINGS: Final = frozenset({"PORTICO_HOME", "PORTICO_CONFIG"})
 _FLAGS: Final[Mapping[str, str]] = {
     "server.host": "--host",
@@ -72,7 +73,7 @@ def from_file(file: Path, environment: Mapping[str, str] | None) -> Layer:
     origin = Origin(str(file), file)
     return {
         path: Value(_resolved(value, environment, f"{file}: {path}", path), origin)
-        for path, value in leaves(parsed)
+        for path, value in values_in(parsed)
     }
 
 
@@ -134,6 +135,16 @@ def line_of(text: str, path: str) -> int | None:
             return start
         start = count + 1
     return None
+
+
+def values_in(parsed: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """By dotted path. A server is one value: what it names of the environment is not filled in
+    before it is started."""
+    for section, table in parsed.items():
+        if section == SERVERS and isinstance(table, dict):
+            yield from ((f"{SERVERS}.{name}", entry) for name, entry in table.items())
+        else:
+            yield from leaves({section: table})
 
 
 def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

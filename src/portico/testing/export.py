@@ -9,11 +9,16 @@ from portico.guard.core.identity import Identity
 from portico.guard.core.space import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.testing.gateway_export import gateway_rows
 from portico.testing.world import MemoryWorld
 
 
 def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
-    """By table, as the database gives them; of receipts only the caller's own."""
+    """By table, as the database gives them; of what is somebody's alone only the caller's own."""
+    yield from sorted(_exported(world, caller), key=lambda row: row.table)
+
+
+def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
     keys = [held.key for held in world.keys.values() if held.key.space == caller.space]
     identities = [each for each in world.identities.values() if each.space == caller.space]
     yield from (ExportedRow("api_key", _key(key)) for key in keys)
@@ -26,6 +31,7 @@ def exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
         values = {"name": space.name, "created_at": space.created_at.isoformat()}
         yield ExportedRow("space", {"space_id": str(space.id.value), **values})
     yield from (ExportedRow("stream", values) for values in _streams(world, caller))
+    yield from gateway_rows(world, caller)
 
 
 def _key(key: StoredKey) -> JsonObject:

@@ -4,14 +4,19 @@ It refuses what the database would refuse, with one error for all of it. What it
 is that unfinished writes are hidden from others until they are done.
 """
 
-from collections import UserDict
-from collections.abc import AsyncIterator, Callable, Iterator
+import asyncio
+from collections import UserDict, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from portico.engine.core.entry import Entry
+from portico.gateway.core.call import Call, CallId, ResultId
+from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.identity import Identity
 from portico.guard.core.space import Space
@@ -83,6 +88,32 @@ class Stream:
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """`arguments` of the call are JSON text here; `by` is the process that made it."""
+
+    call: Call
+    arguments: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    principal: PrincipalId
+    text: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """`calls` is what they counted for at `called_at`."""
+
+    found_for: str = ""
+    found_at: datetime | None = None
+    calls: float = 0.0
+    called_at: datetime | None = None
+
+
 class MemoryWorld:
     """An installation's rows. Doors opened on one world see one another's writes."""
 
@@ -94,6 +125,13 @@ class MemoryWorld:
         self.receipts: Rows[tuple[SpaceId, PrincipalId, str, str], KeptAnswer] = Rows()
         self.streams: Rows[tuple[SpaceId, str], Stream] = Rows()
         self.events: Rows[tuple[SpaceId, str, int], Entry] = Rows()
+        self.servers: Rows[tuple[SpaceId, ServerId], Server] = Rows()
+        self.tools: Rows[tuple[SpaceId, ServerId], Sequence[Tool]] = Rows()
+        self.embeddings: Rows[tuple[SpaceId, str, str], bytes] = Rows()
+        self.calls: Rows[tuple[SpaceId, CallId], MadeCall] = Rows()
+        self.results: Rows[tuple[SpaceId, ResultId], KeptResult] = Rows()
+        self.acquaintances: Rows[tuple[SpaceId, PrincipalId, ToolRef], Acquaintance] = Rows()
+        self.turns: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def forget(self, space: SpaceId) -> None:
         """A space with everything in it, as the database's cascades do it."""
@@ -104,6 +142,12 @@ class MemoryWorld:
         self.receipts.drop(lambda place, _: place[0] == space)
         self.streams.drop(lambda place, _: place[0] == space)
         self.events.drop(lambda place, _: place[0] == space)
+        self.servers.drop(lambda place, _: place[0] == space)
+        self.tools.drop(lambda place, _: place[0] == space)
+        self.embeddings.drop(lambda place, _: place[0] == space)
+        self.calls.drop(lambda place, _: place[0] == space)
+        self.results.drop(lambda place, _: place[0] == space)
+        self.acquaintances.drop(lambda place, _: place[0] == space)
 
 
 def within(caller: Principal, space: SpaceId) -> None:

@@ -119,3 +119,24 @@ async def test_without_a_database_it_still_wakes_those_who_are_here() -> None:
 
     running.cancel()
     await asyncio.wait([running])
+
+
+async def test_what_a_process_has_to_say_that_ends_is_heard(
+    embedded_database: Addresses, buses: tuple[PostgresBus, PostgresBus]
+) -> None:
+    here, there = buses
+    await once_connected(here, there)
+    ending = PostgresBus(embedded_database.app, system_entropy)
+
+    with here.listen(HOME, "catalogue") as ear:
+        ending.wake(HOME, "catalogue")
+        await ending.say_all()
+
+        await heard(ear)
+
+
+async def test_a_process_that_ends_without_a_database_has_nobody_to_tell() -> None:
+    bus = PostgresBus("host=/nowhere", system_entropy)
+    bus.wake(HOME, "catalogue")
+
+    await bus.say_all()

@@ -19,6 +19,14 @@ PAYLOADS = [
     ("event", "facts"),
     ("event_other", "facts"),
     ("receipt", "body"),
+    ("server", "launch"),
+    ("server", "offers"),
+    ("tool", "definition"),
+    ("tool", "accepted_definition"),
+    ("embedding", "vector"),
+    ("tool_call", "arguments"),
+    ("tool_call_other", "arguments"),
+    ("tool_result", "content"),
 ]
 """What people and their work have written, and the engine hands on unread."""
 
@@ -169,6 +177,13 @@ def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> Non
         "SELECT name FROM portico.run_step",
         "SELECT topic FROM portico.run_signal",
         "SELECT number FROM portico.event_other",
+        "SELECT name FROM portico.server",
+        "SELECT name FROM portico.tool",
+        "SELECT server FROM portico.tool_call",
+        "SELECT error FROM portico.tool_call",
+        "SELECT call_id FROM portico.tool_call_other",
+        "SELECT principal_id FROM portico.tool_result",
+        "SELECT found_for FROM portico.acquaintance",
         *(f"SELECT {column} FROM portico.{table}" for table, column in PAYLOADS),
     ],
 )
@@ -180,6 +195,31 @@ def test_the_engine_reads_nothing_that_people_wrote(database: Addresses, query: 
         engine.execute(query.encode())
 
 
+@pytest.mark.parametrize("log", ["space", "principal", "event_other", "tool_call; DROP TABLE x"])
+def test_the_engine_makes_and_drops_months_of_nothing_but_a_log(
+    database: Addresses, log: str
+) -> None:
+    with psycopg.connect(str(database.engine), autocommit=True) as engine:
+        for statement in (
+            "SELECT portico.prepare_months(%s, 2)",
+            "SELECT portico.drop_months(%s, now())",
+        ):
+            with pytest.raises(psycopg.errors.RaiseException, match="is not kept by months"):
+                engine.execute(statement, [log])
+
+
+def test_the_record_of_calls_cannot_be_undone_by_the_application(database: Addresses) -> None:
+    with psycopg.connect(database.app, autocommit=True) as app:
+        for statement in (
+            "DELETE FROM portico.tool_call",
+            "UPDATE portico.tool_call SET arguments = 'null'",
+            "UPDATE portico.tool_call SET principal_id = space_id",
+            "DELETE FROM portico.tool_result",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                app.execute(statement.encode())
+
+
 def test_the_engine_sees_which_runs_and_topics_there_are(database: Addresses) -> None:
     with psycopg.connect(str(database.engine), autocommit=True) as engine:
         for query in (
@@ -187,6 +227,8 @@ def test_the_engine_sees_which_runs_and_topics_there_are(database: Addresses) ->
             "SELECT space_id, topic, first, last FROM portico.stream",
             "SELECT space_id, topic, number, at FROM portico.event",
             "SELECT space_id, key, created_at FROM portico.receipt",
+            "SELECT space_id, call_id, started_at FROM portico.tool_call",
+            "SELECT space_id, result_id, expires_at FROM portico.tool_result",
         ):
             assert engine.execute(query.encode()).fetchall() == []
 

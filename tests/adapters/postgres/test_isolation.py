@@ -38,6 +38,12 @@ TABLES = [
     "run_signal",
     "stream",
     "event",
+    "server",
+    "tool",
+    "embedding",
+    "tool_call",
+    "tool_result",
+    "acquaintance",
 ]
 RUNS = 5
 
@@ -109,7 +115,9 @@ def _fill(
             " VALUES (%s, %s, 'op', %s, 'f')",
             [(space, first, f"key {n}") for n in range(RECEIPTS)],
         )
-        _fill_engine(cursor, space, first, [uuid7(NOW, key.encode()) for key in keys[:RUNS]])
+        ids = [uuid7(NOW, key.encode()) for key in keys[:RUNS]]
+        _fill_engine(cursor, space, first, ids)
+        _fill_gateway(cursor, space, first, ids)
 
 
 def _fill_engine(
@@ -139,6 +147,42 @@ def _fill_engine(
         "INSERT INTO event (space_id, topic, number, event_id, type, level, facts)"
         " VALUES (%s, %s, %s, %s, 'run.done', 1, '{}')",
         [(space, f"run {n}", m, run) for n, run in enumerate(runs) for m in (1, 2)],
+    )
+
+
+def _fill_gateway(
+    cursor: psycopg.Cursor, space: UUID, principal: UUID, ids: Sequence[UUID]
+) -> None:
+    cursor.executemany(
+        "INSERT INTO server (space_id, server_id, name, origin, launch, launch_pin, enabled,"
+        " tools_accepted, offers, accepted_offers, created_at)"
+        " VALUES (%s, %s, %s, 'added', '{}', 'p', true, true, '{}', '{}', %s)",
+        [(space, one, f"server-{n}", NOW) for n, one in enumerate(ids)],
+    )
+    cursor.executemany(
+        "INSERT INTO tool (space_id, server_id, name, position, definition, pin, tokens, effect,"
+        " gone) VALUES (%s, %s, 'read', 0, '{}', 'p', 1, 'unknown', false)",
+        [(space, one) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO embedding (space_id, model, content_key, vector) VALUES (%s, 'm', %s, '')",
+        [(space, str(one)) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO tool_call (space_id, call_id, started_at, principal_id, server, tool, effect,"
+        " pin, arguments, incarnation, bytes_out)"
+        " VALUES (%s, %s, %s, %s, 'server-0', 'read', 'unknown', 'p', '{}', 'one', 0)",
+        [(space, one, NOW, principal) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO tool_result (space_id, result_id, principal_id, content, expires_at)"
+        " VALUES (%s, %s, %s, '1', %s)",
+        [(space, one, principal, NOW) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO acquaintance (space_id, principal_id, server, tool, found_at)"
+        " VALUES (%s, %s, %s, 'read', %s)",
+        [(space, principal, f"server-{n}", NOW) for n, _ in enumerate(ids)],
     )
 
 
@@ -265,6 +309,9 @@ def test_no_write_of_the_application_reaches_another_space(town: Town) -> None:
                 assert _touched(connection, "UPDATE principal SET level = 0") == PRINCIPALS
                 assert _touched(connection, "UPDATE api_key SET revoked_at = now()") == KEYS
                 assert _touched(connection, "DELETE FROM setting") == SETTINGS
+                assert _touched(connection, "UPDATE server SET enabled = false") == RUNS
+                assert _touched(connection, "UPDATE tool_call SET outcome = 'done'") == RUNS
+                assert _touched(connection, "DELETE FROM tool") == RUNS
                 assert _touched(connection, "DELETE FROM space") == 1
             with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
                 _enter(connection, me)
@@ -346,7 +393,10 @@ def test_the_application_cannot_read_what_proves_a_key(town: Town) -> None:
         connection.execute("SELECT digest FROM api_key")
 
 
-def test_one_principal_does_not_see_the_receipts_of_another_in_the_same_space(town: Town) -> None:
+@pytest.mark.parametrize("table", ["receipt", "tool_result", "acquaintance"])
+def test_one_principal_does_not_see_what_is_another_s_alone_in_the_same_space(
+    town: Town, table: str
+) -> None:
     space = next(iter(town.people))
     first, second = town.people[space][:2]
 
@@ -355,9 +405,9 @@ def test_one_principal_does_not_see_the_receipts_of_another_in_the_same_space(to
         for who in (first, second):
             with connection.transaction():
                 _enter(connection, _principal(space, who))
-                seen.append(_visible(connection, "receipt"))
+                seen.append(_visible(connection, table))
 
-    assert seen == [RECEIPTS, 0]
+    assert seen == [RECEIPTS if table == "receipt" else RUNS, 0]
 
 
 def _principal(space: UUID, who: UUID) -> Principal:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.system.checks import CheckPort
-from portico.adapters.system.listening import AddressTaken, by_another
+from portico.adapters.system.listening import AddressTaken, by_another, listen
 from portico.engine.core.health import State
 from tests.faces.cli.scripted_server import ScriptedServer, answering
 
@@ -61,3 +61,9 @@ async def test_the_doctor_tells_its_own_server_from_another_installations(
     assert (own.state, own.detail) == (State.GOOD, f"Portico is running on 127.0.0.1:{port}")
     assert other.state is State.BROKEN
     assert "another installation" in other.detail
+
+
+def test_what_is_listened_on_says_that_it_is_tcp() -> None:
+    """Else asyncio leaves Nagle's algorithm on, and each answer takes 40 ms."""
+    with listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP

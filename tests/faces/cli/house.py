@@ -1,13 +1,25 @@
 """A house as the command line knows it, scripted: what it is told to answer, and what was asked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from portico.engine.core.migration import Migration
 from portico.engine.diagnose import Diagnose
 from portico.engine.migrate_store import MigrateStore
 from portico.engine.ports import Archive, Check
-from portico.faces.cli.house import Provisioned, SettingChange, SettingEntry, Welcome, Whereabouts
+from portico.faces.cli.house import (
+    EncoderOrder,
+    ImportRoom,
+    Provisioned,
+    SettingChange,
+    SettingEntry,
+    Welcome,
+    Whereabouts,
+)
+from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
+from portico.gateway.core.errors import EmbedderUnavailable
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
 
@@ -25,6 +37,67 @@ class ScriptedArchive:
         self.restored.append(source)
 
 
+class ScriptedEncoders:
+    folder = Path("models")
+
+    def __init__(self) -> None:
+        self.pulled: list[EncoderOrder] = []
+        self.asked: list[tuple[str, str, str | None]] = []
+
+    def stored(self) -> Sequence[StoredEncoder]:
+        return [self._stored(order) for order in self.pulled]
+
+    def pull(
+        self, order: EncoderOrder, progress: Callable[[str, int, int | None], None]
+    ) -> StoredEncoder:
+        progress("fetching model", 10, 90)
+        self.pulled.append(order)
+        return self._stored(order)
+
+    async def tried(self, encoder: str) -> EmbeddingModel:
+        if encoder not in {"static", *(each.name for each in self.stored())}:
+            raise EmbedderUnavailable(f"There is no {encoder}.")
+        return EmbeddingModel(encoder, 384, "f00d")
+
+    async def ask_dimensions(self, url: str, model: str, key_variable: str | None) -> int:
+        self.asked.append((url, model, key_variable))
+        return 768
+
+    def _stored(self, order: EncoderOrder) -> StoredEncoder:
+        return StoredEncoder(
+            name=order.name or order.source,
+            dimensions=384,
+            max_tokens=256,
+            licence="apache-2.0",
+            source=order.source,
+            adapter=None if order.plain else "tools",
+            size=23_900_000,
+        )
+
+
+class ScriptedImporting:
+    """Other programs, as a test says; what is taken over is taken over in memory."""
+
+    def __init__(self, room: ImportRoom | None = None, *found: Described) -> None:
+        self._room = room
+        self._found = found
+        self.used: list[str] = []
+        self.overruled_by: str | None = None
+
+    def found(self, files: Sequence[Path]) -> Sequence[Described]:
+        wanted = [str(file) for file in files]
+        return [each for each in self._found if not wanted or each.origin in wanted]
+
+    def use(self, origins: Sequence[str]) -> SettingChange:
+        self.used += origins
+        return SettingChange(file=Path("portico.toml"), overruled_by=self.overruled_by)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[ImportRoom]:
+        assert self._room is not None
+        yield self._room
+
+
 class ScriptedHouse:
     version = "1.2.3"
 
@@ -36,6 +109,8 @@ class ScriptedHouse:
         self._admin = ""
         self.memory_store = MemoryStore()
         self.scripted_archive = ScriptedArchive()
+        self.scripted_encoders = ScriptedEncoders()
+        self.scripted_importing = ScriptedImporting()
         self.checks: Sequence[Check] = ()
         self.asked: list[object] = []
         self.overruled_by: str | None = None
@@ -70,9 +145,15 @@ class ScriptedHouse:
     def setting(self, path: str) -> SettingEntry:
         return next(entry for entry in self.settings() if entry.path == path)
 
-    def change_setting(self, path: str, value: str | None) -> SettingChange:
+    def change_setting(self, path: str, value: str | list[str] | None) -> SettingChange:
         self.asked.append((path, value))
         return SettingChange(file=self._root / "portico.toml", overruled_by=self.overruled_by)
+
+    def importing(self) -> ScriptedImporting:
+        return self.scripted_importing
+
+    def encoders(self) -> ScriptedEncoders:
+        return self.scripted_encoders
 
     def store(self) -> MemoryStore:
         return self.memory_store

@@ -54,7 +54,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(503)
             self.end_headers()
             return
-        found = self.server.answers.get(asked)
+        exactly = f"{self.command} {self.path.removeprefix('/api/v1')}"
+        found = self.server.answers.get(exactly, self.server.answers.get(asked))
         if isinstance(found, Streamed):
             self._stream(found)
             return

@@ -235,7 +235,18 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
     assert run(PorticoHouse(), ["config", "schema"]) == 0
 
     schema = json.loads(capsys.readouterr().out)
-    sections = {"server", "client", "database", "identity", "engine", "log", "telemetry"}
+    sections = {
+        "server",
+        "client",
+        "database",
+        "identity",
+        "engine",
+        "log",
+        "telemetry",
+        "embeddings",
+        "gateway",
+        "servers",
+    }
     assert set(schema["properties"]) == sections
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]
     assert (port["default"], port["description"]) == (3100, "Port to listen on.")

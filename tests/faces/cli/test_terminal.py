@@ -120,6 +120,45 @@ def test_a_table_that_is_too_wide_moves_together_and_then_runs_over(
     ]
 
 
+def test_a_sentence_goes_on_below_between_two_words(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("LINES", "25")
+    screen = a_screen(monkeypatch)
+    rows: list[JsonObject] = [
+        {"name": "one two", "does": "Reads a file and tells what is in it"},
+        {"name": "three", "does": "Waits"},
+    ]
+
+    at.table(["name", "does"], rows, None)
+
+    assert screen.getvalue().splitlines() == [
+        "name    does",
+        "one two Reads a file and tells",
+        "        what is in it",
+        "three   Waits",
+    ]
+
+
+def test_sentences_share_the_room_that_is_left(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    monkeypatch.setenv("LINES", "25")
+    screen = a_screen(monkeypatch)
+    row: JsonObject = {"name": "one", "why": "no word is against it", "says": "a\nb " * 10}
+
+    at.table(["name", "why", "says"], [row], None, fold=["why", "says"])
+
+    assert screen.getvalue().splitlines() == [
+        "name why                says",
+        "one  no word is against a ↵ b a ↵ b a ↵ b a",
+        "     it                 ↵ b a ↵ b a ↵ b a ↵",
+        "                        b a ↵ b a ↵ b a ↵ b",
+    ]
+
+
 def test_nothing_that_is_shown_can_move_the_cursor(
     at: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

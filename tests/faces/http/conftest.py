@@ -19,14 +19,18 @@ from portico.engine.drill import drill_kind
 from portico.engine.kinds import Kinds
 from portico.engine.run_leg import RunLeg
 from portico.faces.http.app import build, routes
+from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import allowed
 from portico.faces.http.use_cases import UseCases
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.main.assemble import Doors, assemble
+from portico.main.assemble_gateway import assemble_gateway
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
+from portico.testing.gateway_doors import memory_gateway
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
 from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.world import MemoryWorld, together
 from tests.faces.http.asgi import Answer, Header, ask
 
@@ -52,6 +56,8 @@ class Site:
     app: ASGIApp
     inside: FastAPI
     use: UseCases
+    gateway: GatewayUseCases
+    upstreams: ScriptedUpstreams
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
@@ -104,10 +110,16 @@ async def site() -> Site:
     install = InstallHome(spaces=doors.spaces, clock=clock, entropy=entropy, pepper=PEPPER)
     installed = await install(SpaceWish(name="home", admin="ana"))
     use = assemble(doors)
+    upstreams = ScriptedUpstreams()
+    gateway = assemble_gateway(
+        memory_gateway(world, upstreams, bus=bus, clock=clock, entropy=entropy)
+    ).over_http
     return Site(
-        build(use, allowed(3100, None), nothing_running),
-        routes(use, nothing_running),
+        build(use, gateway, allowed(3100, None), nothing_running),
+        routes(use, gateway, nothing_running),
         use,
+        gateway,
+        upstreams,
         installed.key.key.reveal(),
         partial(line.working, RunLeg(journal=runs, bus=bus, kinds=kinds, clock=clock), runs.due),
     )

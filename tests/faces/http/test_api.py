@@ -36,7 +36,7 @@ async def test_i_am_told_who_my_key_makes_me(site: Site) -> None:
         "kind": "person",
         "name": "ana",
         "roles": ["admin"],
-        "scopes": IsList(length=17),
+        "scopes": IsList(length=23),
         "clearance": "restricted",
     }
 

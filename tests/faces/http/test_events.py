@@ -67,7 +67,13 @@ class Newsroom:
         lined: bool = True,
     ) -> AbstractAsyncContextManager[Stream]:
         walls = allowed(3100, None)
-        app = build(self.site.use, walls, nothing_running, manners or self.manners)
+        app = build(
+            self.site.use,
+            self.site.gateway,
+            walls,
+            nothing_running,
+            manners=manners or self.manners,
+        )
         bearer = (b"authorization", f"Bearer {key or self.site.key}".encode())
         return streaming(app, path, [HOST, bearer, *headers], query, lined=lined)
 

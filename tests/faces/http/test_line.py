@@ -58,7 +58,7 @@ class Served:
 @asynccontextmanager
 async def serving(site: Site, manners: Manners) -> AsyncIterator[Served]:
     port = free_port()
-    app = build(site.use, allowed(port, None), nothing_running, manners)
+    app = build(site.use, site.gateway, allowed(port, None), nothing_running, manners=manners)
     config = uvicorn.Config(
         app,
         port=port,

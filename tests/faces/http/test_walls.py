@@ -111,6 +111,9 @@ def every_route(site: Site) -> list[tuple[str, str]]:
             .replace("{key_id}", "0" * 12)
             .replace("{run_id}", "run_" + "0" * 26)
             .replace("{topic}", "answer")
+            .replace("{name}", "files")
+            .replace("{tool}", "files.read")
+            .replace("{result}", "res_" + "0" * 26)
         )
         assert "{" not in path, path
         found += [(method, path) for method in sorted(route.methods or ())]

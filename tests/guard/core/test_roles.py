@@ -28,17 +28,28 @@ labels = st.builds(
 def test_the_roles_and_their_scopes() -> None:
     assert {str(role): sorted(scopes) for role, scopes in SCOPES_OF.items()} == snapshot(
         {
-            "viewer": [Scope.EVENTS_READ, Scope.RUNS_READ, Scope.SPACE_READ, Scope.STATUS_READ],
+            "viewer": [
+                Scope.EVENTS_READ,
+                Scope.RUNS_READ,
+                Scope.SERVERS_READ,
+                Scope.SPACE_READ,
+                Scope.STATUS_READ,
+                Scope.TOOLS_READ,
+            ],
             "member": [
                 Scope.EVENTS_READ,
                 Scope.KEYS_OWN,
                 Scope.PRINCIPALS_READ,
                 Scope.RUNS_READ,
                 Scope.RUNS_WRITE,
+                Scope.SERVERS_READ,
                 Scope.SPACE_READ,
                 Scope.STATUS_READ,
+                Scope.TOOLS_CALL,
+                Scope.TOOLS_READ,
             ],
             "operator": [
+                Scope.CALLS_READ,
                 Scope.EVENTS_READ,
                 Scope.KEYS_OWN,
                 Scope.KEYS_READ,
@@ -47,10 +58,16 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.RUNS_CONTROL,
                 Scope.RUNS_READ,
                 Scope.RUNS_WRITE,
+                Scope.SERVERS_APPROVE,
+                Scope.SERVERS_READ,
+                Scope.SERVERS_WRITE,
                 Scope.SPACE_READ,
                 Scope.STATUS_READ,
+                Scope.TOOLS_CALL,
+                Scope.TOOLS_READ,
             ],
             "admin": [
+                Scope.CALLS_READ,
                 Scope.COMPARTMENTS_GRANT,
                 Scope.EVENTS_READ,
                 Scope.KEYS_OWN,
@@ -61,11 +78,16 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.RUNS_CONTROL,
                 Scope.RUNS_READ,
                 Scope.RUNS_WRITE,
+                Scope.SERVERS_APPROVE,
+                Scope.SERVERS_READ,
+                Scope.SERVERS_WRITE,
                 Scope.SPACE_DELETE,
                 Scope.SPACE_EXPORT,
                 Scope.SPACE_READ,
                 Scope.SPACE_WRITE,
                 Scope.STATUS_READ,
+                Scope.TOOLS_CALL,
+                Scope.TOOLS_READ,
             ],
         }
     )

@@ -46,6 +46,14 @@ class PostgresBus:
     def listen(self, space: SpaceId, topic: str) -> AbstractContextManager[InlineWakeups]:
         return self._here.listen(space, topic)
 
+    async def say_all(self) -> None:
+        """What is still to be said, for a process that does not `run` this and is about to end."""
+        try:
+            async with await self._connect("portico mouth") as connection:
+                await self._say(connection)
+        except psycopg.Error:
+            _log.info("no wake-ups to other processes")
+
     async def run(self) -> None:
         """Until cancelled."""
         async with asyncio.TaskGroup() as both:

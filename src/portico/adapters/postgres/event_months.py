@@ -1,4 +1,4 @@
-"""A table for each month of events, made before the month begins."""
+"""A table for each month of events and of calls, made before the month begins."""
 
 import logging
 from typing import Final, LiteralString
@@ -7,7 +7,8 @@ import psycopg
 from psycopg import AsyncConnection
 
 _log: Final = logging.getLogger("portico.postgres")
-PREPARE_MONTHS: Final[LiteralString] = "SELECT portico.prepare_event_months(2) AS months"
+LOGS: Final = {"event": "the log of events", "tool_call": "the record of calls"}
+PREPARE_MONTHS: Final[LiteralString] = "SELECT portico.prepare_months(%(log)s, 2) AS months"
 
 
 class EventMonths:
@@ -18,7 +19,8 @@ class EventMonths:
 
     async def migrate(self) -> None:
         async with await AsyncConnection.connect(self._owner, autocommit=True) as connection:
-            try:
-                await connection.execute(PREPARE_MONTHS)
-            except psycopg.errors.LockNotAvailable:
-                _log.info("the log of events is being read; its months are made the next time")
+            for log, called in LOGS.items():
+                try:
+                    await connection.execute(PREPARE_MONTHS, {"log": log})
+                except psycopg.errors.LockNotAvailable:
+                    _log.info("%s is being read; its months are made the next time", called)

@@ -4,7 +4,7 @@ import logging
 from typing import Final, LiteralString
 
 from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_months import PREPARE_MONTHS
+from portico.adapters.postgres.event_months import LOGS, PREPARE_MONTHS
 from portico.engine.core.retention import Forgotten, Keep
 from portico.kernel.ids import RunId
 
@@ -46,7 +46,9 @@ _LEGS: Final[LiteralString] = """
     )
     SELECT workflow_uuid FROM gone
 """
-_MONTHS: Final[LiteralString] = "SELECT portico.drop_event_months(now() - %(events)s) AS months"
+_MONTHS: Final[LiteralString] = """
+    SELECT portico.drop_months(%(log)s, now() - %(age)s) AS months
+"""
 _EVENTS: Final[LiteralString] = """
     WITH old AS (
         SELECT space_id, topic, number, at FROM portico.event
@@ -75,6 +77,21 @@ _RECEIPTS: Final[LiteralString] = """
        AND r.operation = old.operation AND r.key = old.key
     RETURNING r.key
 """
+_CALLS: Final[LiteralString] = """
+    DELETE FROM portico.tool_call AS c
+     USING (SELECT space_id, call_id, started_at FROM portico.tool_call
+             WHERE started_at < now() - %(calls)s LIMIT %(at_once)s) AS old
+     WHERE c.space_id = old.space_id AND c.call_id = old.call_id
+       AND c.started_at = old.started_at
+    RETURNING c.call_id
+"""
+_RESULTS: Final[LiteralString] = """
+    DELETE FROM portico.tool_result AS r
+     USING (SELECT space_id, result_id FROM portico.tool_result
+             WHERE expires_at < now() LIMIT %(at_once)s) AS old
+     WHERE r.space_id = old.space_id AND r.result_id = old.result_id
+    RETURNING r.result_id
+"""
 _ALONE: Final[LiteralString] = """
     SELECT pg_try_advisory_lock(hashtextextended('portico retention', 0)) AS alone
 """
@@ -89,10 +106,12 @@ class PostgresRetention:
         async with self._engine.alone(_ALONE) as alone:
             if not alone:
                 return Forgotten()
-            await self._of_months(PREPARE_MONTHS)
+            for log in LOGS:
+                await self._of_months(PREPARE_MONTHS, log)
             runs = await self._forget_runs(keep)
             await self._engine.rows(_FIRST, {"events": keep.events})
-            months = await self._of_months(_MONTHS, events=keep.events)
+            months = await self._of_months(_MONTHS, "event", age=keep.events)
+            months += await self._of_months(_MONTHS, "tool_call", age=keep.calls)
             events = await self._all(_EVENTS, events=keep.events)
             return Forgotten(
                 runs=runs,
@@ -100,13 +119,15 @@ class PostgresRetention:
                 events=events,
                 months=months,
                 receipts=await self._all(_RECEIPTS, receipts=keep.receipts),
+                calls=await self._all(_CALLS, calls=keep.calls),
+                results=await self._all(_RESULTS),
             )
 
-    async def _of_months(self, statement: LiteralString, **values: object) -> int:
-        """How many were made or dropped; none while somebody reads events for long."""
-        row = await self._engine.one_if_free(statement, values)
+    async def _of_months(self, statement: LiteralString, log: str, **values: object) -> int:
+        """How many were made or dropped; none while somebody reads it for long."""
+        row = await self._engine.one_if_free(statement, {"log": log, **values})
         if row is None:
-            _log.info("the log of events is being read; its months are seen to the next time")
+            _log.info("%s is being read; its months are seen to the next time", LOGS[log])
             return 0
         return int(row["months"])
 

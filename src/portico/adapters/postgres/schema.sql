@@ -74,6 +74,13 @@ CREATE FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_lev
 ALTER FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) OWNER TO portico_owner;
 
 CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETURNS integer
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$ SELECT portico.drop_months('event', before) $$;
+
+ALTER FUNCTION portico.drop_event_months(before timestamp with time zone) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.drop_months(log text, before timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
     SET lock_timeout TO '2s'
@@ -83,11 +90,14 @@ CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETUR
             old text;
             dropped integer := 0;
         BEGIN
+            IF log NOT IN ('event', 'tool_call') THEN
+                RAISE EXCEPTION '% is not kept by months', log;
+            END IF;
             FOR old IN
                 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                 WHERE i.inhparent = 'portico.event'::regclass
-                   AND c.relname ~ '^event_[0-9]{4}_[0-9]{2}$'
-                   AND (to_date(substr(c.relname, 7), 'YYYY_MM') + interval '1 month')
+                 WHERE i.inhparent = ('portico.' || log)::regclass
+                   AND c.relname ~ ('^' || log || '_[0-9]{4}_[0-9]{2}$')
+                   AND (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month')
                        AT TIME ZONE 'UTC' <= before
             LOOP
                 EXECUTE format('DROP TABLE portico.%I', old);
@@ -97,7 +107,7 @@ CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETUR
         END
     $_$;
 
-ALTER FUNCTION portico.drop_event_months(before timestamp with time zone) OWNER TO portico_owner;
+ALTER FUNCTION portico.drop_months(log text, before timestamp with time zone) OWNER TO portico_owner;
 
 CREATE FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) RETURNS void
     LANGUAGE sql
@@ -164,6 +174,13 @@ CREATE FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level
 ALTER FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) OWNER TO portico_owner;
 
 CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$ SELECT portico.prepare_months('event', ahead) $$;
+
+ALTER FUNCTION portico.prepare_event_months(ahead integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.prepare_months(log text, ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
     SET lock_timeout TO '2s'
@@ -174,18 +191,21 @@ CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
             name text;
             made integer := 0;
         BEGIN
+            IF log NOT IN ('event', 'tool_call') THEN
+                RAISE EXCEPTION '% is not kept by months', log;
+            END IF;
             FOR i IN 0 .. least(greatest(ahead, 0), 24) LOOP
                 start := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => i))
                          AT TIME ZONE 'UTC';
-                name := 'event_' || to_char(start AT TIME ZONE 'UTC', 'YYYY_MM');
+                name := log || '_' || to_char(start AT TIME ZONE 'UTC', 'YYYY_MM');
                 CONTINUE WHEN to_regclass('portico.' || name) IS NOT NULL;
                 BEGIN
                     EXECUTE format(
-                        'CREATE TABLE portico.%I PARTITION OF portico.event FOR VALUES FROM (%L) TO (%L)',
-                        name, start,
+                        'CREATE TABLE portico.%I PARTITION OF portico.%I FOR VALUES FROM (%L) TO (%L)',
+                        name, log, start,
                         (start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC');
                 EXCEPTION WHEN check_violation THEN
-                    CONTINUE;  -- it has begun in event_other, and stays there
+                    CONTINUE;  -- it has begun among what no month was made for, and stays there
                 END;
                 EXECUTE format('ALTER TABLE portico.%I ENABLE ROW LEVEL SECURITY', name);
                 EXECUTE format('ALTER TABLE portico.%I FORCE ROW LEVEL SECURITY', name);
@@ -198,7 +218,22 @@ CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
         END
     $$;
 
-ALTER FUNCTION portico.prepare_event_months(ahead integer) OWNER TO portico_owner;
+ALTER FUNCTION portico.prepare_months(log text, ahead integer) OWNER TO portico_owner;
+
+CREATE TABLE portico.acquaintance (
+    space_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    server text NOT NULL,
+    tool text NOT NULL,
+    found_for text DEFAULT ''::text NOT NULL,
+    found_at timestamp with time zone,
+    calls double precision DEFAULT 0 NOT NULL,
+    called_at timestamp with time zone
+);
+
+ALTER TABLE ONLY portico.acquaintance FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.acquaintance OWNER TO portico_owner;
 
 CREATE TABLE portico.api_key (
     key_id text NOT NULL,
@@ -231,6 +266,22 @@ CREATE TABLE portico.companion (
 );
 
 ALTER TABLE portico.companion OWNER TO portico_owner;
+
+CREATE TABLE portico.embedding (
+    space_id uuid NOT NULL,
+    model text NOT NULL,
+    content_key text NOT NULL,
+    vector bytea NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT embedding_content_key_check CHECK (((length(content_key) >= 1) AND (length(content_key) <= 200))),
+    CONSTRAINT embedding_model_check CHECK (((length(model) >= 1) AND (length(model) <= 300))),
+    CONSTRAINT embedding_vector_check CHECK (((length(vector) % 4) = 0))
+);
+ALTER TABLE ONLY portico.embedding ALTER COLUMN vector SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY portico.embedding FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.embedding OWNER TO portico_owner;
 
 CREATE TABLE portico.event (
     space_id uuid NOT NULL,
@@ -394,6 +445,44 @@ CREATE TABLE portico.schema_migration (
 
 ALTER TABLE portico.schema_migration OWNER TO portico_owner;
 
+CREATE TABLE portico.server (
+    space_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    name text NOT NULL,
+    origin text NOT NULL,
+    entry text,
+    launch json NOT NULL,
+    launch_pin text NOT NULL,
+    enabled boolean NOT NULL,
+    approved_launch_pin text,
+    approved_launch json,
+    approved_by text,
+    approved_at timestamp with time zone,
+    tools_accepted boolean NOT NULL,
+    set_pin text,
+    accepted_set_pin text,
+    instructions text,
+    accepted_instructions text,
+    offers json NOT NULL,
+    accepted_offers json NOT NULL,
+    identity json,
+    era text,
+    timeout_seconds double precision,
+    failure text,
+    listed_at timestamp with time zone,
+    gone_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT server_entry_check CHECK (((length(entry) >= 1) AND (length(entry) <= 4096))),
+    CONSTRAINT server_era_check CHECK ((era = ANY (ARRAY['modern'::text, 'legacy'::text]))),
+    CONSTRAINT server_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,31}$'::text)),
+    CONSTRAINT server_origin_check CHECK (((length(origin) >= 1) AND (length(origin) <= 4096))),
+    CONSTRAINT server_timeout_seconds_check CHECK ((timeout_seconds > (0)::double precision))
+);
+
+ALTER TABLE ONLY portico.server FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.server OWNER TO portico_owner;
+
 CREATE TABLE portico.setting (
     space_id uuid NOT NULL,
     name text NOT NULL,
@@ -434,13 +523,103 @@ ALTER TABLE ONLY portico.stream FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.stream OWNER TO portico_owner;
 
+CREATE TABLE portico.tool (
+    space_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    name text NOT NULL,
+    "position" integer NOT NULL,
+    definition json NOT NULL,
+    pin text NOT NULL,
+    tokens integer NOT NULL,
+    effect text NOT NULL,
+    accepted_definition json,
+    accepted_pin text,
+    refused text,
+    gone boolean NOT NULL,
+    CONSTRAINT tool_check CHECK (((accepted_definition IS NOT NULL) = ((accepted_pin IS NOT NULL) AND (accepted_pin <> pin)))),
+    CONSTRAINT tool_effect_check CHECK ((effect = ANY (ARRAY['pure'::text, 'local_read'::text, 'external_read'::text, 'local_write'::text, 'external_write'::text, 'irreversible'::text, 'unknown'::text]))),
+    CONSTRAINT tool_name_check CHECK ((length(name) > 0)),
+    CONSTRAINT tool_tokens_check CHECK ((tokens >= 0))
+);
+
+ALTER TABLE ONLY portico.tool FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool OWNER TO portico_owner;
+
+CREATE TABLE portico.tool_call (
+    space_id uuid NOT NULL,
+    call_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    principal_id uuid NOT NULL,
+    server text NOT NULL,
+    tool text NOT NULL,
+    effect text NOT NULL,
+    pin text NOT NULL,
+    arguments json NOT NULL,
+    due_at timestamp with time zone,
+    incarnation text NOT NULL,
+    took interval,
+    outcome text,
+    error text,
+    bytes_out bigint NOT NULL,
+    CONSTRAINT tool_call_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'broken'::text, 'timed_out'::text, 'cancelled'::text, 'uncertain'::text])))
+)
+PARTITION BY RANGE (started_at);
+
+ALTER TABLE ONLY portico.tool_call FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_call OWNER TO portico_owner;
+
+CREATE TABLE portico.tool_call_other (
+    space_id uuid CONSTRAINT tool_call_space_id_not_null NOT NULL,
+    call_id uuid CONSTRAINT tool_call_call_id_not_null NOT NULL,
+    started_at timestamp with time zone CONSTRAINT tool_call_started_at_not_null NOT NULL,
+    principal_id uuid CONSTRAINT tool_call_principal_id_not_null NOT NULL,
+    server text CONSTRAINT tool_call_server_not_null NOT NULL,
+    tool text CONSTRAINT tool_call_tool_not_null NOT NULL,
+    effect text CONSTRAINT tool_call_effect_not_null NOT NULL,
+    pin text CONSTRAINT tool_call_pin_not_null NOT NULL,
+    arguments json CONSTRAINT tool_call_arguments_not_null NOT NULL,
+    due_at timestamp with time zone,
+    incarnation text CONSTRAINT tool_call_incarnation_not_null NOT NULL,
+    took interval,
+    outcome text,
+    error text,
+    bytes_out bigint CONSTRAINT tool_call_bytes_out_not_null NOT NULL,
+    CONSTRAINT tool_call_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'broken'::text, 'timed_out'::text, 'cancelled'::text, 'uncertain'::text])))
+);
+
+ALTER TABLE ONLY portico.tool_call_other FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_call_other OWNER TO portico_owner;
+
+CREATE TABLE portico.tool_result (
+    space_id uuid NOT NULL,
+    result_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    content json NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY portico.tool_result FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_result OWNER TO portico_owner;
+
 ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
+
+ALTER TABLE ONLY portico.tool_call ATTACH PARTITION portico.tool_call_other DEFAULT;
+
+ALTER TABLE ONLY portico.acquaintance
+    ADD CONSTRAINT acquaintance_pkey PRIMARY KEY (space_id, principal_id, server, tool);
 
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
 
 ALTER TABLE ONLY portico.companion
     ADD CONSTRAINT companion_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY portico.embedding
+    ADD CONSTRAINT embedding_pkey PRIMARY KEY (space_id, model, content_key);
 
 ALTER TABLE ONLY portico.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (space_id, topic, number, at);
@@ -472,6 +651,15 @@ ALTER TABLE ONLY portico.run_step
 ALTER TABLE ONLY portico.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY portico.server
+    ADD CONSTRAINT server_pkey PRIMARY KEY (space_id, server_id);
+
+ALTER TABLE ONLY portico.server
+    ADD CONSTRAINT server_space_id_name_key UNIQUE (space_id, name);
+
+ALTER TABLE ONLY portico.server
+    ADD CONSTRAINT server_space_id_origin_entry_key UNIQUE (space_id, origin, entry);
+
 ALTER TABLE ONLY portico.setting
     ADD CONSTRAINT setting_pkey PRIMARY KEY (space_id, name);
 
@@ -480,6 +668,18 @@ ALTER TABLE ONLY portico.space
 
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_pkey PRIMARY KEY (space_id, topic);
+
+ALTER TABLE ONLY portico.tool_call
+    ADD CONSTRAINT tool_call_pkey PRIMARY KEY (space_id, call_id, started_at);
+
+ALTER TABLE ONLY portico.tool_call_other
+    ADD CONSTRAINT tool_call_other_pkey PRIMARY KEY (space_id, call_id, started_at);
+
+ALTER TABLE ONLY portico.tool
+    ADD CONSTRAINT tool_pkey PRIMARY KEY (space_id, server_id, name);
+
+ALTER TABLE ONLY portico.tool_result
+    ADD CONSTRAINT tool_result_pkey PRIMARY KEY (space_id, result_id);
 
 CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at, key_id);
 
@@ -495,10 +695,38 @@ CREATE INDEX run_in_flight ON portico.run USING btree (changed_at) WHERE (status
 
 CREATE INDEX run_wakes ON portico.run USING btree (wakes_at) WHERE ((status = 'waiting'::text) AND (wakes_at IS NOT NULL));
 
+CREATE INDEX tool_call_by_age ON ONLY portico.tool_call USING btree (space_id, started_at);
+
+CREATE INDEX tool_call_by_principal ON ONLY portico.tool_call USING btree (space_id, principal_id, started_at);
+
+CREATE INDEX tool_call_by_tool ON ONLY portico.tool_call USING btree (space_id, server, tool, started_at);
+
+CREATE INDEX tool_call_other_space_id_principal_id_started_at_idx ON portico.tool_call_other USING btree (space_id, principal_id, started_at);
+
+CREATE INDEX tool_call_other_space_id_server_tool_started_at_idx ON portico.tool_call_other USING btree (space_id, server, tool, started_at);
+
+CREATE INDEX tool_call_other_space_id_started_at_idx ON portico.tool_call_other USING btree (space_id, started_at);
+
+CREATE INDEX tool_result_by_age ON portico.tool_result USING btree (expires_at);
+
 ALTER INDEX portico.event_pkey ATTACH PARTITION portico.event_other_pkey;
+
+ALTER INDEX portico.tool_call_pkey ATTACH PARTITION portico.tool_call_other_pkey;
+
+ALTER INDEX portico.tool_call_by_principal ATTACH PARTITION portico.tool_call_other_space_id_principal_id_started_at_idx;
+
+ALTER INDEX portico.tool_call_by_tool ATTACH PARTITION portico.tool_call_other_space_id_server_tool_started_at_idx;
+
+ALTER INDEX portico.tool_call_by_age ATTACH PARTITION portico.tool_call_other_space_id_started_at_idx;
+
+ALTER TABLE ONLY portico.acquaintance
+    ADD CONSTRAINT acquaintance_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.embedding
+    ADD CONSTRAINT embedding_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE portico.event
     ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
@@ -518,13 +746,29 @@ ALTER TABLE ONLY portico.run
 ALTER TABLE ONLY portico.run_step
     ADD CONSTRAINT run_step_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.server
+    ADD CONSTRAINT server_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.setting
     ADD CONSTRAINT setting_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE portico.tool_call
+    ADD CONSTRAINT tool_call_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool_result
+    ADD CONSTRAINT tool_result_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool
+    ADD CONSTRAINT tool_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE portico.acquaintance ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.api_key ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.embedding ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
 
@@ -534,11 +778,19 @@ CREATE POLICY engine_door ON portico.run TO portico_engine USING (true) WITH CHE
 
 CREATE POLICY engine_door ON portico.stream TO portico_engine USING (true) WITH CHECK (true);
 
+CREATE POLICY engine_door ON portico.tool_call TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.tool_result TO portico_engine USING (true) WITH CHECK (true);
+
 ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY owner_door ON portico.acquaintance TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.api_key TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.embedding TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHECK (true);
 
@@ -554,11 +806,21 @@ CREATE POLICY owner_door ON portico.run_signal TO portico_owner USING (true) WIT
 
 CREATE POLICY owner_door ON portico.run_step TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.server TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.setting TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.space TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.stream TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.tool TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.tool_call TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.tool_call_other TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
 
 ALTER TABLE portico.principal ENABLE ROW LEVEL SECURITY;
 
@@ -570,11 +832,17 @@ ALTER TABLE portico.run_signal ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.run_step ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.server ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.setting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.space ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY space_wall ON portico.acquaintance USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
 CREATE POLICY space_wall ON portico.api_key USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.embedding USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
@@ -590,13 +858,31 @@ CREATE POLICY space_wall ON portico.run_signal USING (((space_id = ( SELECT (NUL
 
 CREATE POLICY space_wall ON portico.run_step USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.server USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY space_wall ON portico.setting USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.space USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.stream USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.tool USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.tool_call USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.tool_call_other USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_call ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_call_other ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA portico TO portico_app;
 GRANT USAGE ON SCHEMA portico TO portico_engine;
@@ -610,6 +896,9 @@ GRANT ALL ON FUNCTION portico.append_events(asking_space uuid, asking uuid, aski
 REVOKE ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) TO portico_engine;
 
+REVOKE ALL ON FUNCTION portico.drop_months(log text, before timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.drop_months(log text, before timestamp with time zone) TO portico_engine;
+
 REVOKE ALL ON FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) TO portico_app;
 
@@ -621,6 +910,19 @@ GRANT ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking
 
 REVOKE ALL ON FUNCTION portico.prepare_event_months(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.prepare_event_months(ahead integer) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.prepare_months(log text, ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.prepare_months(log text, ahead integer) TO portico_engine;
+
+GRANT SELECT,INSERT ON TABLE portico.acquaintance TO portico_app;
+
+GRANT UPDATE(found_for) ON TABLE portico.acquaintance TO portico_app;
+
+GRANT UPDATE(found_at) ON TABLE portico.acquaintance TO portico_app;
+
+GRANT UPDATE(calls) ON TABLE portico.acquaintance TO portico_app;
+
+GRANT UPDATE(called_at) ON TABLE portico.acquaintance TO portico_app;
 
 GRANT INSERT ON TABLE portico.api_key TO portico_app;
 
@@ -647,6 +949,8 @@ GRANT SELECT(expires_at),UPDATE(expires_at) ON TABLE portico.api_key TO portico_
 GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE portico.api_key TO portico_app;
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE portico.api_key TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.embedding TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.event TO portico_app;
 GRANT DELETE ON TABLE portico.event TO portico_engine;
@@ -762,6 +1066,48 @@ GRANT UPDATE(finished_at) ON TABLE portico.run_step TO portico_app;
 
 GRANT SELECT ON TABLE portico.schema_migration TO portico_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(launch) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(launch_pin) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(enabled) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(approved_launch_pin) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(approved_launch) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(approved_by) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(approved_at) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(tools_accepted) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(set_pin) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(accepted_set_pin) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(instructions) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(accepted_instructions) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(offers) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(accepted_offers) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(identity) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(era) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(timeout_seconds) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(failure) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(listed_at) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(gone_at) ON TABLE portico.server TO portico_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.setting TO portico_app;
 
 GRANT UPDATE(value) ON TABLE portico.setting TO portico_app;
@@ -785,3 +1131,31 @@ GRANT UPDATE(last) ON TABLE portico.stream TO portico_app;
 GRANT SELECT(last) ON TABLE portico.stream TO portico_engine;
 
 GRANT SELECT(created_at) ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.tool TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.tool_call TO portico_app;
+GRANT DELETE ON TABLE portico.tool_call TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.tool_call TO portico_engine;
+
+GRANT SELECT(call_id) ON TABLE portico.tool_call TO portico_engine;
+
+GRANT SELECT(started_at) ON TABLE portico.tool_call TO portico_engine;
+
+GRANT UPDATE(took) ON TABLE portico.tool_call TO portico_app;
+
+GRANT UPDATE(outcome) ON TABLE portico.tool_call TO portico_app;
+
+GRANT UPDATE(error) ON TABLE portico.tool_call TO portico_app;
+
+GRANT UPDATE(bytes_out) ON TABLE portico.tool_call TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.tool_result TO portico_app;
+GRANT DELETE ON TABLE portico.tool_result TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.tool_result TO portico_engine;
+
+GRANT SELECT(result_id) ON TABLE portico.tool_result TO portico_engine;
+
+GRANT SELECT(expires_at) ON TABLE portico.tool_result TO portico_engine;

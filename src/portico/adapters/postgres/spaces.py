@@ -84,8 +84,9 @@ class PostgresSpaces:
 
 
 def _rows(table: DictRow) -> sql.Composed:
+    """As json, which hands on what strangers wrote; jsonb would read it, and refuse a NUL."""
     return sql.SQL(
-        "SELECT {} AS name, to_jsonb(t) AS values "
+        "SELECT {} AS name, to_json(t) AS values "
         "FROM (SELECT {} FROM {} WHERE space_id = %(space)s) t"
     ).format(
         sql.Literal(table["name"]),

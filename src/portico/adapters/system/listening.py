@@ -41,7 +41,10 @@ class AddressRefused(PorticoError):
 
 def listen(host: str, port: int) -> socket.socket:
     """Raises `AddressTaken`, `AddressRefused`."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # By its name: only on what says that it is TCP does asyncio switch off the wait for more to
+    # send, and an answer in two parts would then take 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

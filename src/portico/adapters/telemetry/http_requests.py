@@ -24,6 +24,9 @@ _OTHER_METHOD: Final = "_OTHER"
 NO_ROUTE: Final = "(none)"
 """The route of what no route answered, or a wall refused."""
 
+BESIDE: Final = "portico.beside"
+"""Where an application that has no routes of its own says at which path it stands."""
+
 _log: Final = logging.getLogger(_ROOM)
 
 
@@ -66,7 +69,8 @@ class ObservedRequests:
         route = self._route(scope)
         name = f"{method} {route}"
         instruments.http_answered(method, route, status, seconds)
-        self._slow.took(name, seconds)
+        if BESIDE not in scope:  # there it is a tool that takes its time, and calls are recorded
+            self._slow.took(name, seconds)
         _log.debug("%s %d", name, status, extra={"seconds": round(seconds, 4)})
         if span.is_recording():
             span.update_name(name if route != NO_ROUTE else method)
@@ -83,6 +87,8 @@ class ObservedRequests:
 
     def _route(self, scope: Scope) -> str:
         """As it is declared: `/api/v1/keys/{key_id}`."""
+        if (beside := scope.get(BESIDE)) is not None:
+            return str(beside)
         endpoint, app = scope.get("endpoint"), scope.get("app")
         if endpoint is None or app is None:
             return NO_ROUTE

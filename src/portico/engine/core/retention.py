@@ -1,6 +1,6 @@
 """How long things are kept once they are over, and what was let go of."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import timedelta
 
 
@@ -11,6 +11,8 @@ class Keep:
     """Of a space, however young they are."""
     events: timedelta = timedelta(days=90)
     receipts: timedelta = timedelta(days=7)
+    calls: timedelta = timedelta(days=90)
+    """Of tools, on the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +21,12 @@ class Forgotten:
     legs: int = 0
     events: int = 0
     months: int = 0
+    """Of events and of calls, each a table."""
     receipts: int = 0
+    calls: int = 0
+    results: int = 0
+    """Of calls, that were kept for a while."""
 
     @property
     def anything(self) -> bool:
-        return any([self.runs, self.legs, self.events, self.months, self.receipts])
+        return any(astuple(self))

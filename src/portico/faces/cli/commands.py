@@ -11,11 +11,18 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start": {
         "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
         "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
+        "stdio": ("portico.faces.cli.stdio:stdio", "Join a desktop client to the running server."),
         "status": ("portico.faces.cli.status:status", "How the running server is."),
         "doctor": (
             "portico.faces.cli.doctor:doctor",
             "Find what is wrong; --fix mends what it can.",
         ),
+    },
+    "Tools": {
+        "servers": ("portico.faces.cli.servers:app", "Add, approve and look after servers."),
+        "tools": ("portico.faces.cli.tools:app", "The tools of all servers."),
+        "search": ("portico.faces.cli.search:search", "Find tools by what they should do."),
+        "call": ("portico.faces.cli.call:call", "Call a tool."),
     },
     "Work": {
         "runs": ("portico.faces.cli.runs:app", "Start, watch and control runs."),
@@ -28,6 +35,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Upkeep": {
         "config": ("portico.faces.cli.config:app", "Show, check and change settings."),
+        "embeddings": (
+            "portico.faces.cli.embeddings:app",
+            "Fetch and choose what search by meaning uses.",
+        ),
         "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, inspect."),
         "version": ("portico.faces.cli.about:version", "Which version this is."),
         "completion": ("portico.faces.cli.about:completion", "Completion script for a shell."),

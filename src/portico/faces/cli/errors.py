@@ -5,6 +5,7 @@ PorticoError
 ├── FileInTheWay
 ├── NeedsYes
 ├── RunNotDone
+├── ToolFailed
 ├── SystemRefused
 ├── Broken
 ├── BadLink         faces.cli.join
@@ -44,8 +45,11 @@ class NeedsYes(PorticoError):
     title = "Nothing was changed"
     fix = "To do it without being asked: --yes"
 
-    def __init__(self, question: str) -> None:
-        super().__init__(f"{question} Nobody said yes.")
+    def __init__(self, question: str, *, so_far: str | None = None) -> None:
+        """`so_far` says what was changed before this was asked."""
+        super().__init__(f"{question} Nobody said yes.{f' {so_far}' if so_far else ''}")
+        if so_far:
+            self.title = "Nothing more was changed"
 
 
 class RunNotDone(PorticoError):
@@ -56,6 +60,18 @@ class RunNotDone(PorticoError):
     def __init__(self, run: str, status: str, reason: str | None) -> None:
         told = f"It is {status}: {reason}" if reason else f"It is {status}."
         super().__init__(blacked_out(told), fix=f"See its steps: portico runs show {run[-6:]}")
+
+
+class ToolFailed(PorticoError):
+    kind = Kind.CONFLICT
+    code = "tool_failed"
+    title = "The tool says that it failed"
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"{tool} ran, and what it printed is why it failed.",
+            fix=f"See what it takes: portico tools show {tool}",
+        )
 
 
 class SystemRefused(PorticoError):

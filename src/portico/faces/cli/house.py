@@ -1,6 +1,7 @@
 """What the command line needs of the house; the composition root gives it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +10,12 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive, Store
+    from portico.gateway.core.client_files.wish import Described
+    from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
+    from portico.gateway.import_servers import AcceptListed, ImportServers
+    from portico.gateway.weigh_context import WeighContext
     from portico.kernel.json import JsonObject, JsonValue
+    from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,64 @@ class Provisioned:
     file: Path | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderOrder:
+    """An encoder to be fetched."""
+
+    source: str
+    name: str | None
+    revision: str
+    plain: bool
+
+
+class Encoders(Protocol):
+    """What texts can be turned into vectors with."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def stored(self) -> "Sequence[StoredEncoder]": ...
+
+    def pull(
+        self, order: EncoderOrder, progress: Callable[[str, int, int | None], None]
+    ) -> "StoredEncoder":
+        """Raises `PullFailed`, `BadEncoderName`, `EmbedderUnavailable`."""
+        ...
+
+    async def tried(self, encoder: str) -> "EmbeddingModel":
+        """Make a vector with it. Raises `EmbedderUnavailable`."""
+        ...
+
+    async def ask_dimensions(self, url: str, model: str, key_variable: str | None) -> int:
+        """How long the vectors of a server elsewhere are. Raises `EmbedderUnavailable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRoom:
+    """What it takes to take servers over, with the database open and somebody to do it."""
+
+    caller: "Principal"
+    import_servers: "ImportServers"
+    accept: "AcceptListed"
+    weigh: "WeighContext"
+
+
+class Importing(Protocol):
+    """The servers that a user has in other programs."""
+
+    def found(self, files: Sequence[Path]) -> "Sequence[Described]":
+        """What those files say, or else what every client here says that is not in use yet.
+        Raises `OSError` for a file that was named and is not there."""
+        ...
+
+    def use(self, origins: Sequence[str]) -> SettingChange:
+        """These files are read from now on, beside those that are."""
+        ...
+
+    def opened(self) -> AbstractAsyncContextManager[ImportRoom]: ...
+
+
 class House(Protocol):
     @property
     def version(self) -> str: ...
@@ -82,10 +146,14 @@ class House(Protocol):
 
     def settings_schema(self) -> "JsonObject": ...
 
-    def change_setting(self, path: str, value: str | None) -> SettingChange:
+    def change_setting(self, path: str, value: str | list[str] | None) -> SettingChange:
         """In the user's own file; `value` of None takes it out. Raises `InvalidSettings`, and has
         written nothing then."""
         ...
+
+    def importing(self) -> Importing: ...
+
+    def encoders(self) -> Encoders: ...
 
     def store(self) -> "Store": ...
 

@@ -26,6 +26,12 @@ _KINDS: Final = {
     429: Kind.EXHAUSTED,
     503: Kind.UNAVAILABLE,
 }
+_FIXES: Final = {
+    "not_authenticated": "Make a new key: portico init, on the server's machine.",
+    "tool_not_found": "Find it: portico search WHAT IT SHOULD DO",
+    "bad_tool_ref": "Write it as server.tool; portico tools list shows the names.",
+}
+"""Where the server's own words are for a program."""
 _SILENCE: Final = 60
 """Seconds; a server that lives says so four times as often."""
 
@@ -68,9 +74,7 @@ class Refused(PorticoError):
         self.kind = _KINDS.get(status, Kind.UNAVAILABLE)
         self.code = str(problem.get("code", "http_error"))
         self.title = str(problem.get("title", "The server refused"))
-        self.fix = problem.get("fix")
-        if self.code == "not_authenticated":
-            self.fix = "Make a new key: portico init, on the server's machine."
+        self.fix = _FIXES.get(self.code, problem.get("fix"))
         self.flaws = tuple(
             Flaw(detail["field"], detail["message"]) for detail in problem.get("errors", ())
         )
@@ -98,7 +102,7 @@ class Server:
         self._url = other or where.server_url
         self._missing = NotReached(self._url) if other else NotRunning(self._url)
         self._socket = None if other else where.private_socket
-        self._key = key or _read_key(where.key_file)
+        self._key = key or read_key(where.key_file)
 
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 # JSON, shown as it is
         return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
@@ -173,7 +177,7 @@ class Server:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
         transport = None
         if self._socket is not None:
-            if not _ours(self._socket):
+            if not ours(self._socket):
                 raise self._missing
             transport = httpx2.HTTPTransport(uds=str(self._socket))
         return httpx2.Client(
@@ -185,7 +189,7 @@ class Server:
         )
 
 
-def _read_key(file: Path) -> str:
+def read_key(file: Path) -> str:
     try:
         return file.read_text().strip()
     except OSError as error:
@@ -207,7 +211,7 @@ def _date(answer: httpx2.Response) -> datetime | None:
         return None
 
 
-def _ours(path: Path) -> bool:
+def ours(path: Path) -> bool:
     """Whether the socket is there, in a folder that is closed to everybody else."""
     try:
         folder = path.parent.lstat()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
@@ -51,12 +51,14 @@ class Terminal:
         value: JsonValue,
         *,
         right: Sequence[str] = (),
+        fold: Sequence[str] = (),
     ) -> None:
-        """`right` names the columns of figures; what holds only numbers is one unasked."""
+        """`right` names the columns of figures; what holds only numbers is one unasked. `fold`
+        names those of sentences, which may take several lines; the last one if none is named."""
         if self.json:
             print(_dumped(value))
         elif self.for_a_person:
-            self._rich_table(columns, rows, right)
+            self._rich_table(columns, rows, right, fold)
         else:
             for row in rows:
                 print("\t".join(shown(row.get(column)) for column in columns))
@@ -106,38 +108,45 @@ class Terminal:
 
     def confirm(self, question: str) -> bool:
         """False where nobody can be asked."""
+        return (self.ask(f"{question} [y/N]") or "").lower() in {"y", "yes"}
+
+    def ask(self, question: str) -> str | None:
+        """None where nobody can be asked, or nobody answers."""
         if self.no_input or not sys.stdin.isatty():
-            return False
-        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+            return None
+        print(f"{question} ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        return answer.strip() if answer else None
 
     def _rich_table(
-        self, columns: Sequence[str], rows: Sequence[JsonObject], right: Sequence[str]
+        self,
+        columns: Sequence[str],
+        rows: Sequence[JsonObject],
+        right: Sequence[str],
+        fold: Sequence[str],
     ) -> None:
-        """No word is broken and none cut off: a table that is too wide moves together, and if
-        that is not enough it runs over."""
-        from rich.table import Table
+        from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for column in columns:
-            figures = column in right or _all_numbers(row.get(column) for row in rows)
-            justify: Literal["left", "right"] = "right" if figures else "left"
-            table.add_column(column.replace("_", " "), justify=justify, no_wrap=True)
-        for row in rows:
-            table.add_row(*(_plain(shown(row.get(column))) for column in columns))
+        from portico.faces.cli.tables import laid_out
+
+        figures = [
+            place
+            for place, column in enumerate(columns)
+            if column in right or _all_numbers(row.get(column) for row in rows)
+        ]
         console = self._console(stderr=False)
-        endless = console.options.update(width=10_000)
-        if console.measure(table, options=endless).maximum > console.width:
-            table.padding = (0, 1, 0, 0)
-        needed = console.measure(table, options=endless).maximum
-        self._console(stderr=False, width=max(needed, console.width)).print(table)
+        head = [column.replace("_", " ") for column in columns]
+        cells = [[_one_line(shown(row.get(column))) for column in columns] for row in rows]
+        folded = [columns.index(column) for column in fold or columns[-1:]]
+        lines = laid_out([head, *cells], width=console.width, right=figures, fold=folded)
+        for number, line in enumerate(lines):
+            console.print(Text(line, style="" if number else "bold"), soft_wrap=True)
 
     @staticmethod
-    def _console(*, stderr: bool, width: int | None = None) -> "Console":
+    def _console(*, stderr: bool) -> "Console":
         from rich.console import Console
 
-        height = None if width is None else 25  # a dumb terminal takes a width only with a height
-        return Console(stderr=stderr, highlight=False, width=width, height=height)
+        return Console(stderr=stderr, highlight=False)
 
 
 PLAIN: Final = Parameter(negative=(), show_default=lambda value: value or None)
@@ -196,6 +205,10 @@ def _when(text: str) -> str:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:
         return text
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ↵ ").replace("\t", " ")
 
 
 def _plain(text: str) -> str:

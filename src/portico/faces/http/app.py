@@ -1,6 +1,6 @@
 """The HTTP face put together: walls outside, routes inside."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
@@ -8,12 +8,25 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from portico.faces.http import events, health, invitations, keys, metrics, principals, runs, spaces
+from portico.faces.http import (
+    calls,
+    events,
+    health,
+    invitations,
+    keys,
+    metrics,
+    principals,
+    runs,
+    servers,
+    spaces,
+    tools,
+)
 from portico.faces.http.authentication import Authentication
 from portico.faces.http.body_limit import BodyLimit
 from portico.faces.http.event_stream import MANNERS, Manners
+from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import Allowed, HostGuard
 from portico.faces.http.problems import (
     Problem,
@@ -26,6 +39,8 @@ from portico.faces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 
 API = "/api/v1"
+_BESIDE: Final = "portico.beside"
+"""For whoever observes requests: which of the applications answered."""
 _SILENT: Final[TelemetryConfig] = {
     "tracing": False,
     "metrics": False,
@@ -37,16 +52,59 @@ _SILENT: Final[TelemetryConfig] = {
 environment to send them; requests are observed from outside, without what they carry."""
 
 
+_ROOMS: Final = (
+    health,
+    spaces,
+    principals,
+    invitations,
+    keys,
+    runs,
+    events,
+    servers,
+    tools,
+    calls,
+)
+
 Running = Callable[[], AbstractAsyncContextManager[None]]
 
 
-def build(use: UseCases, allowed: Allowed, running: Running, manners: Manners = MANNERS) -> ASGIApp:
-    """`running` is entered while the server runs. What is returned has every wall around it."""
-    inside = BodyLimit(routes(use, running, manners))
-    return HostGuard(Authentication(inside, use.authenticate), allowed)
+def build(
+    use: UseCases,
+    gateway: GatewayUseCases,
+    allowed: Allowed,
+    running: Running,
+    *,
+    manners: Manners = MANNERS,
+    beside: Mapping[str, ASGIApp] | None = None,
+) -> ASGIApp:
+    """`running` is entered while the server runs. What is returned has every wall around it.
+
+    `beside` are applications by the path that they begin at, each with a second wall of its own:
+    what is called a thousand times a second does not go through the routes of everything else.
+    """
+    inside = BodyLimit(routes(use, gateway, running, manners))
+    walled = Authentication(inside, use.authenticate)
+    return HostGuard(Doors(walled, beside) if beside else walled, allowed)
 
 
-def routes(use: UseCases, running: Running, manners: Manners = MANNERS) -> FastAPI:
+class Doors:
+    def __init__(self, app: ASGIApp, beside: Mapping[str, ASGIApp]) -> None:
+        self._app = app
+        self._beside = {path: (f"{path}/", other) for path, other in beside.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        for exact, (below, other) in self._beside.items():
+            if path == exact or path.startswith(below):
+                scope[_BESIDE] = exact
+                await other(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def routes(
+    use: UseCases, gateway: GatewayUseCases, running: Running, manners: Manners = MANNERS
+) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with running():
@@ -72,8 +130,9 @@ def routes(use: UseCases, running: Running, manners: Manners = MANNERS) -> FastA
         app.add_exception_handler(kind, answer)
 
     app.state.use_cases = use
+    app.state.gateway = gateway
     app.state.manners = manners
-    for room in (health, spaces, principals, invitations, keys, runs, events):
+    for room in _ROOMS:
         app.include_router(room.router, prefix=API)
     app.include_router(health.probes)
     app.include_router(metrics.router)

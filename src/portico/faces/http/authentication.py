@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from portico.faces.http.problems import problem_response
-from portico.guard.authenticate import Authenticate, Entry
+from portico.guard.authenticate import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
@@ -21,7 +21,7 @@ _AGAIN: Final = "portico.entry.again"
 
 
 class Authentication:
-    def __init__(self, app: ASGIApp, authenticate: Authenticate) -> None:
+    def __init__(self, app: ASGIApp, authenticate: Callable[[str], Awaitable[Entry]]) -> None:
         self._app = app
         self._authenticate = authenticate
 
@@ -58,11 +58,23 @@ def _bearer(scope: Scope) -> str:
     return key.strip()
 
 
-def _entry(request: Request) -> Entry:
-    entry = request.scope.get(_ENTRY)
+def entry_of(scope: Scope) -> Entry:
+    """Raises `NotAuthenticated`."""
+    entry = scope.get(_ENTRY)
     if not isinstance(entry, Entry):
         raise NotAuthenticated
     return entry
+
+
+def again_of(scope: Scope) -> Callable[[], Awaitable[Entry]]:
+    """Who the same key makes of its bearer by now. Raises `NotAuthenticated`."""
+    entry_of(scope)
+    again: Callable[[], Awaitable[Entry]] = scope[_AGAIN]
+    return again
+
+
+def _entry(request: Request) -> Entry:
+    return entry_of(request.scope)
 
 
 def _caller(request: Request) -> Principal:
@@ -70,9 +82,7 @@ def _caller(request: Request) -> Principal:
 
 
 def _again(request: Request) -> Callable[[], Awaitable[Entry]]:
-    _entry(request)
-    again: Callable[[], Awaitable[Entry]] = request.scope[_AGAIN]
-    return again
+    return again_of(request.scope)
 
 
 Caller = Annotated[Principal, Depends(_caller)]

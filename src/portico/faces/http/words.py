@@ -1,11 +1,13 @@
 """The small words of the wire: names, labels, ids, as they may be written."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import JsonValue as WireJson
 
 from portico.guard.core.roles import Role
+from portico.kernel.json import JsonObject, JsonValue
 
 _ID: Final = "[0-7][0-9a-hjkmnp-tv-z]{25}"
 _COMPARTMENTS: Final = r"(\+[a-z0-9][a-z0-9-]{0,62}){0,20}"
@@ -41,3 +43,13 @@ PrincipalIdPath = Annotated[str, Path(pattern=f"^prn_{_ID}$")]
 PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
 KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]
 RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]
+
+
+def wire(value: JsonValue) -> WireJson:
+    """The same value under the library's name for its type: it takes lists and dictionaries, and
+    what came out of JSON is nothing else."""
+    return cast("WireJson", value)
+
+
+def wire_object(value: JsonObject) -> dict[str, WireJson]:
+    return cast("dict[str, WireJson]", dict(value))

@@ -31,6 +31,12 @@ class Scope(StrEnum):
     RUNS_READ = "runs:read"
     RUNS_WRITE = "runs:write"
     RUNS_CONTROL = "runs:control"
+    SERVERS_READ = "servers:read"
+    SERVERS_WRITE = "servers:write"
+    SERVERS_APPROVE = "servers:approve"
+    TOOLS_READ = "tools:read"
+    TOOLS_CALL = "tools:call"
+    CALLS_READ = "calls:read"
     INVITATION_ACCEPT = "invitation:accept"
 
 
@@ -42,10 +48,29 @@ class Role(StrEnum):
 
 
 _VIEWER: Final = frozenset(
-    {Scope.STATUS_READ, Scope.SPACE_READ, Scope.EVENTS_READ, Scope.RUNS_READ}
+    {
+        Scope.STATUS_READ,
+        Scope.SPACE_READ,
+        Scope.EVENTS_READ,
+        Scope.RUNS_READ,
+        Scope.SERVERS_READ,
+        Scope.TOOLS_READ,
+    }
 )
-_MEMBER: Final = _VIEWER | {Scope.PRINCIPALS_READ, Scope.KEYS_OWN, Scope.RUNS_WRITE}
-_OPERATOR: Final = _MEMBER | {Scope.RUNS_CONTROL, Scope.KEYS_READ, Scope.KEYS_WRITE}
+_MEMBER: Final = _VIEWER | {
+    Scope.PRINCIPALS_READ,
+    Scope.KEYS_OWN,
+    Scope.RUNS_WRITE,
+    Scope.TOOLS_CALL,
+}
+_OPERATOR: Final = _MEMBER | {
+    Scope.RUNS_CONTROL,
+    Scope.KEYS_READ,
+    Scope.KEYS_WRITE,
+    Scope.SERVERS_WRITE,
+    Scope.SERVERS_APPROVE,
+    Scope.CALLS_READ,
+}
 _ADMIN: Final = _OPERATOR | {
     Scope.SPACE_WRITE,
     Scope.SPACE_EXPORT,

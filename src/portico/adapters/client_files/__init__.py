@@ -1,0 +1,1 @@
+"""The configuration files of other programs on this machine: found, read and watched."""

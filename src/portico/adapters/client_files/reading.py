@@ -1,0 +1,102 @@
+"""Client files as they lie on the disk. They are never written."""
+
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from portico.gateway.core.client_files.client import Client, described
+from portico.gateway.core.client_files.clients import client_of, project_files, user_files
+from portico.gateway.core.client_files.entry import Place
+from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
+from portico.gateway.core.client_files.wish import Described, Problem
+
+LARGEST: Final = 5_000_000
+"""Bytes; what is larger is no configuration."""
+
+
+class NotRead(Exception):
+    """Why a file that is there could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFiles:
+    home: Path
+    environment: Mapping[str, str]
+    own_url: str
+    own_file: Path
+    """`portico.toml`."""
+    _user_files: Mapping[str, Client] = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = user_files(self.environment, str(self.home))
+        object.__setattr__(self, "_user_files", known)
+
+    def found(self, folder: Path) -> Sequence[Described]:
+        """What every client on this machine says, and what is said in `folder`; a client that
+        is not there says nothing."""
+        places = {**self._user_files, **project_files(str(folder))}
+        return [each for path in places if (each := self.read(path)) is not None]
+
+    def read(self, path: str) -> Described | None:
+        """None if there is no such file."""
+        file = self._absolute(path)
+        place = self._place(file)
+        try:
+            text = read_text(file)
+        except NotRead as reason:
+            client = client_of(str(file), "", self._user_files)
+            problem = Problem(reason=str(reason))
+            return Described(origin=str(file), client=client.title, problems=[problem])
+        if text is None:
+            return None
+        own = file == self.own_file
+        client = PORTICO_TOML if own else client_of(str(file), text, self._user_files)
+        return described(client, place, text)
+
+    def written(self, file: Path) -> str:
+        """As it is written in a list of files: short, and true for whoever has this home."""
+        below = file.is_relative_to(self.home)
+        return f"~/{file.relative_to(self.home)}" if below else str(file)
+
+    def absolute(self, paths: Sequence[str]) -> Iterator[Path]:
+        return map(self._absolute, paths)
+
+    def _absolute(self, path: str) -> Path:
+        short = path == "~" or path.startswith("~/")
+        return self.home / path[2:] if short else Path(path).absolute()
+
+    def _place(self, file: Path) -> Place:
+        return Place(
+            path=str(file),
+            home=str(self.home),
+            environment=self.environment,
+            own_url=self.own_url,
+            read=_text_or_none,
+        )
+
+
+def read_text(file: Path) -> str | None:
+    """None if there is no such file. Raises `NotRead`."""
+    try:
+        state = file.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise NotRead("is not a file")
+        if state.st_size > LARGEST:
+            raise NotRead(f"is larger than {LARGEST // 1_000_000} MB")
+        with file.open("rb") as stream:
+            return stream.read(LARGEST).decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise NotRead("is not UTF-8") from error
+    except OSError as error:
+        raise NotRead(f"cannot be read: {error.strerror}") from error
+
+
+def _text_or_none(path: str) -> str | None:
+    try:
+        return read_text(Path(path))
+    except NotRead:
+        return None

@@ -1,0 +1,1 @@
+"""Schemas of strangers, and arguments held against them, by jsonschema-rs."""

@@ -1,0 +1,1 @@
+"""The servers behind the door: started, spoken to, and ended."""

@@ -1,0 +1,151 @@
+"""From a target to a conversation: what it is given, how it is reached, and greeted."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import httpx2
+
+from portico.adapters.mcp import resolve
+from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
+from portico.adapters.mcp.endpoint import Endpoint, Status
+from portico.adapters.mcp.environment import scrubbed
+from portico.adapters.mcp.greeting import Greeting, greet
+from portico.adapters.mcp.last_words import LastWords
+from portico.adapters.mcp.sse import open_sse
+from portico.adapters.mcp.stdio import start
+from portico.adapters.mcp.streamable import Spawn, Streamable
+from portico.adapters.mcp.terms import Terms
+from portico.adapters.mcp.watch import Watch
+from portico.adapters.mcp.wire import Broken, Message, Refusal, Wire
+from portico.gateway.core.server import Era, Http, Stdio
+from portico.gateway.core.upstream import Target
+
+_OLDER_PERHAPS = frozenset({400, 404, 405})
+"""What the first kind of HTTP server says to a POST."""
+
+
+_T = TypeVar("_T")
+
+
+class Died(Broken):
+    """While it was being greeted."""
+
+
+class Secrets(Protocol):
+    """What must not be told."""
+
+    def learn(self, *values: str) -> None: ...
+
+    def clean(self, text: str) -> str: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Opening:
+    environment: Mapping[str, str]
+    """Our own."""
+    secrets: Secrets
+    spawn: Spawn
+    terms: Terms
+    info: Message
+    watch: Watch = field(default_factory=Watch)
+    _tls: ssl.SSLContext | None = None
+    _known: set[str] = field(default_factory=set)
+
+    async def __call__(
+        self, target: Target, learnt: Learnt, words: LastWords, ears: Ears
+    ) -> Conversation:
+        """Raises `Broken`, `Crowded`."""
+        hint = learnt.era or target.era
+        try:
+            way, greeting = await self._reached(target, hint, words)
+        except Refusal as refusal:
+            raise Broken(f"it refused to talk to us: {refusal.message[:300]}") from refusal
+        learnt.era = greeting.era
+        return Conversation(way, greeting, self.info, learnt, ears)
+
+    async def _reached(
+        self, target: Target, hint: Era | None, words: LastWords
+    ) -> tuple[Wire, Greeting]:
+        match target.launch:
+            case Stdio() as launch:
+                return await self._process(launch, hint, words)
+            case Http() as launch:
+                return await self._address(launch, hint)
+
+    async def _process(
+        self, launch: Stdio, hint: Era | None, words: LastWords
+    ) -> tuple[Wire, Greeting]:
+        command = await resolve.command(launch, self.environment)
+        self._keep(command.secrets)
+        environment = scrubbed(self.environment, self.terms.inherited) | dict(command.environment)
+
+        async def started() -> Wire:
+            try:
+                await self.watch.begin()
+            except OSError as error:
+                reason = f"no process can be started: {error.strerror}"
+                raise Broken(reason, reached=False) from error
+            way = await start(command, environment, words, self.terms, self.watch.over)
+            if way.process is not None:
+                self.watch.on(way.process)
+            return way
+
+        way = await started()
+        try:
+            return way, await self._greeted(way, hint)
+        except Died:
+            if hint is Era.LEGACY:
+                raise
+        # Some old servers end when they are greeted in the modern way. Once more, in theirs.
+        way = await started()
+        return way, await self._greeted(way, Era.LEGACY)
+
+    async def _address(self, launch: Http, hint: Era | None) -> tuple[Wire, Greeting]:
+        address = await resolve.address(launch, self.environment)
+        self._keep(address.secrets)
+        tls = await self._context()
+        if launch.transport != "sse":
+            way: Wire = Streamable(Endpoint(address, tls, largest=self.terms.largest), self.spawn)
+            try:
+                return way, await self._greeted(way, hint)
+            except Status as status:
+                if launch.transport is not None or status.number not in _OLDER_PERHAPS:
+                    raise
+        endpoint = Endpoint(address, tls, largest=self.terms.largest)
+        way = await self._in_time(open_sse(endpoint, self.spawn))
+        return way, await self._greeted(way, Era.LEGACY)
+
+    async def _greeted(self, way: Wire, hint: Era | None) -> Greeting:
+        try:
+            return await self._in_time(greet(way, self.info, hint))
+        except BaseException as error:
+            over = way.over
+            await way.close()
+            if isinstance(error, Broken) and over is not None:
+                raise Died(over, reached=False) from error
+            raise
+
+    async def _in_time(self, work: Awaitable[_T]) -> _T:
+        seconds = self.terms.start.total_seconds()
+        try:
+            async with asyncio.timeout(seconds) as timer:
+                return await work
+        except TimeoutError as error:
+            if not timer.expired():
+                raise
+            raise Broken(f"it had not greeted after {seconds:g} s", reached=False) from error
+
+    def _keep(self, secrets: frozenset[str]) -> None:
+        new = secrets - self._known
+        if new:
+            self._known |= new
+            self.secrets.learn(*new)
+
+    async def _context(self) -> ssl.SSLContext:
+        """Dear to build, so there is one for all."""
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(httpx2.create_ssl_context)
+        return self._tls

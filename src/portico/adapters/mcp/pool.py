@@ -1,0 +1,221 @@
+"""The servers themselves, behind the gateway's port: started when needed, ended when not."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import timedelta
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from portico.adapters.mcp.answers import passed_on, refused
+from portico.adapters.mcp.conversation import Conversation
+from portico.adapters.mcp.envelope import client_info
+from portico.adapters.mcp.exchange import Exchange
+from portico.adapters.mcp.looking import look
+from portico.adapters.mcp.opening import Opening, Secrets
+from portico.adapters.mcp.stations import Stations
+from portico.adapters.mcp.telling import Changed
+from portico.adapters.mcp.terms import Terms
+from portico.adapters.mcp.visit import Visit
+from portico.adapters.mcp.wire import Message, Refusal
+from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamRefused
+from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
+from portico.gateway.ports import Line
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import SpaceId
+from portico.kernel.json import JsonObject
+
+_log: Final = logging.getLogger("portico.upstreams")
+_NOT_FOUND: Final = -32002
+_END: Final = 10.0
+"""Seconds in which all of them have to be gone when we go."""
+_T = TypeVar("_T")
+
+
+class UpstreamPool:
+    """An async context: it runs servers while it is entered, and has ended them all when it is
+    left."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        secrets: Secrets,
+        changed: Changed,
+        environment: Mapping[str, str],
+    ) -> None:
+        """`environment` is our own, of which servers are given little; `changed` is told that what
+        a server offers is not what it was."""
+        self._clock = clock
+        self._entropy = entropy
+        self._secrets = secrets
+        self._changed = changed
+        self._terms = terms
+        self._environment = environment
+        self._info = client_info(version("portico"))
+        self._entered: Stations | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._group = asyncio.TaskGroup()
+        await self._group.__aenter__()
+        self._opening = Opening(
+            environment=self._environment,
+            secrets=self._secrets,
+            spawn=self._spawn,
+            terms=self._terms,
+            info=self._info,
+        )
+        self._entered = Stations(
+            self._opening, self._terms, self._clock, self._entropy, self._changed
+        )
+        _ = self._spawn(self._entered.tidy())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stations, self._entered = self._stations, None
+        try:
+            async with asyncio.timeout(_END):
+                await stations.stop_all()
+                await self._opening.watch.end()
+        except TimeoutError:
+            _log.error("some servers did not end in time, and are left to the warden")
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await self._group.__aexit__(None, None, None)
+
+    @property
+    def _stations(self) -> Stations:
+        if self._entered is None:
+            raise UpstreamBusy("Portico is not serving now.")
+        return self._entered
+
+    def running(self) -> int:
+        """Processes, those that are starting or ending among them."""
+        return 0 if self._entered is None else self._entered.processes
+
+    async def look(self, target: Target) -> Seen:
+        exchange = Exchange(subject=target.server, name="", sent=True)
+        return await self._served(target, exchange, self._terms.look, look, looks=True)
+
+    async def call(
+        self,
+        target: Target,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> Answer:
+        exchange = Exchange(subject=f"{target.server}.{tool}", name=tool, line=line)
+
+        def call(conversation: Conversation) -> Awaitable[Answer]:
+            return conversation.call(exchange, arguments)
+
+        return await self._served(target, exchange, timeout, call)
+
+    async def read_resource(
+        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+    ) -> JsonObject:
+        try:
+            return await self._passed(target, "resources/read", {"uri": uri}, timeout, line)
+        except UpstreamRefused as error:
+            if error.number != _NOT_FOUND:
+                raise
+            raise OfferNotFound("resource", uri) from error
+
+    async def get_prompt(
+        self,
+        target: Target,
+        name: str,
+        arguments: Mapping[str, str],
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> JsonObject:
+        params = {"name": name, "arguments": dict(arguments)}
+        return await self._passed(target, "prompts/get", params, timeout, line)
+
+    async def complete(
+        self, target: Target, params: JsonObject, *, timeout: timedelta
+    ) -> JsonObject:
+        return await self._passed(target, "completion/complete", dict(params), timeout, None)
+
+    async def _passed(
+        self, target: Target, method: str, params: Message, timeout: timedelta, line: Line | None
+    ) -> JsonObject:
+        name = str(params.get("uri") or params.get("name") or method)
+        exchange = Exchange(subject=f"{target.server}: {name}", name=name, line=line)
+
+        async def request(conversation: Conversation) -> JsonObject:
+            try:
+                result = await conversation.request(exchange, method, params)
+            except Refusal as refusal:
+                raise refused(target.server, exchange, refusal) from refusal
+            return passed_on(result)
+
+        return await self._served(target, exchange, timeout, request)
+
+    async def _served(
+        self,
+        target: Target,
+        exchange: Exchange,
+        timeout: timedelta,
+        work: Callable[[Conversation], Awaitable[_T]],
+        *,
+        looks: bool = False,
+    ) -> _T:
+        stations = self._stations
+        seconds = timeout.total_seconds()
+        visit = Visit(stations, stations.at(target), exchange, seconds, looks=looks)
+        return await visit(work)
+
+    async def stop(self, space: SpaceId, server: str) -> None:
+        if self._entered is not None:
+            entered = self._entered
+            await entered.stop([*entered.of(space, server), *entered.former(space, server)])
+
+    def vitals(self, space: SpaceId, server: str) -> Vitals:
+        found = [] if self._entered is None else self._entered.of(space, server)
+        if not found:
+            return Vitals(phase=Phase.IDLE)
+        latest = max(found, key=lambda station: (station.calls > 0, station.used_at))
+        now = asyncio.get_running_loop().time()
+        phase = latest.phase(now)
+        rest = timedelta(seconds=latest.breaker.until - now)
+        conversation = latest.conversation
+        return Vitals(
+            phase=phase,
+            process=None if conversation is None else conversation.way.process,
+            since=latest.since if phase is Phase.RUNNING else None,
+            until=self._clock.now() + rest if phase is Phase.RESTING else None,
+            starts=sum(station.starts for station in found),
+            calls_now=sum(station.calls for station in found),
+            last_words=latest.words.told(self._secrets.clean),
+        )
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._group.create_task(_unharmed(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # if it was cancelled before it began
+        return task
+
+
+async def _unharmed(work: Coroutine[Any, Any, None]) -> None:
+    """One that fails must not take all the others along."""
+    try:
+        await work
+    except Exception:  # noqa: BLE001 # whatever it is, it is its own affair, and told
+        _log.exception("something that went on by itself broke off")

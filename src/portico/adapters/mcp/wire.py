@@ -1,0 +1,248 @@
+"""A way to a server and what travels on it: JSON-RPC, with as little ado as can be.
+
+The SDK would check each answer against its models, twice, on its way through memory streams and
+tasks. A gateway passes answers on; who asked checks them. So messages stay what they are here:
+dictionaries, as they came.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from json import JSONDecoder, JSONEncoder
+from typing import Any, Final, Protocol, TypeAlias
+
+from portico.kernel.json import NotCanonical
+
+Message: TypeAlias = dict[str, Any]
+"""One message, or a part of one; what is in it is for whoever takes it out to doubt."""
+
+Hear: TypeAlias = Callable[[Message], Awaitable[Message | None]]
+"""Told what a server says in the course of a request; gives the reply if it was a question."""
+
+PROGRESS: Final = "notifications/progress"
+CANCELLED: Final = "notifications/cancelled"
+LOG: Final = "notifications/message"
+
+
+class Broken(Exception):
+    """The way ended, or there never was one."""
+
+    def __init__(self, reason: str, *, reached: bool = True, fix: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.reached = reached
+        """Whether what was sent last may have arrived."""
+        self.fix = fix
+
+    @property
+    def final(self) -> bool:
+        """Whether there is no way any more."""
+        return True
+
+
+class Spoilt(Broken):
+    """Only this one answer is none, or is too much; the way is as good as it was."""
+
+    @property
+    def final(self) -> bool:
+        return False
+
+
+class TooDeep(ValueError):
+    """A message that nobody could pass on: what is nested so deeply cannot be written again."""
+
+    def __init__(self, number: object) -> None:
+        super().__init__("its answer is nested too deeply")
+        self.number = number
+        """Of the request that it seems to answer, if that can be known."""
+
+
+class Crowded(Exception):
+    """It, or the way to it, has too much to do just now."""
+
+
+class Refusal(Exception):
+    """The server's own answer, if it is an error."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A request of ours, until it is answered."""
+
+    method: str
+    params: Message
+    hear: Hear | None = None
+    progress: bool = False
+    """Whether to be told how far it is."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Only over HTTP."""
+    may_cancel: bool = True
+
+
+class Wire(Protocol):
+    """Requests go out, and are answered in any order; what belongs to none of them is a stray."""
+
+    stray: Callable[[Message], None]
+    ended: Callable[[str], None]
+    """Told why, if it ends by itself."""
+    version: str | None
+    """What was agreed upon, once it is."""
+    silence: float
+    """Seconds after which one that has said nothing to the first question may not know it."""
+
+    @property
+    def over(self) -> str | None:
+        """Why it ended, if it did."""
+        ...
+
+    @property
+    def process(self) -> int | None: ...
+
+    @property
+    def words(self) -> int | None:
+        """How many messages have come from it, where that says whether it is still there."""
+        ...
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether something was given up on that the server may still be at."""
+        ...
+
+    async def ask(self, asked: Asked) -> Message:
+        """Its result. Raises `Refusal`, `Broken`, `Crowded`."""
+        ...
+
+    def tell(self, message: Message) -> None:
+        """A notification, or a reply; there is no answer to it."""
+        ...
+
+    def deliver(self, asked: Asked, stray: Message) -> None:
+        """A question that belongs to a request: it is heard there, and the reply sent."""
+        ...
+
+    async def settle(self) -> None:
+        """Once both sides have greeted."""
+        ...
+
+    async def close(self) -> None:
+        """In bounded time, whatever the server does."""
+        ...
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+_ENCODER: Final = JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain)
+_DECODER: Final = JSONDecoder(parse_constant=lambda _: None)
+"""What is no number in JSON becomes null, as it does in JavaScript."""
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
+_NUMBER: Final = re.compile(r'"id"\s*:\s*(\d{1,15})\b')
+_END: Final = 200
+_DEEPEST: Final = 200
+
+
+def written(message: Message) -> bytes:
+    """Raises `NotCanonical`."""
+    try:
+        return _ENCODER.encode(message).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotCanonical(f"What is sent is not JSON: {error}.") from error
+
+
+def read(text: bytes | str) -> Message:
+    """Raises `ValueError` for what is no message, `TooDeep` if it may be one."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    try:
+        found = _DECODER.decode(text)
+    except RecursionError as error:
+        raise TooDeep(number_in(text[:_END], text[-_END:])) from error
+    if not isinstance(found, dict) or not isinstance(found.get("method", ""), str):
+        raise ValueError("not a message")  # noqa: TRY004 # a fault of the other side, not of ours
+    if text.count("[") + text.count("{") > _DEEPEST and _too_deep(found):
+        raise TooDeep(None if "method" in found else found.get("id"))
+    return _whole(found) if "\\u" in text and ("\\ud" in text or "\\uD" in text) else found
+
+
+def number_in(begin: str, end: str) -> int | None:
+    """Whose answer something is that could not be read is mostly said at one of its ends."""
+    found = _NUMBER.search(begin) or _NUMBER.search(end)
+    return None if found is None else int(found[1])
+
+
+def request(number: int, asked: Asked) -> Message:
+    params = asked.params
+    if asked.progress:
+        params = {**params, "_meta": {**params.get("_meta", {}), "progressToken": number}}
+    made = {"jsonrpc": "2.0", "id": number, "method": asked.method}
+    if params:
+        made["params"] = params
+    return made
+
+
+def notification(method: str, params: Message | None = None) -> Message:
+    return {"jsonrpc": "2.0", "method": method} | ({"params": params} if params else {})
+
+
+def reply(to: Message, result: Message) -> Message:
+    return {"jsonrpc": "2.0", "id": to["id"], "result": result}
+
+
+def objection(to: Message, code: int, message: str) -> Message:
+    return {"jsonrpc": "2.0", "id": to["id"], "error": {"code": code, "message": message}}
+
+
+def result_of(message: Message) -> Message:
+    """Raises `Refusal`, and for what is no answer at all `Spoilt`."""
+    error = message.get("error")
+    if isinstance(error, dict):
+        code = error.get("code")
+        number = code if isinstance(code, int) else 0
+        raise Refusal(number, str(error.get("message", "")), error.get("data"))
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise Spoilt("what it answered is neither a result nor an error")
+    return result
+
+
+def params_of(message: Message) -> Message:
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}
+
+
+def _too_deep(found: Message) -> bool:
+    level: list[Any] = [found]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 # any JSON
+    """Without halves of letters, which no UTF-8 can hold."""
+    match value:
+        case str():
+            return _HALF.sub("\ufffd", value)
+        case dict():
+            return {_whole(name): _whole(item) for name, item in value.items()}
+        case list():
+            return [_whole(item) for item in value]
+        case _:
+            return value

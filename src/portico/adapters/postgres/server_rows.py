@@ -1,0 +1,90 @@
+"""From rows to servers and back."""
+
+from collections.abc import Mapping
+from typing import Any, Final, LiteralString
+
+from psycopg.types.json import Json
+
+from portico.adapters.postgres.plain_text import storable, storable_or_none
+from portico.gateway.core.launch_text import from_json, to_json
+from portico.gateway.core.server import Era, Identity, Server, ServerId
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+
+Row = Mapping[str, Any]
+
+SERVER_COLUMNS: Final[LiteralString] = """
+    server_id, name, origin, entry, launch, launch_pin, enabled, approved_launch_pin,
+    approved_launch, approved_by, approved_at, tools_accepted, set_pin, accepted_set_pin,
+    instructions, accepted_instructions, offers, accepted_offers, identity, era, timeout_seconds,
+    failure, listed_at, gone_at, created_at
+"""
+
+
+def server_row(caller: Principal, server: Server) -> dict[str, object]:
+    return {
+        "space": caller.space.value,
+        "server": server.id.value,
+        "name": server.name,
+        "origin": server.origin,
+        "entry": server.entry,
+        "launch": Json(to_json(server.launch)),
+        "launch_pin": server.launch_pin,
+        "enabled": server.enabled,
+        "approved_launch_pin": server.approved_launch_pin,
+        "approved_launch": None
+        if server.approved_launch is None
+        else Json(to_json(server.approved_launch)),
+        "approved_by": server.approved_by,
+        "approved": server.approved_at,
+        "tools_accepted": server.tools_accepted,
+        "set_pin": server.set_pin,
+        "accepted_set_pin": server.accepted_set_pin,
+        "instructions": storable_or_none(server.instructions),
+        "accepted_instructions": storable_or_none(server.accepted_instructions),
+        "offers": Json(server.offers),
+        "accepted_offers": Json(server.accepted_offers),
+        "identity": None if server.identity is None else Json(_identity_json(server.identity)),
+        "era": server.era,
+        "timeout": server.timeout,
+        "failure": storable_or_none(server.failure),
+        "listed": server.listed_at,
+        "gone": server.gone_at,
+        "created": server.created_at,
+    }
+
+
+def server_from(row: Row) -> Server:
+    return Server(
+        id=ServerId(row["server_id"]),
+        name=row["name"],
+        origin=row["origin"],
+        entry=row["entry"],
+        launch=from_json(row["launch"]),
+        launch_pin=row["launch_pin"],
+        enabled=row["enabled"],
+        approved_launch_pin=row["approved_launch_pin"],
+        approved_launch=None
+        if row["approved_launch"] is None
+        else from_json(row["approved_launch"]),
+        approved_by=row["approved_by"],
+        approved_at=row["approved_at"],
+        tools_accepted=row["tools_accepted"],
+        set_pin=row["set_pin"],
+        accepted_set_pin=row["accepted_set_pin"],
+        instructions=row["instructions"],
+        accepted_instructions=row["accepted_instructions"],
+        offers=row["offers"],
+        accepted_offers=row["accepted_offers"],
+        identity=None if row["identity"] is None else Identity(**row["identity"]),
+        era=None if row["era"] is None else Era(row["era"]),
+        timeout=row["timeout_seconds"],
+        failure=row["failure"],
+        listed_at=row["listed_at"],
+        gone_at=row["gone_at"],
+        created_at=row["created_at"],
+    )
+
+
+def _identity_json(identity: Identity) -> JsonObject:
+    return {"name": storable(identity.name), "version": storable(identity.version)}

@@ -1,0 +1,1 @@
+"""Tokens, as the vendors of models count them."""

@@ -1,0 +1,110 @@
+"""`portico call`: call one tool."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from portico.faces.cli.errors import BadUsage, ToolFailed
+from portico.faces.cli.server import Refused, Server
+from portico.faces.cli.terminal import At
+from portico.kernel.json import JsonObject
+
+
+def call(
+    tool: str,
+    /,
+    *pairs: str,
+    input_: Annotated[str | None, Parameter(name="--input", allow_leading_hyphen=True)] = None,
+    at: At,
+) -> None:
+    """Call a tool, and print what it gives.
+
+    portico call time.get_current_time timezone=Europe/Berlin
+
+    Parameters
+    ----------
+    tool
+        server.tool, as `portico search` shows it.
+    pairs
+        NAME=VALUE; a value that is JSON is taken as that, anything else as a text.
+    input_
+        All arguments as a JSON object, or @FILE to read it from there, or - for standard input.
+    """
+    arguments = {**_object(input_), **_pairs(pairs)}
+    server = Server(at.house)
+    with at.working(f"calling {tool}"):
+        answer = _answer(server, tool, arguments)
+        text = "" if at.json else _text(server, answer)
+    at.data(answer, text)
+    if answer["failed"]:
+        raise ToolFailed(tool)
+
+
+def _answer(server: Server, tool: str, arguments: JsonObject) -> Any:  # noqa: ANN401 # JSON, shown as it is
+    try:
+        return server.post("/calls", {"tool": tool, "arguments": arguments})
+    except Refused as error:
+        if error.code == "bad_arguments":
+            error.fix = f"See what it takes: portico tools show {tool}"
+        raise
+
+
+def _text(server: Server, answer: dict[str, Any]) -> str:
+    """All of it. Of an answer that was kept, the first block is only the beginning, and the last
+    one says to a model how to go on."""
+    blocks = answer["content"]
+    if answer["result"] is None:
+        return "\n".join(map(_shown, blocks))
+    whole = "".join(_pages(server, answer["result"]))
+    return "\n".join([whole, *map(_shown, blocks[1:-1])])
+
+
+def _pages(server: Server, result: str) -> Iterator[str]:
+    number, many = 0, 1
+    while number < many:
+        found = server.get(f"/results/{result}", page=number + 1)
+        yield found["text"]
+        number, many = number + 1, found["pages"]
+
+
+def _pairs(pairs: tuple[str, ...]) -> JsonObject:
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise BadUsage(f"{pair!r} is not NAME=VALUE.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _object(text: str | None) -> JsonObject:
+    if text is None:
+        return {}
+    try:
+        found = json.loads(_read(text))
+    except (ValueError, OSError) as error:
+        raise BadUsage(f"--input cannot be read: {error}.") from error
+    if not isinstance(found, dict):
+        raise BadUsage("--input is a JSON object.")
+    return found
+
+
+def _read(text: str) -> str:
+    if text == "-":
+        return sys.stdin.read()
+    return Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+
+
+def _shown(block: dict[str, Any]) -> str:
+    if isinstance(block.get("text"), str):
+        return str(block["text"])
+    data = block.get("data")
+    size = f", {len(data):,} characters" if isinstance(data, str) else ""
+    return f"[{block.get('type')} {block.get('mimeType', '')}{size}]"

@@ -1,0 +1,110 @@
+"""How a server is approved at a terminal: its command first, then its tools."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from portico.faces.cli.errors import NeedsYes
+from portico.faces.cli.server import Server
+from portico.faces.cli.server_words import offered_row
+from portico.faces.cli.terminal import Terminal
+from portico.kernel.effect import Effect
+
+Review = dict[str, Any]
+
+_COLUMNS: Final = ["tool", "standing", "proposed", "why", "says"]
+_MAY_START: Final = "The server may be started; its tools wait."
+_MORE: Final = "--all takes what is proposed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    at: Terminal
+    server: Server
+    name: str
+    yes: bool
+    all_effects: bool
+
+    def __call__(self) -> None:
+        review = self._review()
+        if review.get("gone"):
+            self.server.post(f"/servers/{self.name}/restart")  # refused, in the server's own words
+        started = not review["launch_approved"]
+        if started:
+            self._let_start(review)
+        if started or not review["listed"]:
+            with self.at.working(f"starting {self.name}"):
+                self.server.post(f"/servers/{self.name}/restart")
+            review = self._review()
+        if self._waits(review):
+            self._let_in(review, so_far=_MAY_START if started else None)
+        else:
+            self.at.say("Nothing waits for approval.")
+            self._tell(review, self.server.get(f"/servers/{self.name}"))
+
+    def _review(self) -> Review:
+        found: Review = self.server.get(f"/servers/{self.name}/review")
+        return found
+
+    def _let_start(self, review: Review) -> None:
+        self.at.say(f"This will be started, as it stands here:\n\n  {review['command']}\n")
+        for variable in review["loaders"]:
+            self.at.say(
+                f"  {variable} decides which code runs, and may change without being noticed."
+            )
+        question = f"Start {self.name}?"
+        if not self.yes and not self.at.confirm(question):
+            raise NeedsYes(question)
+        pin = {"launch_pin": review["launch_pin"]}
+        self.server.post(f"/servers/{self.name}/approve-launch", pin)
+
+    def _waits(self, review: Review) -> bool:
+        """Also what was let in as destructive for want of a decision, if all is to be decided."""
+        tools = review["tools"]
+        undecided = self.all_effects and _undecided(tools)
+        at_rest = tools and all(each["standing"] in {"live", "refused"} for each in tools)
+        return bool(undecided or review["said"] or not at_rest)
+
+    def _let_in(self, review: Review, *, so_far: str | None) -> None:
+        if not self.at.json:
+            rows = [offered_row(each) for each in review["tools"]]
+            self.at.table(_COLUMNS, rows, None, fold=["why", "says"])
+        question = "Let these tools in with the proposed effects?"
+        if not self.yes and not self.at.confirm(question):
+            raise NeedsYes(question, so_far=so_far)
+        which = "all" if self.all_effects or not self.yes else "reads"
+        body = {"pin": review["pin"], "proposed": which}
+        accepted = self.server.post(f"/servers/{self.name}/accept", body)
+        self._tell(review, accepted)
+
+    def _tell(self, review: Review, server: Mapping[str, Any]) -> None:
+        if self.at.json:
+            self.at.data(server, "")
+            return
+        lines = list(self.server.pages("/tools", server=self.name, standing="live"))
+        effects = {each["tool"]: each["effect"] for each in lines}
+        now = [each | {"effect": effects.get(each["tool"])} for each in review["tools"]]
+        more = [_MORE] if _undecided(now) else []
+        granted = [": ".join([f"{self.name} is approved", *_granted(effects.values())])]
+        self.at.data(None, "; ".join(granted + more))
+
+
+def _undecided(tools: Iterable[Mapping[str, Any]]) -> bool:
+    return any(
+        each["effect"] == Effect.UNKNOWN and each["proposed"] != Effect.UNKNOWN for each in tools
+    )
+
+
+def _granted(effects: Iterable[str]) -> list[str]:
+    """`1 as read, 4 as destructive`, or nothing if there are none."""
+    counted = Counter(_kind(Effect(each)) for each in effects)
+    order = ["read", "write", "destructive"]
+    told = ", ".join(f"{counted[kind]} as {kind}" for kind in order if counted[kind])
+    return [told] if told else []
+
+
+def _kind(effect: Effect) -> str:
+    if effect.reads_only:
+        return "read"
+    return "destructive" if effect.destroys else "write"

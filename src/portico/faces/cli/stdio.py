@@ -1,0 +1,69 @@
+"""A desktop client's way in: what it says on this process's input goes to the running server."""
+
+import asyncio
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from portico.faces.cli.terminal import At, Terminal
+
+if TYPE_CHECKING:
+    from portico.faces.cli.house import Whereabouts
+    from portico.faces.cli.stdio_link import Link
+
+_TO_START: Final = 60.0
+"""Seconds until a server that was started must be there."""
+
+
+async def stdio(*, server: str | None = None, start: bool = False, at: At) -> None:
+    """Speak MCP on standard input and output, for clients that start their servers themselves.
+
+    Ends when its input does. Standard output carries the protocol and nothing else.
+
+    Parameters
+    ----------
+    server
+        Only this one server behind the gateway, with its own tools under their own names.
+    start
+        Start the server first if it does not run.
+    """
+    from portico.faces.cli.stdio_link import Link, PipedOutput, lines_of_input
+    from portico.faces.cli.stdio_pump import Pump
+
+    where = at.house.whereabouts()
+    path = "/mcp" if server is None else f"/mcp/servers/{quote(server, safe='')}"
+    async with Link.to(where) as link:
+        if start and where.remote is None:
+            await _started(link, where, at)
+        await Pump(link, path, PipedOutput(sys.stdout.buffer), at.say).run(lines_of_input())
+
+
+async def _started(link: "Link", where: "Whereabouts", at: Terminal) -> None:
+    """It stays when this process ends: others may be using it by then. Raises `NotRunning`."""
+    if await link.ready():
+        return
+    at.say("Portico is not running yet; starting it …")
+    _start(where)
+    until = asyncio.get_running_loop().time() + _TO_START
+    while not await link.ready():
+        if asyncio.get_running_loop().time() > until:
+            raise link.missing
+        await asyncio.sleep(0.1)
+
+
+def _start(where: "Whereabouts") -> None:
+    """Whether it ends at once is no matter: it then met another, which is about to be ready."""
+    subprocess.Popen(  # noqa: S603 # ourselves
+        [sys.executable, "-m", "portico", *_config(where), "serve"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _config(where: "Whereabouts") -> list[str]:
+    """The file that was named to us is named to the server too; the environment it inherits."""
+    named = any(word == "--config" or word.startswith("--config=") for word in sys.argv)
+    return ["--config", str(where.config_file)] if named else []

@@ -1,0 +1,49 @@
+"""What the gateway's routes can call."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.call_tool import CallTool
+from portico.gateway.find_tools import FindTools
+from portico.gateway.keep_result import ReadResult
+from portico.gateway.look_at_calls import ListCalls, ShowFigures
+from portico.gateway.look_at_tools import ListTools, ShowTool
+from portico.gateway.manage_servers import (
+    AddServer,
+    ListServers,
+    RemoveServer,
+    RestartServer,
+    ShowServer,
+    SwitchServer,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayUseCases:
+    add_server: AddServer
+    remove_server: RemoveServer
+    switch_server: SwitchServer
+    restart_server: RestartServer
+    list_servers: ListServers
+    show_server: ShowServer
+    approve_launch: ApproveLaunch
+    review_servers: ReviewServers
+    accept_tools: AcceptTools
+    list_tools: ListTools
+    show_tool: ShowTool
+    find_tools: FindTools
+    call_tool: CallTool
+    read_result: ReadResult
+    list_calls: ListCalls
+    show_figures: ShowFigures
+
+
+def _gateway(request: Request) -> GatewayUseCases:
+    found: GatewayUseCases = request.app.state.gateway
+    return found
+
+
+Gateway = Annotated[GatewayUseCases, Depends(_gateway)]

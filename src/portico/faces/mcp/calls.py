@@ -1,0 +1,110 @@
+"""`tools/call`: each name is one use case; what a model sends is read leniently."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from portico.faces.mcp.answers import Result, result_of, text_result
+from portico.faces.mcp.knock import Knock
+from portico.faces.mcp.uses import GatewayUses
+from portico.gateway.core.call import ResultId, Verb
+from portico.gateway.core.errors import BadArguments, ToolNotFound
+from portico.gateway.core.surface import DESCRIBE, READ_RESULT, SEARCH
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.ports import Line
+from portico.kernel.errors import Flaw
+from portico.kernel.json import JsonObject, JsonValue
+
+_VERBS: Final = frozenset(Verb)
+_LOOKS: Final = frozenset({SEARCH, DESCRIBE, READ_RESULT})
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    use: GatewayUses
+
+    async def __call__(
+        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+    ) -> Result:
+        """Raises `PorticoError`."""
+        if knock.server is not None:
+            ref = ToolRef(knock.server, name)
+            called = await self.use.call_tool(knock.caller, ref, given, line=line, whole=True)
+            return result_of(called.answer, modern=modern)
+        if name in _VERBS:
+            ref = ToolRef.parse(_text(name, given, "tool"))
+            arguments = _object(name, given.get("arguments"))
+            called = await self.use.call_tool(
+                knock.caller, ref, arguments, verb=Verb(name), line=line
+            )
+            return result_of(called.answer, modern=modern)
+        if name in _LOOKS:
+            return text_result(await self._looked(knock, name, given))
+        return await self._hot(knock, name, given, line, modern=modern)
+
+    @staticmethod
+    def is_own(name: str) -> bool:
+        return name in _VERBS or name in _LOOKS
+
+    async def _looked(self, knock: Knock, name: str, given: JsonObject) -> str:
+        if name == READ_RESULT:
+            result = ResultId.parse(_text(name, given, "result"))
+            page = _number(name, given, "page") or 1
+            return (await self.use.read_result(knock.caller, result, page=page)).text
+        budget = _number(name, given, "budget")
+        if name == SEARCH:
+            queries = _texts(name, given, "queries")
+            return (await self.use.find_tools(knock.caller, queries, budget=budget)).text
+        names = _texts(name, given, "tools")
+        return (await self.use.describe_tools(knock.caller, names, budget=budget)).text
+
+    async def _hot(
+        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+    ) -> Result:
+        surface = await self.use.show_surface(knock.caller)
+        ref = surface.hot_ref(name)
+        if ref is None:
+            raise ToolNotFound(name)
+        called = await self.use.call_tool(knock.caller, ref, given, line=line)
+        return result_of(called.answer, modern=modern)
+
+
+def _text(tool: str, given: JsonObject, field: str) -> str:
+    value = given.get(field)
+    if not isinstance(value, str):
+        raise BadArguments(tool, [Flaw(field, "must be a text")])
+    return value
+
+
+def _texts(tool: str, given: JsonObject, field: str) -> Sequence[str]:
+    """Also one text alone, as some models send it."""
+    value = given.get(field, ())
+    if isinstance(value, str):
+        return [value]
+    texts = [each for each in value if isinstance(each, str)] if isinstance(value, Sequence) else []
+    if not isinstance(value, Sequence) or len(texts) != len(value):
+        raise BadArguments(tool, [Flaw(field, "must be a list of texts")])
+    return texts
+
+
+def _number(tool: str, given: JsonObject, field: str) -> int | None:
+    value = given.get(field)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise BadArguments(tool, [Flaw(field, "must be a whole number")])
+
+
+def _object(tool: str, value: JsonValue) -> JsonObject:
+    """Also written out as a text, as some models send it."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = json.loads(value or "{}")
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise BadArguments(tool, [Flaw("arguments", "must be an object")])
+    return value

@@ -1,0 +1,172 @@
+"""Each space's shelf and search index, in memory, and fresh whenever something has changed."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from portico.engine.ports import Bus
+from portico.gateway.build_index import BuildIndex, Finder
+from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.tool import Tool
+from portico.gateway.ports import Servers, Tools, Upstreams
+from portico.gateway.shelf import Shelf
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import SpaceId
+from portico.kernel.principal import Principal
+
+_log: Final = logging.getLogger("portico.gateway")
+
+CATALOGUE: Final = "catalogue"
+"""What the bus calls a change of a server or of its tools."""
+
+_FEW: Final = 8
+
+Job = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is known of one space: `asked` counts the changes, `seen` those the shelf has in it."""
+
+    asked: int = 1
+    seen: int = 0
+    watched: bool = False
+    shelf: Shelf = field(default_factory=lambda: Shelf({}, {}))
+    finder: Finder | None = None
+    tools: Mapping[ServerId, Sequence[Tool]] = field(default_factory=dict)
+    marks: Mapping[ServerId, object] = field(default_factory=dict)
+    """Of each server, what changes whenever its tools do."""
+    loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    building: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True, kw_only=True)
+class Catalogues:
+    servers: Servers
+    tools: Tools
+    build_index: BuildIndex
+    upstreams: Upstreams
+    bus: Bus
+    patience: timedelta = timedelta(milliseconds=300)
+    """How long a search waits for the newest tools to be put in; then it goes without them."""
+    _rooms: dict[SpaceId, _Room] = field(default_factory=dict)
+    _jobs: asyncio.Queue[Job] | None = None
+
+    async def current(self, caller: Principal) -> Shelf:
+        """Never older than the last change that we were told of."""
+        room = self._room(caller)
+        async with room.loading:
+            asked = room.asked
+            if room.seen < asked or not room.watched:
+                room.shelf = await self._load(caller, room)
+                room.seen = asked
+        return room.shelf
+
+    async def finder(self, caller: Principal) -> Finder:
+        """What finds the tools of the current shelf, and only those."""
+        shelf = await self.current(caller)
+        room = self._room(caller)
+        if room.finder is None or self._jobs is None:
+            await self._build(caller, room, shelf)
+        elif room.finder.indexed is not shelf:
+            await self._build_meanwhile(caller, room, shelf)
+        assert room.finder is not None  # noqa: S101 # built just now, or before
+        room.finder = room.finder.on(shelf)
+        return room.finder
+
+    async def run(self) -> None:
+        """Listen for changes of every space that is looked at, until it is cancelled."""
+        self._jobs = asyncio.Queue()
+        try:
+            async with asyncio.TaskGroup() as under_way:
+                while True:
+                    under_way.create_task(_contained(await self._jobs.get()))
+        finally:
+            self._jobs = None
+
+    def _room(self, caller: Principal) -> _Room:
+        room = self._rooms.get(caller.space)
+        if room is None:
+            room = self._rooms[caller.space] = _Room()
+            if self._jobs is not None:
+                self._jobs.put_nowait(lambda: self._watch(caller.space, room))
+        return room
+
+    async def _watch(self, space: SpaceId, room: _Room) -> None:
+        with self.bus.listen(space, CATALOGUE) as wakeups:
+            room.watched = True
+            room.asked += 1
+            try:
+                while True:
+                    await wakeups.wait()
+                    room.asked += 1
+            finally:
+                self._rooms.pop(space, None)
+
+    async def _load(self, caller: Principal, room: _Room) -> Shelf:
+        """Only the tools of servers that have changed are read again, if they are few."""
+        servers = await self.servers.all(caller)
+        marks = {its.id: _mark(its) for its in servers}
+        changed = [its for its in servers if room.marks.get(its.id) != marks[its.id]]
+        if len(changed) > _FEW:
+            tools = dict(await self.tools.all(caller))
+        else:
+            anew = {its.id: await self.tools.of(caller, its) for its in changed}
+            tools = {its.id: room.tools.get(its.id, ()) for its in servers} | anew
+        room.marks, room.tools = marks, tools
+        shelf = Shelf.of(servers, {its.name: tools.get(its.id, ()) for its in servers})
+        for name in _not_to_run(room.shelf, shelf):
+            await self.upstreams.stop(caller.space, name)
+        return shelf
+
+    async def _build(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+        async with room.building:
+            if room.finder is None or room.finder.indexed is not shelf:
+                room.finder = await self.build_index(caller, shelf, room.finder)
+        if not room.finder.complete and self._jobs is not None:
+            self._jobs.put_nowait(lambda: self._complete(caller, room, shelf))
+
+    async def _complete(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+        """With the vectors that take their time; a change in between begins it anew."""
+        async with room.building:
+            if room.finder is not None and room.finder.indexed is shelf:
+                room.finder = await self.build_index.whole(caller, room.finder)
+
+    async def _build_meanwhile(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
+        assert self._jobs is not None  # noqa: S101 # asked for only while it runs
+        done = asyncio.Event()
+
+        async def built() -> None:
+            try:
+                await self._build(caller, room, shelf)
+            finally:
+                done.set()
+
+        self._jobs.put_nowait(built)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), self.patience.total_seconds())
+
+
+def _not_to_run(before: Shelf, after: Shelf) -> Sequence[str]:
+    """Somebody, perhaps in another process, has switched it off, taken it away or described it
+    otherwise; whatever runs of it here must not go on."""
+    mine = {name: its.launch_pin for name, its in before.servers.items() if its.may_start}
+    still = {name: its.launch_pin for name, its in after.servers.items() if its.may_start}
+    return [name for name, pin in mine.items() if still.get(name) != pin]
+
+
+def _mark(server: Server) -> object:
+    return server.set_pin, server.accepted_set_pin, server.approved_at
+
+
+async def _contained(job: Job) -> None:
+    """What could not be made is tried again when it is next asked for."""
+    try:
+        await job()
+    except Exception as error:  # noqa: BLE001 # the edge of a background loop
+        foreseen = isinstance(error, PorticoError)
+        _log.warning("the catalogue is behind: %s", error, exc_info=not foreseen)

@@ -1,0 +1,1 @@
+"""What the gateway is about: servers, their tools, and calls."""

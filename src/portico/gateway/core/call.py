@@ -1,0 +1,126 @@
+"""A call of a tool, and what became of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.effect import Effect
+from portico.kernel.ids import Id, PrincipalId
+from portico.kernel.json import JsonObject, JsonValue
+
+
+class CallId(Id):
+    __slots__ = ()
+    prefix = "cal"
+
+
+class ResultId(Id):
+    __slots__ = ()
+    prefix = "res"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gave back, in the protocol's own form; its own failure is an answer too."""
+
+    content: Sequence[JsonObject]
+    structured: JsonValue = None
+    failed: bool = False
+    meta: JsonObject | None = None
+
+    @property
+    def size(self) -> int:
+        """Of its texts and attachments, in characters."""
+        fields = ("text", "data", "blob")
+        blocks = [*self.content, *(_inside(block) for block in self.content)]
+        texts = (block.get(field) for block in blocks for field in fields)
+        return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _inside(block: JsonObject) -> JsonObject:
+    resource = block.get("resource")
+    return resource if isinstance(resource, Mapping) else {}
+
+
+class Verb(StrEnum):
+    """The three doors through which a tool can be called; a client asks its user about each."""
+
+    READ = "call_read"
+    WRITE = "call_write"
+    DESTRUCTIVE = "call_destructive"
+
+
+def verb_for(effect: Effect) -> Verb:
+    if effect.reads_only:
+        return Verb.READ
+    return Verb.DESTRUCTIVE if effect.destroys else Verb.WRITE
+
+
+class CallOutcome(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    """The tool ran and said that it failed."""
+    BROKEN = "broken"
+    """The server was not there, or did not answer."""
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    UNCERTAIN = "uncertain"
+    """It may have been done: we went away before we knew."""
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it counts as an error; that a caller had enough of waiting does not."""
+        return self not in {CallOutcome.DONE, CallOutcome.CANCELLED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """For the record: who, what, with what, how long, and what came of it."""
+
+    id: CallId
+    principal: PrincipalId
+    ref: ToolRef
+    effect: Effect
+    pin: str
+    arguments: JsonValue
+    """Without secrets, and cut where they are long."""
+    started_at: datetime
+    due_at: datetime | None = None
+    """By when it is given up. Without an outcome long after that, nobody knows."""
+    took: timedelta | None = None
+    outcome: CallOutcome | None = None
+    """None while it is under way."""
+    error: str | None = None
+    bytes_out: int = 0
+
+
+UNBOUNDED: Final = timedelta(hours=1)
+"""How long a call is waited for that does not say by when it is given up."""
+MARGIN: Final = timedelta(minutes=1)
+"""How much later than that its outcome may be written down."""
+
+
+def lost(call: Call, now: datetime) -> bool:
+    """Whether somebody else's call must have been given up by now without a word."""
+    due = call.started_at + UNBOUNDED if call.due_at is None else call.due_at
+    return call.outcome is None and now > due + MARGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a server or a tool has been doing."""
+
+    name: str
+    calls: int
+    failures: int
+    p50: timedelta
+    p95: timedelta
+    p99: timedelta
+    last_at: datetime | None
+
+    @property
+    def error_rate(self) -> float:
+        return self.failures / self.calls if self.calls else 0.0

@@ -1,0 +1,204 @@
+"""The text of a configuration file as a value: JSON with comments, TOML, or lines of NAME=value.
+
+Whoever wrote the file may have left a byte order mark, comments and trailing commas in it. They
+are blanked out rather than cut out, so that a place in what is read is a place in the file.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from portico.kernel.json import JsonObject, JsonValue
+
+_MARK: Final = "\ufeff"
+_STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
+_LAST_COMMA: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")
+_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
+
+
+class Unreadable(Exception):
+    """Not a document at all; `line` is where it stops being one."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def parsed(path: str, text: str) -> JsonObject:
+    """What the file at `path` says; its name decides how it is read. Raises `Unreadable`."""
+    text = text.removeprefix(_MARK)
+    if path.endswith(".toml"):
+        return _toml(text)
+    name = path.rpartition("/")[2]
+    if name.startswith(".env") or name.endswith(".env"):
+        return dict(_assignments(text))
+    return _json(text)
+
+
+def text_at(path: str, text: str, pointer: str) -> str | None:
+    """The value to which `pointer` points, as an environment would hold it; the whole text if it
+    points to the whole. None if there is nothing. Raises `Unreadable`."""
+    if not pointer:
+        return text.removeprefix(_MARK).strip()
+    return as_text(value_at(parsed(path, text), pointer))
+
+
+def value_at(document: JsonValue, pointer: str) -> JsonValue:
+    """None if there is nothing."""
+    for token in _tokens(pointer):
+        match document:
+            case Mapping():
+                document = document.get(token)
+            case str():
+                return None
+            case Sequence() if token.isascii() and token.isdecimal() and len(token) < 10:
+                document = document[int(token)] if int(token) < len(document) else None
+            case _:
+                return None
+    return document
+
+
+def as_text(value: JsonValue) -> str | None:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return None
+
+
+def pointer_to(*names: str | int) -> str:
+    """RFC 6901."""
+    return "".join(f"/{str(name).replace('~', '~0').replace('/', '~1')}" for name in names)
+
+
+class Lines:
+    """Where in a document that can be read something begins."""
+
+    def __init__(self, path: str, text: str) -> None:
+        text = text.removeprefix(_MARK)
+        self._toml = path.endswith(".toml")
+        self._text = text if self._toml else _plain_json(text)
+
+    def of(self, pointer: str) -> int | None:
+        tokens = list(_tokens(pointer))
+        find = _line_in_toml if self._toml else _line_in_json
+        return find(self._text, tokens)
+
+
+def _tokens(pointer: str) -> Iterator[str]:
+    return (each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:])
+
+
+def _json(text: str) -> JsonObject:
+    if not text.strip():
+        return {}
+    try:
+        found = _loaded(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from error
+    except (RecursionError, ValueError) as error:
+        raise Unreadable("is too deep, or has too long a number") from error
+    if not isinstance(found, dict):
+        raise Unreadable("is not an object", 1)
+    return found
+
+
+def _loaded(text: str) -> object:
+    """Most files have no comments, and looking for them takes a hundred times as long."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return json.loads(_without_comments(text))
+
+
+def _plain_json(text: str) -> str:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return _without_comments(text)
+    return text
+
+
+def _without_comments(text: str) -> str:
+    return _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+
+
+def _blank(match: re.Match[str]) -> str:
+    """As many spaces, and the same lines; a string is neither comment nor comma."""
+    found = match[0]
+    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
+
+
+def _toml(text: str) -> JsonObject:
+    try:
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise Unreadable(f"is not valid TOML: {error}", int(line[1]) if line else None) from error
+    except (RecursionError, ValueError) as error:
+        raise Unreadable("is too deep, or has too long a number") from error
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        found = _ASSIGNMENT.fullmatch(line)
+        if found is not None:
+            value = found[2]
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            yield found[1], value[1:-1] if quoted else value.partition(" #")[0].rstrip()
+
+
+def _line_in_toml(text: str, tokens: Sequence[str]) -> int | None:
+    """The line of its table's head: the reader of the standard library knows no places."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("["):
+            try:
+                head: JsonValue = tomllib.loads(line)
+            except tomllib.TOMLDecodeError:
+                continue
+            for token in tokens:
+                head = head.get(token) if isinstance(head, Mapping) else None
+            if head is not None:
+                return number
+    return None
+
+
+def _line_in_json(text: str, tokens: Sequence[str]) -> int | None:
+    place = _skip(text, 0)
+    for token in tokens:
+        found = [at for name, at in _members(text, place) if name == token]
+        if not found:
+            return None
+        place = found[-1]  # of several members of one name, the last one counts
+    return text.count("\n", 0, place) + 1
+
+
+def _members(text: str, place: int) -> Iterator[tuple[str, int]]:
+    """What the object or the list at `place` holds, and where each of it begins."""
+    closing = {"{": "}", "[": "]"}.get(text[place])
+    if closing is None:
+        return
+    decoder, count = json.JSONDecoder(), 0
+    place = _skip(text, place + 1)
+    while text[place] != closing:
+        name = str(count)
+        if closing == "}":
+            name, place = decoder.raw_decode(text, place)
+            place = _skip(text, place)
+        yield name, place
+        place = _skip(text, decoder.raw_decode(text, place)[1])
+        count += 1
+
+
+def _skip(text: str, place: int) -> int:
+    """Over what stands between two values."""
+    while text[place] in " \t\r\n,:":
+        place += 1
+    return place

@@ -1,0 +1,345 @@
+"""What the gateway refuses.
+
+PorticoError
+├── BadToolRef           not of the form server.tool
+├── BadServerName        a name that could be taken for another, or for none
+├── BadLaunch            not a description of how a server is started or reached
+├── ServerNotFound
+├── ServerExists         the name is taken, or looks like one that is
+├── ServerNotOurs        it comes from a file, and is changed there
+├── ServerNotApproved    nobody has allowed it to be started, or its tools to be used
+├── ServerDisabled
+├── ServerGone           its file does not ask for it any more
+├── PinMoved             what was approved is not what is there now
+├── ToolNotFound         no such tool, as far as this caller can know
+├── ToolQuarantined      it is not the tool that was approved
+├── ToolRefused          its definition cannot be used, whoever approves it
+├── WrongVerb            its effect wants another door
+├── BadArguments         not what the tool's schema asks for
+├── SchemaRefused        a schema too large, too deep or too costly to check against
+├── UpstreamDown         the server did not start, or broke off
+├── UpstreamRefused      its own error, where that is no answer of a tool
+├── UpstreamTimedOut
+├── UpstreamBusy         too many processes, or too many calls to it at once
+├── InputUnsupported     the server asks something that this caller cannot be asked
+├── InputRefused         the caller was asked, and gave no answer
+├── OfferNotFound        no such resource or prompt, as far as this caller can know
+├── ResultNotFound       no such result, not the caller's, or no longer kept
+└── EmbedderUnavailable  no vectors can be made
+"""
+
+from collections.abc import Iterable
+
+from portico.kernel.errors import Flaw, Kind, PorticoError
+
+
+class BadToolRef(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_tool_ref"
+    title = "Not the name of a tool"
+    fix = "Write it as server.tool; `search_tools` and `portico tools list` show the names."
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text[:80]!r} is not of the form server.tool.")
+        self.text = text
+
+
+class BadServerName(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_server_name"
+    title = "Not a name for a server"
+    fix = "Use small letters, digits and -, at most 32, beginning with a letter."
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"{text[:80]!r} cannot be a server's name: {reason}.")
+        self.text = text
+
+
+class BadLaunch(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_launch"
+    title = "Not a way to start or reach a server"
+    fix = "Give a command with its arguments, or an address that begins with http."
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"How the server is started or reached cannot be understood: {reason}.")
+        self.reason = reason
+
+
+class ServerNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "server_not_found"
+    title = "No such server"
+    fix = "See which there are: portico servers list"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no server {name[:80]!r}.")
+        self.name = name
+
+
+class ServerExists(PorticoError):
+    kind = Kind.CONFLICT
+    code = "server_exists"
+    title = "The name is taken"
+    fix = "Choose another name, or remove the other server first."
+
+    def __init__(self, name: str, other: str) -> None:
+        alike = "" if name == other else f", which looks like {other!r}"
+        super().__init__(f"There is a server {name!r} already{alike}.")
+        self.name = name
+        self.other = other
+
+
+class ServerNotOurs(PorticoError):
+    kind = Kind.CONFLICT
+    code = "server_not_ours"
+    title = "The server is described in a file"
+
+    def __init__(self, name: str, origin: str) -> None:
+        super().__init__(
+            f"{name!r} comes from {origin}, which Portico reads and never writes.",
+            fix=f"Change it in {origin}: Portico notices.",
+        )
+        self.name = name
+        self.origin = origin
+
+
+class ServerNotApproved(PorticoError):
+    kind = Kind.DENIED
+    code = "server_not_approved"
+    title = "The server has not been approved"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Nobody has approved the server {name!r} as it is now.",
+            fix=f"An operator looks at it and approves it: portico servers approve {name}",
+        )
+        self.name = name
+
+
+class ServerDisabled(PorticoError):
+    kind = Kind.CONFLICT
+    code = "server_disabled"
+    title = "The server is switched off"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The server {name!r} is switched off.",
+            fix=f"Switch it on: portico servers enable {name}",
+        )
+        self.name = name
+
+
+class ServerGone(PorticoError):
+    kind = Kind.CONFLICT
+    code = "server_gone"
+    title = "The server is not asked for any more"
+
+    def __init__(self, name: str, origin: str) -> None:
+        super().__init__(
+            f"{origin}, which described {name!r}, does not ask for it any more.",
+            fix=f"Put it back into {origin}, or forget it: portico servers remove {name}",
+        )
+        self.name = name
+        self.origin = origin
+
+
+class PinMoved(PorticoError):
+    kind = Kind.CONFLICT
+    code = "pin_moved"
+    title = "It has changed since it was looked at"
+    fix = "Look at it again, and approve what is there now."
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is not any more what this approval was given for.")
+        self.name = name
+
+
+class ToolNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "tool_not_found"
+    title = "No such tool"
+    fix = "Ask `search_tools` for what the tool should do; it answers with names that exist."
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        close = ", ".join(near)
+        hint = f" Near it: {close}." if close else ""
+        super().__init__(f"There is no tool {name[:120]!r}.{hint}")
+        self.name = name
+
+
+class ToolQuarantined(PorticoError):
+    kind = Kind.DENIED
+    code = "tool_quarantined"
+    title = "The tool is not the one that was approved"
+
+    def __init__(self, ref: str, server: str) -> None:
+        super().__init__(
+            f"{ref!r} has changed, or came, since its server was approved.",
+            fix=f"An operator looks at what changed: portico servers diff {server}",
+        )
+        self.ref = ref
+
+
+class ToolRefused(PorticoError):
+    kind = Kind.CONFLICT
+    code = "tool_refused"
+    title = "The tool cannot be used"
+    fix = "Only whoever makes its server can mend it. Leave it out, and approve the others."
+
+    def __init__(self, ref: str, reason: str) -> None:
+        super().__init__(f"{ref!r} cannot be let in: it {reason}.")
+        self.ref = ref
+        self.reason = reason
+
+
+class WrongVerb(PorticoError):
+    kind = Kind.DENIED
+    code = "wrong_verb"
+    title = "The tool has another effect"
+
+    def __init__(self, ref: str, effect: str, right: str) -> None:
+        super().__init__(
+            f"The effect of {ref} is {effect}: it is called with {right}.",
+            fix=f"Call {right} with the same arguments.",
+        )
+        self.ref = ref
+        self.right = right
+
+
+class BadArguments(PorticoError):
+    kind = Kind.INVALID
+    code = "bad_arguments"
+    title = "The tool does not take these arguments"
+
+    def __init__(self, ref: str, flaws: Iterable[Flaw], *, more: int = 0) -> None:
+        self.flaws = tuple(flaws)
+        told = "; ".join(f"{flaw.field or 'arguments'}: {flaw.message}" for flaw in self.flaws)
+        rest = f"; and {more} more" if more else ""
+        super().__init__(
+            f"{ref} was not called, its arguments do not fit: {told}{rest}.",
+            fix="`describe_tools` shows what it takes.",
+        )
+        self.ref = ref
+
+
+class SchemaRefused(PorticoError):
+    kind = Kind.INVALID
+    code = "schema_refused"
+    title = "The schema cannot be used"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The schema {reason}.")
+        self.reason = reason
+
+
+class UpstreamDown(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "upstream_down"
+    title = "The tool's server does not answer"
+
+    def __init__(
+        self, server: str, reason: str, *, fix: str | None = None, reached: bool = False
+    ) -> None:
+        super().__init__(
+            f"The server {server!r} does not answer: {reason}.",
+            fix=fix or f"See what it last wrote: portico servers logs {server}",
+        )
+        self.server = server
+        self.reason = reason
+        self.reached = reached
+        """Whether what was asked may have arrived there, and been done."""
+
+
+class UpstreamRefused(PorticoError):
+    kind = Kind.INVALID
+    code = "upstream_refused"
+    title = "The server refuses what it was asked for"
+
+    def __init__(self, server: str, number: int, message: str) -> None:
+        super().__init__(
+            f"The server {server!r} refuses: {message[:500] or f'error {number}'}.",
+            fix="Look at what it offers, and ask for that.",
+        )
+        self.server = server
+        self.number = number
+        """The protocol's own number of the error."""
+
+
+class UpstreamTimedOut(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "upstream_timed_out"
+    title = "The tool took too long"
+
+    def __init__(self, ref: str, seconds: float) -> None:
+        super().__init__(
+            f"{ref} had not answered after {seconds:g} s, and was given up.",
+            fix="Ask for less, or raise gateway.call_timeout.",
+        )
+        self.ref = ref
+        self.seconds = seconds
+
+
+class UpstreamBusy(PorticoError):
+    kind = Kind.EXHAUSTED
+    code = "upstream_busy"
+    title = "Too much is going on"
+    fix = "Try again in a moment, or raise gateway.processes."
+
+
+class InputUnsupported(PorticoError):
+    kind = Kind.INVALID
+    code = "input_unsupported"
+    title = "The tool asks what this client cannot answer"
+
+    def __init__(self, ref: str, wanted: str) -> None:
+        super().__init__(
+            f"{ref} asks its caller for {wanted}, and this client cannot be asked for that.",
+            fix="Call it from a client that can, or give what it asks for in its arguments.",
+        )
+        self.ref = ref
+        self.wanted = wanted
+
+
+class OfferNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "offer_not_found"
+    title = "No such resource or prompt"
+    fix = "List them again: what a server offers changes, and is shown once it is approved."
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"There is no {what} {name[:200]!r}.")
+        self.what = what
+        self.name = name
+
+
+class InputRefused(PorticoError):
+    kind = Kind.CONFLICT
+    code = "input_refused"
+    title = "The caller did not answer what the tool asked"
+
+    def __init__(self, wanted: str, reason: str) -> None:
+        super().__init__(
+            f"The caller was asked for {wanted}, and gave no answer: {reason[:200]}.",
+            fix="Call again, and answer what the tool asks.",
+        )
+        self.wanted = wanted
+        self.reason = reason
+
+
+class ResultNotFound(PorticoError):
+    kind = Kind.NOT_FOUND
+    code = "result_not_found"
+    title = "No such result"
+    fix = "Results are kept for a day. Call the tool again."
+
+    def __init__(self, result: str) -> None:
+        super().__init__(f"There is no result {result[:60]!r} for you.")
+        self.result = result
+
+
+class EmbedderUnavailable(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "embedder_unavailable"
+    title = "No vectors can be made"
+    fix = "See what is in use: portico embeddings status"

@@ -1,0 +1,149 @@
+"""What a model is shown of nine hundred tools: six of ours, and the few that it uses most."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.effect import Effect
+from portico.kernel.json import JsonObject, JsonValue
+
+SEARCH: Final = "search_tools"
+DESCRIBE: Final = "describe_tools"
+READ_RESULT: Final = "read_result"
+
+_READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
+_CALL: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "server.tool"},
+        "arguments": {"type": "object"},
+    },
+    "required": ["tool"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HotTool:
+    """One that is listed directly, under a name that every vendor of models accepts."""
+
+    name: str
+    ref: ToolRef
+    description: str
+    input_schema: JsonObject
+    effect: Effect
+
+    def listed(self) -> JsonObject:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": hints(self.effect),
+        }
+
+
+def hints(effect: Effect) -> JsonObject:
+    """For a client's own permission screen: what an operator accepted, not what a server says."""
+    if effect.reads_only:
+        return {"readOnlyHint": True}
+    return {"readOnlyHint": False, "destructiveHint": effect.destroys}
+
+
+def search_description(counts: Mapping[str, int], fits: Callable[[str], bool]) -> str:
+    """Made from what there is, so that a model knows when to look. As many servers are named as
+    fit: those with the most tools come first in `counts`."""
+    servers = [f"{name} {count}" for name, count in counts.items()]
+    for named in _fewer(len(servers)):
+        told = _told(servers, named, sum(counts.values()))
+        if fits(told):
+            return told
+    return _told(servers, 0, sum(counts.values()))
+
+
+def _told(servers: Sequence[str], named: int, tools: int) -> str:
+    if not servers:
+        return "Find tools by what they should do. No server has been approved yet."
+    rest = len(servers) - named
+    more = f" and {rest} more servers" if rest else ""
+    listed = f": {', '.join(islice(servers, named))}{more}" if named else ""
+    return (
+        f"Find the right one of {tools:,} tools on {len(servers)} servers{listed}. "
+        "Use it before saying that something cannot be done. "
+        "One query a step of the task, each saying what a tool should do. "
+        "Without queries: the tools you found before."
+    )
+
+
+def _fewer(many: int) -> Iterator[int]:
+    yield many
+    while many > 0:
+        many = many * 9 // 10
+        yield many
+
+
+def fixed_tools(description: str) -> Sequence[JsonObject]:
+    return [
+        _tool(
+            SEARCH,
+            description,
+            {
+                "queries": {"type": "array", "items": {"type": "string"}, "maxItems": 16},
+                "budget": {"type": "integer", "description": "tokens of the reply"},
+            },
+            annotations=_READS,
+        ),
+        _tool(
+            DESCRIBE,
+            "Schemas and whole descriptions of tools found with search_tools.",
+            {"tools": {"type": "array", "items": {"type": "string"}, "maxItems": 20}},
+            required=["tools"],
+            annotations=_READS,
+        ),
+        _call("call_read", "Call a tool marked read.", {"readOnlyHint": True}),
+        _call(
+            "call_write",
+            "Call a tool marked write: it changes something that can be changed back.",
+            {"readOnlyHint": False, "destructiveHint": False},
+        ),
+        _call(
+            "call_destructive",
+            "Call a tool marked destructive: it deletes, or nobody knows what it does.",
+            {"readOnlyHint": False, "destructiveHint": True},
+        ),
+        _tool(
+            READ_RESULT,
+            "The next page of a result that was too long.",
+            {"result": {"type": "string"}, "page": {"type": "integer"}},
+            required=["result"],
+            annotations=_READS,
+        ),
+    ]
+
+
+def _call(name: str, description: str, annotations: JsonObject) -> JsonObject:
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": _CALL,
+        "annotations": annotations,
+    }
+
+
+def _tool(
+    name: str,
+    description: str,
+    properties: JsonObject,
+    *,
+    annotations: JsonObject,
+    required: Iterable[str] = (),
+) -> JsonObject:
+    schema: dict[str, JsonValue] = {"type": "object", "properties": properties}
+    if wanted := list(required):
+        schema["required"] = wanted
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": schema,
+        "annotations": annotations,
+    }

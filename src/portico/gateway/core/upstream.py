@@ -1,0 +1,87 @@
+"""A server as something to talk to: where, what it offers, how it is doing, what it may ask."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from portico.gateway.core.server import Era, Identity, Launch, Server
+from portico.kernel.ids import SpaceId
+from portico.kernel.json import JsonObject
+
+SHARED: Final = "shared"
+"""The credentials that a server's own launch names, the same for everybody in the space."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One conversation: a server, of a space, with one set of credentials."""
+
+    space: SpaceId
+    server: str
+    launch: Launch
+    launch_pin: str
+    era: Era | None = None
+    credentials: str = SHARED
+
+    @classmethod
+    def of(cls, space: SpaceId, server: Server) -> "Target":
+        return cls(
+            space=space,
+            server=server.name,
+            launch=server.launch,
+            launch_pin=server.launch_pin,
+            era=server.era,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a server offered when it was asked; nothing in it has been checked."""
+
+    identity: Identity
+    era: Era
+    instructions: str | None
+    tools: Sequence[JsonObject]
+    resources: Sequence[JsonObject] = ()
+    resource_templates: Sequence[JsonObject] = ()
+    prompts: Sequence[JsonObject] = ()
+
+
+class Phase(StrEnum):
+    IDLE = "idle"
+    """Not started, or put to sleep again: it starts with the next call."""
+    STARTING = "starting"
+    RUNNING = "running"
+    RESTING = "resting"
+    """It broke, and is left alone for a while."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    phase: Phase
+    process: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    """When it will be tried again."""
+    starts: int = 0
+    calls_now: int = 0
+    last_words: Sequence[str] = field(default_factory=tuple)
+    """The last lines that it wrote for people, oldest first, without secrets."""
+
+
+class Wanted(StrEnum):
+    """What a server may ask of whoever calls it, while it is being called."""
+
+    ELICITATION = "elicitation/create"
+    SAMPLING = "sampling/createMessage"
+    ROOTS = "roots/list"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    wanted: Wanted
+    params: JsonObject
+    key: str | None = None
+    """Under which name the server asks, if it gives one."""

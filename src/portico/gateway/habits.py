@@ -1,0 +1,47 @@
+"""Which tools a principal uses: noted in passing, written down now and then."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.ports import Acquaintances
+from portico.kernel.clock import Clock
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+
+
+@dataclass(slots=True, kw_only=True)
+class Habits:
+    acquaintances: Acquaintances
+    clock: Clock
+    every: timedelta = timedelta(seconds=5)
+    _noted: dict[PrincipalId, tuple[Principal, Counter[ToolRef]]] = field(default_factory=dict)
+
+    def note(self, caller: Principal, ref: ToolRef) -> None:
+        _, counted = self._noted.setdefault(caller.id, (caller, Counter()))
+        counted[ref] += 1
+
+    async def write_down(self) -> None:
+        """What cannot be written now stays noted."""
+        for known in list(self._noted):
+            caller, counted = self._noted.pop(known)
+            try:
+                await self.acquaintances.used(caller, counted, self.clock.now())
+            except PorticoError:
+                _, since = self._noted.setdefault(known, (caller, Counter()))
+                since.update(counted)
+                raise
+
+    async def run(self) -> None:
+        """Until it is cancelled; what is noted by then is still written."""
+        try:
+            while True:
+                await asyncio.sleep(self.every.total_seconds())
+                await self.write_down()
+        finally:
+            with suppress(PorticoError):
+                await asyncio.shield(self.write_down())

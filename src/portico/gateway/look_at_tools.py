@@ -1,0 +1,62 @@
+"""The tools of a space, for whoever looks after them: with what may not be used, and why not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from portico.gateway.core.errors import ToolNotFound
+from portico.gateway.core.server import Server, standing
+from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
+from portico.gateway.ports import Servers, Tools
+from portico.guard.core.roles import Scope
+from portico.guard.permit import permit
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLook:
+    tool: Tool
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListTools:
+    servers: Servers
+    tools: Tools
+
+    async def __call__(self, caller: Principal, *, server: str | None = None) -> Sequence[ToolLook]:
+        """By server, in its own order. Raises `ServerNotFound`."""
+        permit(caller, Scope.SERVERS_READ)
+        if server is not None:
+            one = await self.servers.get(caller, server)
+            return [_look(caller, one, it) for it in await self.tools.of(caller, one)]
+        every = await self.tools.all(caller)
+        return [
+            _look(caller, its, tool)
+            for its in await self.servers.all(caller)
+            for tool in every.get(its.id, ())
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTool:
+    servers: Servers
+    tools: Tools
+
+    async def __call__(self, caller: Principal, ref: ToolRef) -> ToolLook:
+        """Raises `ServerNotFound`, `ToolNotFound`."""
+        permit(caller, Scope.SERVERS_READ)
+        server = await self.servers.get(caller, ref.server)
+        for tool in await self.tools.of(caller, server):
+            if tool.ref == ref:
+                return _look(caller, server, tool)
+        raise ToolNotFound(str(ref))
+
+
+def _look(caller: Principal, server: Server, tool: Tool) -> ToolLook:
+    """What nobody has approved is told to those who approve; to others only that it is there."""
+    stands = standing(server, tool)
+    if stands is Standing.LIVE or caller.may(Scope.SERVERS_APPROVE):
+        return ToolLook(tool, stands)
+    name = tool.definition.name
+    unsaid = Definition(name, "", "", {}, None, {}, {"name": name})
+    return ToolLook(replace(tool, definition=unsaid, accepted=None, refused=None), stands)

@@ -1,0 +1,106 @@
+"""Resources, prompts and completions of the servers behind the door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.errors import OfferNotFound
+from portico.gateway.core.offers import Offers, offers_of, together, whose_prompt, whose_uri
+from portico.gateway.core.upstream import Target
+from portico.gateway.ports import Line, Upstreams
+from portico.guard.core.roles import Scope
+from portico.guard.permit import permit
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOffers:
+    catalogues: Catalogues
+
+    async def __call__(self, caller: Principal, server: str | None = None) -> Offers:
+        """Of every server, told apart; of one, under its own names. Asks none of them.
+
+        Raises `ServerNotFound`, `ServerDisabled`, `ServerNotApproved`."""
+        permit(caller, Scope.TOOLS_READ)
+        shelf = await self.catalogues.current(caller)
+        if server is not None:
+            return offers_of(shelf.server(server))
+        usable = sorted((its.name, its) for its in shelf.servers.values() if its.approved)
+        return together({name: offers_of(its) for name, its in usable})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadResource:
+    catalogues: Catalogues
+    upstreams: Upstreams
+    timeout: timedelta
+
+    async def __call__(
+        self, caller: Principal, uri: str, *, server: str | None = None, line: Line | None = None
+    ) -> JsonObject:
+        """Also one that is not listed: a template, or what a tool's answer pointed to. With a
+        server, `uri` is that server's own. Raises `OfferNotFound`, and as a call does."""
+        permit(caller, Scope.TOOLS_CALL)
+        name, inner = whose_uri(uri) if server is None else (server, uri)
+        shelf = await self.catalogues.current(caller)
+        target = Target.of(caller.space, shelf.server(name))
+        return await self.upstreams.read_resource(target, inner, timeout=self.timeout, line=line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetPrompt:
+    catalogues: Catalogues
+    upstreams: Upstreams
+    timeout: timedelta
+
+    async def __call__(
+        self,
+        caller: Principal,
+        name: str,
+        arguments: Mapping[str, str],
+        *,
+        server: str | None = None,
+        line: Line | None = None,
+    ) -> JsonObject:
+        """Raises `OfferNotFound`, and as a call does."""
+        permit(caller, Scope.TOOLS_CALL)
+        whose, inner = whose_prompt(name) if server is None else (server, name)
+        shelf = await self.catalogues.current(caller)
+        found = shelf.server(whose)
+        if all(prompt.get("name") != inner for prompt in offers_of(found).prompts):
+            raise OfferNotFound("prompt", name)
+        target = Target.of(caller.space, found)
+        return await self.upstreams.get_prompt(
+            target, inner, arguments, timeout=self.timeout, line=line
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complete:
+    catalogues: Catalogues
+    upstreams: Upstreams
+    timeout: timedelta
+
+    async def __call__(
+        self, caller: Principal, params: JsonObject, *, server: str | None = None
+    ) -> JsonObject:
+        """`params` in the protocol's own form; without a server its reference is under our
+        names. Raises `OfferNotFound`, and as a call does."""
+        permit(caller, Scope.TOOLS_CALL)
+        whose, inner = _reference(params) if server is None else (server, params)
+        shelf = await self.catalogues.current(caller)
+        target = Target.of(caller.space, shelf.server(whose))
+        return await self.upstreams.complete(target, inner, timeout=self.timeout)
+
+
+def _reference(params: JsonObject) -> tuple[str, JsonObject]:
+    ref = params.get("ref")
+    if not isinstance(ref, Mapping):
+        raise OfferNotFound("prompt", "")
+    if isinstance(uri := ref.get("uri"), str):
+        server, inner = whose_uri(uri)
+        return server, {**params, "ref": {**ref, "uri": inner}}
+    server, inner = whose_prompt(str(ref.get("name")))
+    return server, {**params, "ref": {**ref, "name": inner}}

@@ -1,0 +1,253 @@
+"""What the gateway needs from the outside world, in the gateway's own words."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from portico.gateway.core.call import Answer, Call, Figures, ResultId
+from portico.gateway.core.client_files.wish import Described
+from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.tally import Tally
+from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.upstream import Question, Seen, Target, Vitals, Wanted
+from portico.kernel.errors import Flaw
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+
+
+class Servers(Protocol):
+    """The servers that a space knows."""
+
+    async def all(self, caller: Principal) -> Sequence[Server]:
+        """By name."""
+        ...
+
+    async def get(self, caller: Principal, name: str) -> Server:
+        """Raises `ServerNotFound`."""
+        ...
+
+    def changing(self, caller: Principal, name: str) -> AbstractAsyncContextManager[Server]:
+        """As it is, for whoever is about to change it or its tools: nobody else does so until
+        this ends, and what is written in between is written together or not at all.
+
+        Raises `ServerNotFound`."""
+        ...
+
+    async def add(self, caller: Principal, server: Server) -> None:
+        """Raises `ServerExists`."""
+        ...
+
+    async def put(self, caller: Principal, server: Server) -> None: ...
+
+    async def remove(self, caller: Principal, server: ServerId) -> None:
+        """And its tools."""
+        ...
+
+
+class Tools(Protocol):
+    """The tools of a space's servers: as last seen, and as approved."""
+
+    async def all(self, caller: Principal) -> Mapping[ServerId, Sequence[Tool]]: ...
+
+    async def of(self, caller: Principal, server: Server) -> Sequence[Tool]:
+        """In the order in which the server names them."""
+        ...
+
+    async def tally(self, caller: Principal) -> Mapping[ServerId, Tally]:
+        """Of each server that has any, without reading them."""
+        ...
+
+    async def put(self, caller: Principal, server: ServerId, tools: Sequence[Tool]) -> None:
+        """These are its tools now; whatever else was there is not kept."""
+        ...
+
+
+class Sources(Protocol):
+    """The files in which somebody describes servers: read as they are, and never written."""
+
+    async def read(self) -> Sequence[Described]:
+        """What they say now, each server once and each under a name of its own; nothing of a
+        file that is not there."""
+        ...
+
+    def changes(self) -> AsyncGenerator[object, None]:
+        """Comes back each time that one of them has changed."""
+        ...
+
+
+class Line(Protocol):
+    """The way back to whoever is calling, while the call is under way."""
+
+    @property
+    def able(self) -> AbstractSet[Wanted]:
+        """What this caller can be asked for; a server is told of no more."""
+        ...
+
+    @property
+    def log_level(self) -> str | None:
+        """From which level on this caller wants lines of the server's log; None: not at all."""
+        ...
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None: ...
+
+    async def log(self, params: JsonObject) -> None:
+        """A line of the server's own log, as the protocol has it; who did not ask for it, and
+        a caller that has gone, hear nothing."""
+        ...
+
+    async def ask(self, question: Question) -> JsonObject:
+        """What the caller answers, which may take minutes; several may be asked at once. Raises
+        `InputUnsupported`, `InputRefused`."""
+        ...
+
+
+class Upstreams(Protocol):
+    """The servers themselves: started when needed, never more than allowed, ended when idle.
+
+    Everything here raises `UpstreamDown`, `UpstreamBusy` and `UpstreamTimedOut`.
+    """
+
+    async def look(self, target: Target) -> Seen:
+        """Ask it for all that it offers."""
+        ...
+
+    async def call(
+        self,
+        target: Target,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> Answer:
+        """A tool's own failure is an answer. Being cancelled cancels the call at the server."""
+        ...
+
+    async def read_resource(
+        self, target: Target, uri: str, *, timeout: timedelta, line: Line | None = None
+    ) -> JsonObject:
+        """The result in the protocol's own form."""
+        ...
+
+    async def get_prompt(
+        self,
+        target: Target,
+        name: str,
+        arguments: Mapping[str, str],
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> JsonObject: ...
+
+    async def complete(
+        self, target: Target, params: JsonObject, *, timeout: timedelta
+    ) -> JsonObject: ...
+
+    async def stop(self, space: SpaceId, server: str) -> None:
+        """Whatever runs of it here; the next call starts it anew."""
+        ...
+
+    def vitals(self, space: SpaceId, server: str) -> Vitals: ...
+
+
+class SchemaCheck(Protocol):
+    """Whether arguments are what a schema asks for; the schema is a stranger's."""
+
+    def flaws(self, schema: JsonObject, arguments: JsonObject) -> Sequence[Flaw]:
+        """All of them, none if it fits. Raises `SchemaRefused`."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length one."""
+
+    @property
+    def model(self) -> EmbeddingModel: ...
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text; a text without a word is a row of zeros. Raises
+        `EmbedderUnavailable`."""
+        ...
+
+
+class Vectors(Protocol):
+    """Vectors that were made before, so that none is made twice."""
+
+    async def get(
+        self, caller: Principal, model: str, keys: Sequence[str]
+    ) -> Mapping[str, NDArray[np.float32]]: ...
+
+    async def put(
+        self, caller: Principal, model: str, vectors: Mapping[str, NDArray[np.float32]]
+    ) -> None: ...
+
+
+class CallHistory(Protocol):
+    """Every call, for the record."""
+
+    async def begin(self, caller: Principal, call: Call) -> None:
+        """Before it is made, where it may change something: should we go down in between, it
+        stays there without an outcome."""
+        ...
+
+    async def record(self, caller: Principal, call: Call) -> None:
+        """What became of it. May be kept back for a moment and written with others."""
+        ...
+
+    async def page(
+        self,
+        caller: Principal,
+        *,
+        of: PrincipalId | None = None,
+        ref: ToolRef | None,
+        before: datetime | None,
+        limit: int,
+    ) -> Sequence[Call]:
+        """Newest first; `of` and `ref` of nothing are everybody's and every tool's. One that was
+        begun by a process that went away has an uncertain outcome."""
+        ...
+
+    async def figures(
+        self, caller: Principal, *, since: datetime, server: str | None
+    ) -> Sequence[Figures]:
+        """One a server; with a server, one a tool of it."""
+        ...
+
+
+class Results(Protocol):
+    """Results too long for a model, kept on our side; each only for whoever it was made for."""
+
+    async def keep(
+        self, caller: Principal, result: ResultId, content: JsonValue, until: datetime
+    ) -> None: ...
+
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> JsonValue:
+        """Raises `ResultNotFound`."""
+        ...
+
+
+class Acquaintances(Protocol):
+    """What a principal has found and used: remembered here, because its context is not."""
+
+    async def found(
+        self, caller: Principal, refs: Sequence[ToolRef], query: str, at: datetime
+    ) -> None: ...
+
+    async def used(self, caller: Principal, refs: Mapping[ToolRef, int], at: datetime) -> None:
+        """How many more times each."""
+        ...
+
+    async def known(self, caller: Principal, limit: int) -> Sequence[tuple[ToolRef, str]]:
+        """What was found or used last, and for which query."""
+        ...
+
+    async def most_used(self, caller: Principal, limit: int) -> Sequence[ToolRef]:
+        """A use counts half after a week."""
+        ...

@@ -1,0 +1,96 @@
+"""What a space has to offer at this moment, held in memory: so that looking asks nobody."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from portico.gateway.core.errors import (
+    ServerNotApproved,
+    ServerNotFound,
+    ToolNotFound,
+    ToolQuarantined,
+)
+from portico.gateway.core.server import Server, check_may_start, standing
+from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
+from portico.kernel.effect import Effect
+
+_COMPARED: Final = 100
+"""Names that one that is not there is compared to: each comparison takes its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTool:
+    """One that may be found and called: exactly as it was approved."""
+
+    ref: ToolRef
+    definition: Definition
+    effect: Effect
+    pin: str
+
+
+@dataclass(frozen=True)
+class Shelf:
+    servers: Mapping[str, Server]
+    tools: Mapping[ToolRef, LiveTool]
+    waiting: Mapping[ToolRef, tuple[Standing, Tool]] = field(default_factory=dict)
+    """What may not, and why; gone ones are not here."""
+    version: object = field(default_factory=object)
+    """Another for each shelf: to be remembered instead of the shelf itself, which is large."""
+
+    @classmethod
+    def of(cls, servers: Sequence[Server], tools: Mapping[str, Sequence[Tool]]) -> "Shelf":
+        live: dict[ToolRef, LiveTool] = {}
+        waiting: dict[ToolRef, tuple[Standing, Tool]] = {}
+        for server in servers:
+            for tool in tools.get(server.name, ()):
+                match standing(server, tool):
+                    case Standing.LIVE:
+                        live[tool.ref] = LiveTool(tool.ref, tool.definition, tool.effect, tool.pin)
+                    case Standing.GONE:
+                        pass
+                    case other:
+                        waiting[tool.ref] = (other, tool)
+        return cls({server.name: server for server in servers}, live, waiting)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many live tools each server has, most first."""
+        counted = Counter(ref.server for ref in self.tools)
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    def server(self, name: str) -> Server:
+        """One that may be used. Raises `ServerNotFound`, `ServerGone`, `ServerDisabled`,
+        `ServerNotApproved`."""
+        server = self.servers.get(name)
+        if server is None:
+            raise ServerNotFound(name)
+        check_may_start(server)
+        if not server.approved:
+            raise ServerNotApproved(name)
+        return server
+
+    def find(self, ref: ToolRef) -> LiveTool:
+        """Raises `ToolNotFound`, `ToolQuarantined`, `ServerDisabled`, `ServerNotApproved`."""
+        tool = self.tools.get(ref)
+        if tool is not None:
+            return tool
+        if ref not in self.waiting:
+            raise ToolNotFound(str(ref), self._near(ref))
+        self.server(ref.server)
+        raise ToolQuarantined(str(ref), ref.server)
+
+    def of_server(self, name: str) -> Iterator[LiveTool]:
+        return (tool for ref, tool in self.tools.items() if ref.server == name)
+
+    def _near(self, ref: ToolRef) -> Sequence[str]:
+        """The same tool of another server first, then names that look like it."""
+        same = (str(other) for other in self.tools if other.name == ref.name)
+        alike = (tool.ref.name for tool in self.of_server(ref.server))
+        first = ref.name[:2].lower()
+        few = list(islice((name for name in alike if name[:2].lower() == first), _COMPARED))
+        close = get_close_matches(ref.name, few, 3)
+        return list(dict.fromkeys([*islice(same, 3), *(f"{ref.server}.{each}" for each in close)]))

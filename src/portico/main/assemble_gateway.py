@@ -1,0 +1,199 @@
+"""The gateway's use cases, put on its doors."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+
+from portico.engine.ports import Bus
+from portico.faces.http.gateway_use_cases import GatewayUseCases
+from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.build_index import BuildIndex
+from portico.gateway.call_tool import CallTool
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.shipped_effects import ShippedEffects
+from portico.gateway.describe_tools import DescribeTools
+from portico.gateway.find_tools import FindTools
+from portico.gateway.habits import Habits
+from portico.gateway.index_server import IndexServer
+from portico.gateway.keep_result import KeepResult, ReadResult
+from portico.gateway.list_server_tools import ListServerTools
+from portico.gateway.look_at_calls import ListCalls, ShowFigures
+from portico.gateway.look_at_tools import ListTools, ShowTool
+from portico.gateway.look_up import LookUp
+from portico.gateway.manage_servers import (
+    AddServer,
+    ListServers,
+    RemoveServer,
+    RestartServer,
+    ShowServer,
+    SwitchServer,
+)
+from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
+from portico.gateway.ports import (
+    Acquaintances,
+    CallHistory,
+    Embedder,
+    Results,
+    SchemaCheck,
+    Servers,
+    Tools,
+    Upstreams,
+    Vectors,
+)
+from portico.gateway.show_surface import ShowSurface
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.json import JsonValue
+from portico.kernel.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the settings allow."""
+
+    call_timeout: timedelta = timedelta(seconds=30)
+    search_budget: int = 1_500
+    surface_tokens: int = 1_000
+    page_size: int = 20_000
+    """Characters of an answer that a model is given at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayDoors:
+    servers: Servers
+    tools: Tools
+    vectors: Vectors
+    history: CallHistory
+    results: Results
+    acquaintances: Acquaintances
+    upstreams: Upstreams
+    schemas: SchemaCheck
+    static: Embedder
+    encoder: Embedder | None
+    stem: Callable[[str], str]
+    tokenizer: Tokenizer
+    shipped: ShippedEffects
+    bus: Bus
+    clock: Clock
+    entropy: Entropy
+    clean: Callable[[JsonValue], JsonValue]
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """Every verb of the room; faces take what they need of them."""
+
+    over_http: GatewayUseCases
+    catalogues: Catalogues
+    habits: Habits
+    index_server: IndexServer
+    show_surface: ShowSurface
+    list_server_tools: ListServerTools
+    describe_tools: DescribeTools
+    list_offers: ListOffers
+    read_resource: ReadResource
+    get_prompt: GetPrompt
+    complete: Complete
+
+    @property
+    def lasting(self) -> tuple[Callable[[], Coroutine[None, None, None]], ...]:
+        """What goes on for as long as the process serves."""
+        return self.catalogues.run, self.habits.run
+
+
+def assemble_gateway(doors: GatewayDoors) -> Gateway:
+    servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
+    bus, clock, limits = doors.bus, doors.clock, doors.limits
+    catalogues = Catalogues(
+        servers=servers,
+        tools=tools,
+        upstreams=upstreams,
+        bus=bus,
+        build_index=BuildIndex(
+            static=doors.static, encoder=doors.encoder, vectors=doors.vectors, stem=doors.stem
+        ),
+    )
+    index_server = IndexServer(
+        servers=servers,
+        tools=tools,
+        upstreams=upstreams,
+        tokenizer=doors.tokenizer,
+        bus=bus,
+        clock=clock,
+    )
+    habits = Habits(acquaintances=doors.acquaintances, clock=clock)
+    return Gateway(
+        over_http=_over_http(doors, catalogues, index_server, habits),
+        catalogues=catalogues,
+        habits=habits,
+        index_server=index_server,
+        show_surface=ShowSurface(
+            catalogues=catalogues,
+            acquaintances=doors.acquaintances,
+            tokenizer=doors.tokenizer,
+            clock=clock,
+            cap=limits.surface_tokens,
+        ),
+        list_server_tools=ListServerTools(catalogues=catalogues),
+        describe_tools=DescribeTools(
+            catalogues=catalogues, tokenizer=doors.tokenizer, budget=4 * limits.search_budget
+        ),
+        list_offers=ListOffers(catalogues=catalogues),
+        read_resource=ReadResource(
+            catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout
+        ),
+        get_prompt=GetPrompt(
+            catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout
+        ),
+        complete=Complete(catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout),
+    )
+
+
+def _over_http(
+    doors: GatewayDoors, catalogues: Catalogues, index_server: IndexServer, habits: Habits
+) -> GatewayUseCases:
+    servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
+    bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
+    return GatewayUseCases(
+        add_server=AddServer(servers=servers, bus=bus, clock=clock, entropy=entropy),
+        remove_server=RemoveServer(servers=servers, upstreams=upstreams, bus=bus),
+        switch_server=SwitchServer(servers=servers, upstreams=upstreams, bus=bus),
+        restart_server=RestartServer(
+            servers=servers, upstreams=upstreams, index_server=index_server
+        ),
+        list_servers=ListServers(servers=servers, tools=tools, upstreams=upstreams),
+        show_server=ShowServer(servers=servers, tools=tools, upstreams=upstreams),
+        approve_launch=ApproveLaunch(servers=servers, bus=bus, clock=clock),
+        review_servers=ReviewServers(servers=servers, tools=tools, shipped=doors.shipped),
+        accept_tools=AcceptTools(
+            servers=servers, tools=tools, shipped=doors.shipped, bus=bus, clock=clock
+        ),
+        list_tools=ListTools(servers=servers, tools=tools),
+        show_tool=ShowTool(servers=servers, tools=tools),
+        find_tools=FindTools(
+            catalogues=catalogues,
+            look_up=LookUp(static=doors.static, encoder=doors.encoder),
+            acquaintances=doors.acquaintances,
+            tokenizer=doors.tokenizer,
+            clock=clock,
+            budget=limits.search_budget,
+        ),
+        call_tool=CallTool(
+            catalogues=catalogues,
+            schemas=doors.schemas,
+            upstreams=upstreams,
+            history=doors.history,
+            habits=habits,
+            keep_result=KeepResult(
+                results=doors.results, clock=clock, entropy=entropy, page_size=limits.page_size
+            ),
+            clock=clock,
+            entropy=entropy,
+            clean=doors.clean,
+            timeout=limits.call_timeout,
+        ),
+        read_result=ReadResult(results=doors.results, clock=clock, page_size=limits.page_size),
+        list_calls=ListCalls(history=doors.history),
+        show_figures=ShowFigures(history=doors.history, clock=clock),
+    )

@@ -1,0 +1,251 @@
+"""The gateway on its real doors, and what of it goes on for as long as the server runs."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import httpx2
+
+from portico.adapters.client_files.sources import FileSources
+from portico.adapters.embeddings.source import open_encoder
+from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.terms import Terms
+from portico.adapters.postgres.acquaintances import PostgresAcquaintances
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.call_history import PostgresCallHistory
+from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.tools import PostgresTools
+from portico.adapters.postgres.vectors import PostgresVectors
+from portico.adapters.system.shipped_effects import shipped_effects
+from portico.adapters.tokens.o200k import O200k
+from portico.adapters.words.snowball import stem
+from portico.engine.ports import Bus
+from portico.faces.mcp.uses import GatewayUses
+from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.follow_sources import FollowSources
+from portico.gateway.house import house
+from portico.gateway.ports import Embedder
+from portico.gateway.reconcile_servers import ReconcileServers
+from portico.guard.authenticate import Entry
+from portico.guard.core.errors import InvitationUsed, NotAuthenticated
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import SpaceId
+from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.main.client_files import client_files
+from portico.main.encoders import GroundEncoders
+from portico.main.ground import Ground
+from portico.main.outside import Outside
+from portico.settings.sources import process_environment
+
+_log: Final = logging.getLogger("portico.gateway")
+
+_PAUSE: Final = 5.0
+
+Lasting = Callable[[], Coroutine[None, None, None]]
+Home = Callable[[], Awaitable[SpaceId | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The gateway of one process: what it can do, and what has to run for it."""
+
+    gateway: Gateway
+    pool: UpstreamPool
+    history: PostgresCallHistory
+    client: httpx2.AsyncClient
+    follow: FollowSources
+
+    @asynccontextmanager
+    async def running(self, home: Home) -> AsyncIterator[None]:
+        """`home` gives the space that the files of this machine describe servers for."""
+
+        async def follow() -> None:
+            if (space := await home()) is not None:
+                await self.follow(space)
+
+        async with AsyncExitStack() as open_ones:
+            await open_ones.enter_async_context(self.client)
+            lasting = await open_ones.enter_async_context(asyncio.TaskGroup())
+            tasks = [lasting.create_task(_kept_up(each)) for each in self._lasting]
+            await open_ones.enter_async_context(self.pool)
+            tasks.append(lasting.create_task(_kept_up(follow)))
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    @property
+    def _lasting(self) -> Sequence[Lasting]:
+        return *self.gateway.lasting, self.history.run
+
+
+def open_gateway(ground: Ground, outside: Outside) -> Opened:
+    transactions, clock = outside.transactions, outside.clock
+    bus = BusAfterCommit(outside.bus, transactions)
+    client = httpx2.AsyncClient()
+    servers = PostgresServers(transactions)
+    incarnation = f"{os.getpid()} {outside.entropy(8).hex()}"
+    history = PostgresCallHistory(transactions, clock, incarnation)
+    told: list[Gateway] = []
+
+    async def changed(space: SpaceId, server: str) -> None:
+        """A server says that it offers something else by now."""
+        try:
+            await told[0].index_server(house(space), server)
+        except PorticoError as error:
+            _log.warning("the server %s could not be asked what it offers: %s", server, error)
+
+    pool = UpstreamPool(
+        clock=clock,
+        entropy=outside.entropy,
+        secrets=ground.secrets,
+        changed=changed,
+        terms=terms(ground),
+        environment=process_environment(),
+    )
+    gateway = assemble_gateway(
+        GatewayDoors(
+            servers=servers,
+            tools=PostgresTools(transactions),
+            vectors=PostgresVectors(transactions),
+            history=history,
+            results=PostgresResults(transactions),
+            acquaintances=PostgresAcquaintances(transactions),
+            upstreams=pool,
+            schemas=JsonSchemaCheck(),
+            static=StaticTable(),
+            encoder=_encoder(ground, client),
+            stem=stem,
+            tokenizer=O200k(),
+            shipped=shipped_effects(),
+            bus=bus,
+            clock=clock,
+            entropy=outside.entropy,
+            clean=outside.clean,
+            limits=limits(ground),
+        )
+    )
+    told.append(gateway)
+    follow = FollowSources(
+        sources=sources(ground),
+        servers=servers,
+        reconcile=ReconcileServers(
+            servers=servers, upstreams=pool, bus=bus, clock=clock, entropy=outside.entropy
+        ),
+        index=gateway.index_server,
+    )
+    return Opened(gateway=gateway, pool=pool, history=history, client=client, follow=follow)
+
+
+def terms(ground: Ground) -> Terms:
+    told = ground.loaded.settings.gateway
+    start = timedelta(seconds=told.start_timeout)
+    return Terms(
+        processes=told.processes,
+        idle=timedelta(seconds=told.idle_after),
+        start=start,
+        look=start,
+    )
+
+
+def limits(ground: Ground) -> Limits:
+    told = ground.loaded.settings.gateway
+    return Limits(
+        call_timeout=timedelta(seconds=told.call_timeout),
+        search_budget=told.search_budget,
+        surface_tokens=told.surface_tokens,
+    )
+
+
+def sources(ground: Ground) -> FileSources:
+    return FileSources(client_files(ground), _Imports(ground))
+
+
+@dataclass(slots=True)
+class _Imports:
+    """Which files the settings name now; while they cannot be read, which they named before."""
+
+    ground: Ground
+
+    def __call__(self) -> Sequence[str]:
+        try:
+            anew = Ground(self.ground.config, self.ground.flags)
+            named = anew.loaded.settings.gateway.imports
+        except PorticoError as error:
+            _log.warning("the settings cannot be read, and stay as they were: %s", error)
+            return self.ground.loaded.settings.gateway.imports
+        self.ground = anew
+        return named
+
+
+def _encoder(ground: Ground, client: httpx2.AsyncClient) -> Embedder | None:
+    """Search goes on without it."""
+    try:
+        return open_encoder(GroundEncoders(ground).wanted(), client)
+    except EmbedderUnavailable as error:
+        _log.warning("search does without its encoder: %s %s", error, error.fix)
+        return None
+
+
+def over_mcp(
+    gateway: Gateway,
+    authenticate: Callable[[str], Awaitable[Entry]],
+    bus: Bus,
+    version: str,
+) -> GatewayUses:
+    use = gateway.over_http
+    return GatewayUses(
+        authenticate=authenticate,
+        show_surface=gateway.show_surface,
+        list_server_tools=gateway.list_server_tools,
+        find_tools=use.find_tools,
+        describe_tools=gateway.describe_tools,
+        call_tool=use.call_tool,
+        read_result=use.read_result,
+        list_offers=gateway.list_offers,
+        read_resource=gateway.read_resource,
+        get_prompt=gateway.get_prompt,
+        complete=gateway.complete,
+        changes=lambda space: bus.listen(space, CATALOGUE),
+        version=version,
+    )
+
+
+async def home_of(
+    ground: Ground, authenticate: Callable[[str], Awaitable[Entry]]
+) -> SpaceId | None:
+    """The space of whoever this machine's key belongs to; a server without one, such as one of
+    many, takes its servers of tools from the database alone. Raises `StoreUnavailable`."""
+    try:
+        key = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
+        return (await authenticate(key.strip())).principal.space
+    except (OSError, NotAuthenticated, InvitationUsed):
+        _log.info("there is no key of this machine's own: no files are followed")
+        return None
+
+
+async def _kept_up(work: Lasting) -> None:
+    """What goes on all the time goes on after a failure too, and takes nothing else with it: the
+    database may be away for a while."""
+    while True:
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 # the edge of a background loop
+            _log.warning("begun again in %g s: %s", _PAUSE, error, exc_info=_unforeseen(error))
+            await asyncio.sleep(_PAUSE)
+        else:
+            return
+
+
+def _unforeseen(error: Exception) -> bool:
+    return not isinstance(error, PorticoError)

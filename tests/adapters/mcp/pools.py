@@ -1,0 +1,153 @@
+"""Pools to test with, the servers that they run, and callers who can be asked."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psutil
+
+from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.terms import Terms
+from portico.adapters.system.clock import SystemClock
+from portico.adapters.telemetry.known_secrets import KnownSecrets
+from portico.gateway.core.call import Answer
+from portico.gateway.core.server import Era, Launch, Plain, Stdio, Value
+from portico.gateway.core.upstream import Question, Target, Wanted
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import SpaceId
+from portico.kernel.json import JsonObject
+from portico.testing.kernel import SeededEntropy
+
+HOME = SpaceId(UUID(int=1))
+AMPLE = timedelta(seconds=20)
+EVERYTHING = frozenset(Wanted)
+
+
+class Changes:
+    """Whoever is told that a server offers something else by now."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[SpaceId, str]] = []
+
+    async def __call__(self, space: SpaceId, server: str) -> None:
+        self.told.append((space, server))
+
+
+@asynccontextmanager
+async def a_pool(
+    *,
+    environment: Mapping[str, str] | None = None,
+    secrets: KnownSecrets | None = None,
+    changed: Changes | None = None,
+    **terms: Any,
+) -> AsyncIterator[UpstreamPool]:
+    quick: dict[str, Any] = {
+        "grace": timedelta(milliseconds=300),
+        "settle": timedelta(milliseconds=20),
+    }
+    pool = UpstreamPool(
+        Terms(**{**quick, **terms}),
+        clock=SystemClock(),
+        entropy=SeededEntropy(),
+        secrets=secrets or KnownSecrets(),
+        changed=changed or Changes(),
+        environment={"PATH": "/usr/bin:/bin", "HOME": "/"} | dict(environment or {}),
+    )
+    async with pool:
+        yield pool
+
+
+def launched(server: str, *arguments: str, **environment: Value) -> Stdio:
+    """One of our own servers; without `site` it starts in a moment."""
+    return _python("-S", "-c", _run(server), *arguments, environment=environment)
+
+
+def everyday() -> Stdio:
+    return _python("-c", _run("everyday"))
+
+
+def _run(server: str) -> str:
+    root = str(Path(__file__).parents[3])
+    module = f"tests.adapters.mcp.servers.{server}"
+    return f"import sys; sys.path.insert(0, {root!r}); from {module} import main; main()"
+
+
+def _python(*arguments: str, environment: Mapping[str, Value] | None = None) -> Stdio:
+    return Stdio(sys.executable, tuple(Plain(each) for each in arguments), environment or {})
+
+
+def target(
+    launch: Launch, name: str = "server", *, pin: str = "pin", era: Era | None = None
+) -> Target:
+    return Target(space=HOME, server=name, launch=launch, launch_pin=pin, era=era)
+
+
+def said(answer: Answer) -> str:
+    return str(answer.content[0]["text"])
+
+
+@dataclass(slots=True)
+class Caller:
+    """Answers what it is asked, and keeps what it is told."""
+
+    answers: Sequence[JsonObject | PorticoError] = ()
+    able: AbstractSet[Wanted] = EVERYTHING
+    asked: list[Question] = field(default_factory=list)
+    steps: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    logged: list[JsonObject] = field(default_factory=list)
+    slow: float = 0.0
+    log_level: str | None = None
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        self.steps.append((done, total, message))
+
+    async def log(self, params: JsonObject) -> None:
+        self.logged.append(params)
+
+    async def ask(self, question: Question) -> JsonObject:
+        answer = self.answers[len(self.asked)]
+        self.asked.append(question)
+        await asyncio.sleep(self.slow)
+        if isinstance(answer, PorticoError):
+            raise answer
+        return answer
+
+
+async def until(true: Callable[[], object], seconds: float = 10.0) -> None:
+    """Polls; there is nothing that would tell us."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come to pass"
+        await asyncio.sleep(0.01)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def children() -> list[psutil.Process]:
+    """Ours that live or are not yet buried, but for the warden."""
+    return [child for child in psutil.Process().children() if not _is_warden(child)]
+
+
+def _is_warden(process: psutil.Process) -> bool:
+    try:
+        return any(word.endswith("warden.py") for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+async def together(*work: Awaitable[object]) -> list[object]:
+    """What each came to, an error included."""
+    return await asyncio.gather(*work, return_exceptions=True)

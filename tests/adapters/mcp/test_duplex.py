@@ -1,0 +1,192 @@
+"""Requests and answers on one stream each way, told apart by their numbers."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from portico.adapters.mcp.duplex import Duplex
+from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal
+
+ASKED = Asked("tools/call", {"name": "x"})
+
+
+class Tray:
+    """A carrier that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.process = None
+        self.free = asyncio.Event()
+        self.free.set()
+        self.closed = False
+
+    @property
+    def ready(self) -> bool:
+        return self.free.is_set()
+
+    async def wait(self) -> None:
+        await self.free.wait()
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(json.loads(data))
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def asked(duplex: Duplex, what: Asked = ASKED) -> asyncio.Future[Message]:
+    future = asyncio.ensure_future(duplex.ask(what))
+    await asyncio.sleep(0)
+    return future
+
+
+async def test_answers_come_in_any_order_and_under_numbers_written_as_texts() -> None:
+    duplex = Duplex(Tray())
+    first, second = await asked(duplex), await asked(duplex)
+
+    assert duplex.heard({"id": "2", "result": {"n": 2}})
+    assert duplex.heard({"id": 1, "result": {"n": 1}})
+
+    assert (await first, await second) == ({"n": 1}, {"n": 2})
+
+
+@pytest.mark.parametrize("number", [7, "x", True, None, [1], {"a": 1}, 1.5])
+async def test_an_answer_to_nothing_is_left_alone(number: Any) -> None:
+    duplex = Duplex(Tray())
+    waiting = await asked(duplex)
+
+    assert not duplex.heard({"id": number, "result": {}})
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_a_refusal_is_raised_where_it_was_asked_for() -> None:
+    duplex = Duplex(Tray())
+    waiting = await asked(duplex)
+    duplex.heard({"id": 1, "error": {"code": 5, "message": "no"}})
+
+    with pytest.raises(Refusal):
+        await waiting
+
+
+async def test_the_end_is_told_to_all_who_wait_and_to_all_who_come() -> None:
+    ends: list[str] = []
+    duplex = Duplex(Tray())
+    duplex.ended = ends.append
+    waiting = [await asked(duplex), await asked(duplex)]
+    duplex.end("it fell")
+    duplex.end("and fell again")
+
+    for each in waiting:
+        with pytest.raises(Broken, match="it fell") as told:
+            await each
+        assert told.value.reached
+    with pytest.raises(Broken) as late:
+        await duplex.ask(ASKED)
+    assert not late.value.reached
+    assert ends == ["it fell"]
+
+
+async def test_what_is_given_up_is_cancelled_and_remembered_until_it_is_answered() -> None:
+    tray = Tray()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert tray.sent[-1]["method"] == "notifications/cancelled"
+    assert tray.sent[-1]["params"] == {"requestId": 1}
+    assert duplex.abandoned
+
+    duplex.heard({"id": 1, "result": {}})
+
+    assert not duplex.abandoned
+
+
+async def test_a_greeting_is_not_cancelled() -> None:
+    tray = Tray()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex, Asked("initialize", {}, may_cancel=False))
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert [message["method"] for message in tray.sent] == ["initialize"]
+    assert not duplex.abandoned
+
+
+async def test_a_caller_who_fails_while_it_is_told_something_gives_up() -> None:
+    async def fail(_message: Message) -> None:
+        raise LookupError
+
+    tray = Tray()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex, Asked("tools/call", {}, fail, progress=True))
+    told = {"progressToken": 1, "progress": 1}
+    duplex.heard({"method": "notifications/progress", "params": told})
+
+    with pytest.raises(LookupError):
+        await waiting
+    assert tray.sent[-1]["method"] == "notifications/cancelled"
+
+
+async def test_only_the_last_word_of_how_far_it_is_is_kept() -> None:
+    heard: list[float] = []
+
+    async def hear(message: Message) -> None:
+        heard.append(message["params"]["progress"])
+
+    duplex = Duplex(Tray())
+    waiting = await asked(duplex, Asked("tools/call", {}, hear, progress=True))
+    for step in range(1_000):
+        told = {"progressToken": 1, "progress": step}
+        duplex.heard({"method": "notifications/progress", "params": told})
+    duplex.heard({"id": 1, "result": {}})
+    await waiting
+
+    assert heard == [999]
+
+
+async def test_more_questions_than_anybody_can_answer_are_refused() -> None:
+    async def hear(message: Message) -> Message:
+        return {"id": message["id"], "result": {}}
+
+    tray = Tray()
+    duplex = Duplex(tray)
+    what = Asked("tools/call", {}, hear)
+    waiting = await asked(duplex, what)
+    for number in range(100):
+        duplex.deliver(what, {"id": number, "method": "elicitation/create"})
+    refused = [message for message in tray.sent if "error" in message]
+    duplex.heard({"id": 1, "result": {}})
+    await waiting
+
+    assert len(refused) == 36
+    assert sum("result" in message for message in tray.sent) == 64
+
+
+async def test_a_question_of_a_call_that_is_over_is_refused() -> None:
+    tray = Tray()
+    duplex = Duplex(tray)
+    duplex.deliver(ASKED, {"id": 3, "method": "elicitation/create"})
+    duplex.deliver(ASKED, {"method": "notifications/message"})
+
+    assert [message["id"] for message in tray.sent] == [3]
+
+
+async def test_who_asks_waits_until_there_is_room() -> None:
+    tray = Tray()
+    tray.free.clear()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex)
+
+    assert tray.sent == []
+
+    tray.free.set()
+    await asyncio.sleep(0.01)
+    duplex.heard({"id": 1, "result": {}})
+    await waiting
+    await duplex.close()
+
+    assert tray.closed

@@ -1,0 +1,282 @@
+"""Servers are started when they are needed: once, in their own way, with what is theirs."""
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from portico.adapters.telemetry.known_secrets import KnownSecrets
+from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.server import (
+    Era,
+    FromEnvironment,
+    FromFile,
+    Plain,
+    Stdio,
+    Template,
+)
+from portico.gateway.core.upstream import Phase
+from portico.gateway.ports import Upstreams
+from tests.adapters.mcp.pools import (
+    AMPLE,
+    HOME,
+    a_pool,
+    children,
+    launched,
+    lives,
+    said,
+    target,
+    together,
+    until,
+)
+
+pytestmark = pytest.mark.timeout(30)
+
+PLAIN = target(launched("plain"))
+
+
+async def test_nothing_runs_before_it_is_called() -> None:
+    async with a_pool() as pool:
+        door: Upstreams = pool
+
+        assert door.vitals(HOME, "server").phase is Phase.IDLE
+        assert pool.running() == 0
+        assert children() == []
+
+        await door.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert door.vitals(HOME, "server").phase is Phase.RUNNING
+        assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
+
+
+async def test_a_hundred_first_calls_start_one_process() -> None:
+    async with a_pool() as pool:
+        answers = await asyncio.gather(
+            *(pool.call(PLAIN, "where", {}, timeout=AMPLE) for _ in range(100))
+        )
+
+        assert len({said(answer) for answer in answers}) == 1
+        assert pool.vitals(HOME, "server").starts == 1
+
+
+async def test_a_start_goes_on_when_the_one_who_wanted_it_has_gone() -> None:
+    async with a_pool() as pool:
+        with pytest.raises(UpstreamDown, match="still starting") as gone:
+            await pool.call(PLAIN, "echo", {}, timeout=timedelta(milliseconds=1))
+        await until(lambda: pool.vitals(HOME, "server").phase is Phase.RUNNING)
+        await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert pool.vitals(HOME, "server").starts == 1
+        assert not gone.value.reached
+
+
+async def test_a_server_that_ends_at_the_modern_greeting_is_started_again_in_its_own_way(
+    tmp_path: Path,
+) -> None:
+    starts = tmp_path / "starts"
+    old = target(launched("old", str(starts)))
+
+    async with a_pool() as pool:
+        seen = await pool.look(old)
+        await pool.stop(HOME, "server")
+        await pool.call(old, "echo", {}, timeout=AMPLE)
+
+        assert seen.era is Era.LEGACY
+        # Twice the first time, and from then on it is known.
+        assert starts.read_text().count("started") == 3
+
+
+async def test_what_was_learnt_of_its_era_elsewhere_is_believed(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    old = target(launched("old", str(starts)), era=Era.LEGACY)
+
+    async with a_pool() as pool:
+        await pool.call(old, "echo", {}, timeout=AMPLE)
+
+    assert starts.read_text().count("started") == 1
+
+
+async def test_a_server_that_was_thought_to_be_old_and_is_not_is_understood() -> None:
+    async with a_pool() as pool:
+        seen = await pool.look(target(launched("modern"), era=Era.LEGACY))
+
+    assert seen.era is Era.MODERN
+
+
+async def test_a_server_that_leaves_unknown_greetings_alone_is_greeted_in_the_other_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("portico.adapters.mcp.duplex.Duplex.silence", 0.1)
+
+    async with a_pool() as pool:
+        seen = await pool.look(target(launched("silent")))
+
+    assert seen.era is Era.LEGACY
+    assert seen.identity.name == "plain"
+
+
+async def test_a_server_that_never_greets_is_given_up_and_ended() -> None:
+    async with a_pool(start=timedelta(milliseconds=300)) as pool:
+        with pytest.raises(UpstreamDown, match=r"had not greeted after 0\.3 s"):
+            await pool.call(target(launched("hung", "deaf")), "echo", {}, timeout=AMPLE)
+        await until(lambda: not children())
+
+        assert pool.running() == 0
+
+
+async def test_a_server_that_cannot_start_says_why_without_its_secret() -> None:
+    secrets = KnownSecrets()
+    crashing = target(launched("crashing", TOKEN=FromEnvironment("TOKEN")))
+
+    async with a_pool(environment={"TOKEN": "s3cr3t-t0ken-1"}, secrets=secrets) as pool:
+        with pytest.raises(UpstreamDown) as down:
+            await pool.call(crashing, "echo", {}, timeout=AMPLE)
+        words = pool.vitals(HOME, "server").last_words
+
+    assert "exit code 3; it last wrote: cannot log in with ********" in str(down.value)
+    assert set(words) == {"cannot log in with ********"}
+    assert secrets.clean("s3cr3t-t0ken-1") == "********"
+
+
+@pytest.mark.parametrize(
+    ("launch", "reason", "fix"),
+    [
+        (Stdio("no-such-program-at-all"), "there is no program", "Install"),
+        (Stdio(__file__), "may not be run", "executable"),
+        (Stdio("python", folder="/no/such/folder"), "there is no folder", "folder"),
+        (Stdio("a\0b"), "cannot be run", "Check its command"),
+        (launched("plain", TOKEN=FromEnvironment("NOT_SET")), "NOT_SET is not set", "Set NOT"),
+        (
+            launched("plain", TOKEN=FromEnvironment("PORTICO_DATABASE__URL")),
+            "gives nothing of its own away",
+            "whose name",
+        ),
+        (
+            launched("plain", TOKEN=FromFile("/no/such/file.json", "/a")),
+            "there is no file",
+            "Bring",
+        ),
+    ],
+)
+async def test_what_keeps_a_server_from_starting_is_said_with_its_fix(
+    launch: Stdio, reason: str, fix: str
+) -> None:
+    async with a_pool(environment={"PORTICO_DATABASE__URL": "postgres://"}) as pool:
+        with pytest.raises(UpstreamDown, match=reason) as down:
+            await pool.look(target(launch))
+
+        assert fix in (down.value.fix or "")
+        assert not down.value.reached
+        assert pool.running() == 0
+
+
+async def test_a_server_finds_only_what_it_was_given_in_its_environment(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"env": {"KEY": "from the file"}} // mine')
+    launch = launched(
+        "plain",
+        WRITTEN=Plain("here"),
+        TOKEN=FromEnvironment("TOKEN"),
+        LEVEL=FromEnvironment("LEVEL", "low"),
+        KEY=FromFile(str(file), "/env/KEY"),
+        HEADER=Template(("Bearer ", FromEnvironment("TOKEN"))),
+    )
+    ours = {
+        "TOKEN": "of ours",
+        "PORTICO_DATABASE__PASSWORD": "secret",
+        "PGPASSWORD": "secret",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "HTTPS_PROXY": "http://user:secret@proxy",
+        "LANG": "C.UTF-8",
+        "LC_TIME": "C",
+    }
+    folder = Stdio(launch.command, launch.arguments, launch.environment, str(tmp_path))
+
+    async with a_pool(environment=ours) as pool:
+        answer = await pool.call(target(folder), "environment", {}, timeout=AMPLE)
+    found = json.loads(said(answer))
+
+    assert found["environment"] == {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/",
+        "LANG": "C.UTF-8",
+        "LC_TIME": "C",
+        "WRITTEN": "here",
+        "TOKEN": "of ours",
+        "LEVEL": "low",
+        "KEY": "from the file",
+        "HEADER": "Bearer of ours",
+    }
+    assert found["folder"] == str(tmp_path)
+
+
+async def test_a_value_in_a_file_is_read_anew_at_each_start(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    keyed = target(launched("plain", KEY=FromFile(str(file), "/key")))
+
+    async with a_pool() as pool:
+        found = []
+        for value in ("first", "second"):
+            file.write_text(json.dumps({"key": value}))
+            answer = await pool.call(keyed, "environment", {}, timeout=AMPLE)
+            found.append(json.loads(said(answer))["environment"]["KEY"])
+            await pool.stop(HOME, "server")
+
+    assert found == ["first", "second"]
+
+
+async def test_another_launch_is_another_process() -> None:
+    async with a_pool() as pool:
+        first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
+        moved = target(launched("plain", "--more"), pin="another")
+        second = await pool.call(moved, "where", {}, timeout=AMPLE)
+        await until(lambda: not lives(int(said(first))))
+
+        assert pool.vitals(HOME, "server").process == int(said(second))
+        assert pool.running() == 1
+
+
+async def test_who_was_being_served_by_the_former_launch_is_served_to_the_end() -> None:
+    async with a_pool() as pool:
+        await pool.look(PLAIN)
+        moved = target(launched("plain", "--more"), pin="another")
+        former, _ = await together(
+            pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE),
+            pool.call(moved, "echo", {}, timeout=AMPLE),
+        )
+
+    assert said(former) == "woke up"  # type: ignore[arg-type] # if it is an error, it has no text
+
+
+async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again() -> None:
+    crashing = target(launched("crashing"), era=Era.LEGACY)
+
+    async with a_pool() as pool:
+        for _ in range(2):
+            with pytest.raises(UpstreamDown):
+                await pool.call(crashing, "echo", {}, timeout=AMPLE)
+        resting = pool.vitals(HOME, "server")
+        with pytest.raises(UpstreamDown, match="exit code 3"):
+            await pool.call(crashing, "echo", {}, timeout=AMPLE)
+        still = pool.vitals(HOME, "server").starts
+        await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
+        await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
+        probed = pool.vitals(HOME, "server").starts
+
+    assert (resting.phase, resting.starts, still) == (Phase.RESTING, 2, 2)
+    assert resting.until is not None
+    assert probed == 3
+
+
+async def test_to_stop_a_server_is_to_forgive_it() -> None:
+    crashing = target(launched("crashing"), era=Era.LEGACY)
+
+    async with a_pool() as pool:
+        for _ in range(3):
+            with pytest.raises(UpstreamDown):
+                await pool.call(crashing, "echo", {}, timeout=AMPLE)
+        await pool.stop(HOME, "server")
+
+        assert pool.vitals(HOME, "server").phase is Phase.IDLE

@@ -1,0 +1,334 @@
+"""What a server wants to know of whoever calls it reaches exactly that one, in both eras."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portico.adapters.mcp.answers import objected
+from portico.adapters.mcp.exchange import Exchange
+from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.wire import Refusal
+from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import (
+    InputRefused,
+    InputUnsupported,
+    UpstreamBusy,
+    UpstreamDown,
+    UpstreamTimedOut,
+)
+from portico.gateway.core.server import Era, Http
+from portico.gateway.core.upstream import Target, Wanted
+from portico.kernel.json import JsonObject
+from tests.adapters.mcp.pools import (
+    AMPLE,
+    HOME,
+    Caller,
+    a_pool,
+    everyday,
+    launched,
+    said,
+    target,
+    together,
+    until,
+)
+from tests.adapters.mcp.servers.everyday import FORM, Everyday
+from tests.adapters.mcp.serving import served, sse_app
+
+pytestmark = pytest.mark.timeout(40)
+
+ANA: dict[str, Any] = {"action": "accept", "content": {"name": "Ana"}}
+BEN: dict[str, Any] = {"action": "accept", "content": {"name": "Ben"}}
+WORDS: dict[str, Any] = {
+    "role": "assistant",
+    "content": {"type": "text", "text": "It"},
+    "model": "m",
+}
+UNABLE = InputUnsupported("server.ask", "an answer of its user")
+OLD = launched("plain")
+NEW = launched("modern")
+
+
+@asynccontextmanager
+async def reached(
+    way: str, served_by: Everyday | None = None
+) -> AsyncIterator[tuple[UpstreamPool, Target]]:
+    """The SDK's own server, spoken to in each of the ways there are."""
+    era = Era.LEGACY if way.startswith("legacy") else None
+    async with a_pool() as pool:
+        if way.endswith("stdio"):
+            yield pool, target(everyday(), era=era)
+            return
+        server = (served_by or Everyday()).server()
+        app = sse_app(server) if way == "sse" else server.streamable_http_app()
+        async with served(app, lifespan=way != "sse") as url:
+            path = "sse" if way == "sse" else "mcp"
+            yield pool, target(Http(f"{url}/{path}"), era=era)
+            await pool.stop(HOME, "server")
+
+
+@pytest.mark.parametrize(
+    "way", ["modern stdio", "legacy stdio", "modern http", "legacy http", "sse"]
+)
+async def test_callers_and_their_models_are_asked_by_the_sdks_server_in_every_way(way: str) -> None:
+    ana, model = Caller([ANA]), Caller([WORDS, {"roots": []}])
+
+    async with reached(way) as (pool, everyday):
+        greeted = await pool.call(everyday, "ask", {}, timeout=AMPLE, line=ana)
+        written = await pool.call(everyday, "model", {}, timeout=AMPLE, line=model)
+        with pytest.raises(InputUnsupported) as nobody:
+            await pool.call(everyday, "model", {}, timeout=AMPLE)
+
+    assert said(greeted).startswith("accept {'name': 'Ana'}")
+    assert [question.wanted for question in ana.asked] == [Wanted.ELICITATION]
+    assert ana.asked[0].params["requestedSchema"] == FORM
+    assert said(written).startswith("It")
+    assert model.asked[0].wanted is Wanted.SAMPLING
+    assert nobody.value.ref == "server.model"
+
+
+@pytest.mark.parametrize("server", [OLD, NEW])
+async def test_whoever_declines_has_answered(server: Any) -> None:
+    caller = Caller([{"action": "decline"}])
+
+    async with a_pool() as pool:
+        answer = await pool.call(target(server), "ask", {}, timeout=AMPLE, line=caller)
+
+    assert "decline" in said(answer)
+    assert not answer.failed
+
+
+@pytest.mark.parametrize("server", [OLD, NEW])
+@pytest.mark.parametrize("refusal", [UNABLE, InputRefused("elicitation/create", "gone")])
+async def test_a_tool_that_fails_for_want_of_an_answer_is_a_refusal(
+    server: Any, refusal: InputUnsupported | InputRefused
+) -> None:
+    async with a_pool() as pool:
+        with pytest.raises(type(refusal)):
+            await pool.call(target(server), "ask", {}, timeout=AMPLE, line=Caller([refusal]))
+
+
+@pytest.mark.parametrize("server", [OLD, NEW])
+async def test_a_tool_that_copes_without_an_answer_has_done_what_it_has_done(server: Any) -> None:
+    async with a_pool() as pool:
+        answer = await pool.call(
+            target(server), "ask", {"coping": True}, timeout=AMPLE, line=Caller([UNABLE])
+        )
+
+    assert '"action": "cancel"' in said(answer)
+
+
+async def test_a_modern_server_gets_its_own_state_back() -> None:
+    caller = Caller([ANA])
+
+    async with a_pool() as pool:
+        answer = await pool.call(target(NEW), "ask", {}, timeout=AMPLE, line=caller)
+
+    assert json.loads(said(answer)) == [ANA, "kept"]
+    assert caller.asked[0].key == "who"
+
+
+async def test_several_questions_are_put_at_once() -> None:
+    caller = Caller([WORDS, {"roots": [{"uri": "file:///home/ana"}]}])
+
+    async with a_pool() as pool:
+        answer = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=caller)
+
+    assert json.loads(said(answer)) == ["It", {"roots": [{"uri": "file:///home/ana"}]}]
+    assert [question.key for question in caller.asked] == ["say", "folders"]
+
+
+async def test_a_modern_server_is_told_of_each_caller_what_that_one_can_be_asked() -> None:
+    async with a_pool() as pool:
+        nobody = await pool.call(target(NEW), "able", {}, timeout=AMPLE)
+        one = Caller(able=frozenset({Wanted.SAMPLING}))
+        somebody = await pool.call(target(NEW), "able", {}, timeout=AMPLE, line=one)
+
+    assert json.loads(said(nobody)) == []
+    assert json.loads(said(somebody)) == ["sampling"]
+
+
+async def test_a_server_that_wants_to_be_asked_again_for_ever_is_not() -> None:
+    async with a_pool() as pool:
+        with pytest.raises(UpstreamDown, match="ever more questions"):
+            await pool.call(target(NEW), "endless", {}, timeout=AMPLE)
+
+
+async def test_nobody_is_sent_to_an_address() -> None:
+    caller = Caller([ANA])
+    link = {"params": {"mode": "url", "url": "https://evil.example", "message": "Log in"}}
+
+    async with a_pool() as pool:
+        with pytest.raises(InputUnsupported, match="a visit to an address"):
+            await pool.call(target(OLD), "ask", link, timeout=AMPLE, line=caller)
+
+    assert caller.asked == []
+
+
+async def test_an_old_server_learns_of_no_ones_folders() -> None:
+    caller = Caller()
+    folders: JsonObject = {"method": "roots/list", "params": {}}
+
+    async with a_pool() as pool:
+        answer = await pool.call(target(OLD), "ask", folders, timeout=AMPLE, line=caller)
+
+    assert json.loads(said(answer))["result"] == {"roots": []}
+    assert caller.asked == []
+
+
+async def test_what_nobody_knows_is_refused_in_the_protocols_way() -> None:
+    async with a_pool() as pool:
+        answer = await pool.call(
+            target(OLD),
+            "ask",
+            {"method": "tasks/list", "params": {}, "coping": True},
+            timeout=AMPLE,
+            line=Caller(),
+        )
+
+    assert json.loads(said(answer))["error"]["code"] == -32601
+
+
+async def test_the_time_that_a_person_takes_is_not_the_tools() -> None:
+    thinking = Caller([ANA], slow=0.6)
+
+    async with a_pool() as pool:
+        await pool.look(target(OLD))
+        answer = await pool.call(
+            target(OLD), "ask", {}, timeout=timedelta(milliseconds=300), line=thinking
+        )
+
+    assert "Ana" in said(answer)
+
+
+async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    ana, ben = Caller([ANA]), Caller([BEN])
+    arguments = {"file": str(go)}
+
+    async with a_pool() as pool:
+        old = target(OLD)
+        await pool.look(old)
+        calls = asyncio.gather(
+            pool.call(old, "twice", arguments, timeout=AMPLE, line=ana),
+            pool.call(old, "sleep", {"seconds": 0.5}, timeout=AMPLE, line=ben),
+            return_exceptions=True,
+        )
+        await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
+        go.touch()
+        first, second = await calls
+
+    # The tool of the one fails, as nobody answered it; the other's is none the wiser.
+    assert isinstance(first, InputRefused)
+    assert isinstance(second, Answer)
+    assert said(second) == "woke up"
+    assert ana.asked == ben.asked == []
+
+
+async def test_what_has_asked_once_is_called_alone_and_then_reaches_its_caller() -> None:
+    callers = [Caller([{"action": "accept", "content": {"n": n}}], slow=0.05) for n in range(5)]
+
+    async with a_pool() as pool:
+        old = target(OLD)
+        await together(*(pool.call(old, "ask", {}, timeout=AMPLE, line=Caller()) for _ in range(2)))
+        answers = await asyncio.gather(
+            *(pool.call(old, "ask", {}, timeout=AMPLE, line=caller) for caller in callers)
+        )
+
+    given = [json.loads(said(answer))["result"]["content"]["n"] for answer in answers]
+    assert given == [0, 1, 2, 3, 4]
+
+
+async def test_a_question_after_a_call_was_given_up_is_put_to_nobody_and_the_server_begins_anew(
+    tmp_path: Path,
+) -> None:
+    go = tmp_path / "go"
+    ben = Caller([BEN, BEN])
+
+    async with a_pool() as pool:
+        old = target(OLD)
+        before = said(await pool.call(old, "where", {}, timeout=AMPLE))
+        with pytest.raises(UpstreamTimedOut):
+            await pool.call(
+                old,
+                "twice",
+                {"file": str(go)},
+                timeout=timedelta(milliseconds=100),
+                line=Caller([ANA]),
+            )
+        with pytest.raises(InputRefused, match="did not say which"):
+            await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
+        after = said(await pool.call(old, "where", {}, timeout=AMPLE))
+        answer = await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
+
+    assert before != after
+    assert "Ben" in said(answer)
+    assert len(ben.asked) == 1
+
+
+async def test_a_question_on_the_standing_stream_reaches_the_only_caller() -> None:
+    ana = Caller([ANA])
+
+    async with reached("legacy http") as (pool, everyday):
+        answer = await pool.call(everyday, "aside", {}, timeout=AMPLE, line=ana)
+
+    assert said(answer) == "accept {'name': 'Ana'}"
+
+
+async def test_a_question_on_the_standing_stream_is_put_to_nobody_if_it_may_mean_two() -> None:
+    server = Everyday()
+    ana, ben = Caller([ANA]), Caller([BEN])
+
+    async with reached("legacy http", server) as (pool, everyday):
+        await pool.look(everyday)
+        calls = asyncio.gather(
+            pool.call(everyday, "aside", {"wait": True}, timeout=AMPLE, line=ana),
+            pool.call(everyday, "slow", {"seconds": 0.5}, timeout=AMPLE, line=ben),
+            return_exceptions=True,
+        )
+        await server.started.wait()
+        server.let_go.set()
+        first, second = await calls
+
+    assert isinstance(first, InputRefused)
+    assert isinstance(second, Answer)
+    assert ana.asked == ben.asked == []
+
+
+async def test_who_waits_for_a_turn_too_long_is_told_that_the_server_is_busy() -> None:
+    async with a_pool() as pool:
+        old = target(OLD)
+        await pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
+        slow = asyncio.ensure_future(
+            pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA], slow=1.0))
+        )
+        await until(lambda: pool.vitals(HOME, "server").calls_now)
+        with pytest.raises(UpstreamBusy, match="busy with another call"):
+            await pool.call(old, "ask", {}, timeout=timedelta(milliseconds=200), line=Caller())
+
+        assert "Ana" in said(await slow)
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "wanted"),
+    [
+        (-32021, {"requiredCapabilities": {"sampling": {}}}, "an answer of its model"),
+        (-32021, {"requiredCapabilities": {"what": {}}}, "something"),
+        (-32021, None, "something"),
+        (-32042, {"elicitations": []}, "a visit to an address"),
+    ],
+)
+def test_a_server_that_knows_beforehand_what_its_caller_cannot_do_is_heard(
+    code: int, data: object, wanted: str
+) -> None:
+    exchange = Exchange(subject="server.tool", name="tool")
+
+    with pytest.raises(InputUnsupported) as refused:
+        objected(exchange, Refusal(code, "missing", data))
+
+    assert refused.value.wanted == wanted

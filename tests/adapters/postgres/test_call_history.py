@@ -1,0 +1,240 @@
+"""What only the database can show of the record of calls: when it is written, and what is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.call_history import PostgresCallHistory
+from portico.adapters.postgres.engine_pool import EnginePool
+from portico.adapters.postgres.event_months import EventMonths
+from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.retention import PostgresRetention
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.retention import Keep
+from portico.gateway.core.call import Call, CallId, CallOutcome, ResultId
+from portico.gateway.core.tool import ToolRef
+from portico.guard.core.authentication import as_principal
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.kernel.effect import Effect
+from portico.kernel.ids import PrincipalId, SpaceId, uuid7
+from portico.kernel.principal import Principal
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+CLOCK = SystemClock()
+
+
+@dataclass(frozen=True)
+class Room:
+    history: PostgresCallHistory
+    transactions: Transactions
+    ana: Principal
+    addresses: Addresses
+
+    def call(self, **more: object) -> Call:
+        now = CLOCK.now()
+        call = Call(
+            id=CallId.mint(now, system_entropy),
+            principal=self.ana.id,
+            ref=ToolRef("files", "read"),
+            effect=Effect.LOCAL_READ,
+            pin="p",
+            arguments={},
+            started_at=now,
+            outcome=CallOutcome.DONE,
+        )
+        return replace(call, **more)  # type: ignore[arg-type] # fields
+
+    @property
+    def written(self) -> int:
+        with psycopg.connect(str(self.addresses.owner)) as owner:
+            row = owner.execute("SELECT count(*) FROM tool_call").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    async def wrote(self, count: int) -> bool:
+        async with asyncio.timeout(20):
+            while self.written < count:  # noqa: ASYNC110 # it is another process that writes
+                await asyncio.sleep(0.02)
+        return self.written == count
+
+
+@pytest.fixture
+async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
+    async with open_pool(embedded_database.app, 4) as pool:
+        transactions = Transactions(pool)
+        install = InstallHome(
+            spaces=PostgresSpaces(transactions), clock=CLOCK, entropy=system_entropy, pepper=b"p"
+        )
+        ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
+        history = PostgresCallHistory(transactions, CLOCK, "one")
+        yield Room(history, transactions, ana, embedded_database)
+
+
+@asynccontextmanager
+async def running(history: PostgresCallHistory) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(history.run())
+        yield
+        task.cancel()
+
+
+async def test_what_became_of_calls_is_written_after_a_moment(room: Room) -> None:
+    async with running(room.history):
+        for _ in range(3):
+            await room.history.record(room.ana, room.call())
+
+        assert await room.wrote(3)
+
+
+async def test_what_is_kept_back_is_written_when_it_ends(room: Room) -> None:
+    async with running(room.history):
+        await asyncio.sleep(0)
+        for _ in range(450):
+            await room.history.record(room.ana, room.call())
+
+    assert room.written == 450
+
+
+async def test_nothing_is_written_twice_or_lost_when_its_writing_is_interrupted(
+    room: Room,
+) -> None:
+    for _ in range(450):
+        await room.history.record(room.ana, room.call())
+    writing = asyncio.ensure_future(room.history.flush())
+    await asyncio.sleep(0.005)
+
+    writing.cancel()
+    await asyncio.wait([writing])
+    await room.history.flush()
+
+    assert room.written == 450
+
+
+async def test_one_that_is_refused_does_not_take_the_others_with_it(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    ghost = replace(room.ana, space=SpaceId(uuid7(CLOCK.now(), b"nobody's")))
+    await room.history.record(room.ana, room.call())
+    await room.history.record(room.ana, room.call(bytes_out=2**70))
+    await room.history.record(ghost, room.call())
+    await room.history.record(room.ana, room.call())
+
+    await room.history.flush()
+
+    assert room.written == 2
+    assert caplog.text.count("a call could not be recorded") == 2
+
+
+async def test_calls_of_several_principals_and_spaces_go_together(room: Room) -> None:
+    bob = replace(room.ana, id=PrincipalId(uuid7(CLOCK.now(), b"somebody")))
+    for caller in (room.ana, bob):
+        await room.history.record(caller, room.call(principal=caller.id))
+
+    found = await room.history.page(room.ana, of=bob.id, ref=None, before=None, limit=9)
+
+    assert [call.principal for call in found] == [bob.id]
+    assert room.written == 2
+
+
+async def test_a_database_that_is_away_keeps_nothing_from_being_written_later(
+    room: Room, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away, stroke = asyncio.Event(), room.transactions.stroke
+
+    async def failing(*arguments: Any) -> Any:
+        if not away.is_set():
+            away.set()
+            raise StoreUnavailable("away")
+        return await stroke(*arguments)
+
+    monkeypatch.setattr(room.transactions, "stroke", failing)
+    async with running(room.history):
+        await room.history.record(room.ana, room.call())
+        await away.wait()
+
+        assert await room.wrote(1)
+    assert "1 calls are not recorded yet" in caplog.text
+
+
+async def test_whoever_comes_when_too_many_wait_is_told(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*_: object) -> object:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(room.transactions, "stroke", failing)
+        call = room.call()
+        for _ in range(9_999):
+            await room.history.record(room.ana, call)
+        with pytest.raises(StoreUnavailable):
+            await room.history.record(room.ana, call)
+    await room.history.flush()
+
+    assert room.written == 1
+
+
+async def test_a_call_is_in_its_month_and_goes_with_it(room: Room) -> None:
+    await EventMonths(str(room.addresses.owner)).migrate()
+    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE tool_call_2020_01 PARTITION OF tool_call"
+            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
+        )
+        await room.history.begin(room.ana, room.call())
+        await room.history.begin(
+            room.ana, room.call(started_at=CLOCK.now().replace(year=2020, month=1, day=3))
+        )
+        await room.history.begin(room.ana, room.call(started_at=CLOCK.now() - timedelta(days=3000)))
+        other = owner.execute("SELECT count(*) FROM tool_call_other").fetchone()
+        months = owner.execute(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'portico.tool_call'::regclass"
+        ).fetchone()
+
+    engine = EnginePool(str(room.addresses.engine))
+    async with engine.pool:
+        gone = await PostgresRetention(engine).forget(Keep())
+        again = await PostgresRetention(engine).forget(Keep())
+
+    assert (other, months) == ((1,), (5,))
+    assert (gone.months, gone.calls) == (1, 1)
+    assert not again.anything
+    assert room.written == 1
+
+
+async def test_the_record_is_kept_for_as_long_as_was_wished(room: Room) -> None:
+    for age in (1, 9, 20):
+        started = CLOCK.now() - timedelta(days=age)
+        await room.history.begin(room.ana, room.call(started_at=started))
+
+    engine = EnginePool(str(room.addresses.engine))
+    async with engine.pool:
+        gone = await PostgresRetention(engine).forget(Keep(calls=timedelta(days=10)))
+
+    assert gone.calls == 1
+    assert room.written == 2
+
+
+async def test_results_are_forgotten_once_their_time_is_over(room: Room) -> None:
+    results, now = PostgresResults(room.transactions), CLOCK.now()
+    old, new = (ResultId.mint(now, system_entropy) for _ in range(2))
+    await results.keep(room.ana, old, "x", now - timedelta(seconds=1))
+    await results.keep(room.ana, new, "y", now + timedelta(hours=1))
+
+    engine = EnginePool(str(room.addresses.engine))
+    async with engine.pool:
+        gone = await PostgresRetention(engine).forget(Keep())
+
+    assert gone.results == 1
+    assert await results.get(room.ana, new, now) == "y"

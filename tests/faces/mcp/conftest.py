@@ -1,0 +1,19 @@
+"""A face on a socket, for one test."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.faces.mcp.gateway import ERAS, Gateway, Site, serving
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with serving(Gateway()) as made:
+        yield made
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found

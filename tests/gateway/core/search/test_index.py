@@ -1,0 +1,213 @@
+"""Searching a catalogue."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from portico.gateway.core.search.fusion import ENCODER, STATIC
+from portico.gateway.core.search.index import NOTHING, SearchIndex
+from portico.gateway.core.search.index_texts import texts_to_index
+from portico.gateway.core.search.question import Question
+from portico.gateway.core.search.ranking import Ranking
+from tests.gateway.core.search.shop import (
+    TOOLS,
+    Floats,
+    a_tool,
+    embedded,
+    index_of,
+    plain_stem,
+    vectors_for,
+)
+
+INDEX = index_of(TOOLS)
+ALL_MODELS = [(), (STATIC,), (ENCODER,), (STATIC, ENCODER)]
+
+
+def found(index: SearchIndex, *queries: str, limit: int = 10) -> Ranking:
+    question = Question.of(queries)
+    return index.search(question, vectors_for(question), limit)
+
+
+def refs(ranking: Ranking) -> list[str]:
+    return [hit.ref for hit in ranking.hits]
+
+
+@pytest.mark.parametrize("models", ALL_MODELS)
+def test_the_right_tool_comes_first_with_whatever_models_there_are(models: list[str]) -> None:
+    ranking = found(index_of(TOOLS, models), "delete the file at this path")
+
+    assert refs(ranking)[0] == "files.delete_file"
+    assert ranking.fits
+    assert ranking.servers[0] == "files"
+    assert sum(hit.probability for hit in ranking.hits) == pytest.approx(1, rel=1e-3)
+
+
+def test_a_tool_is_found_by_meaning_where_no_word_is_the_same() -> None:
+    assert refs(found(INDEX, "letter"))[0] == "post.send_email"
+    assert refs(found(INDEX, "photo"))[0] == "pictures.resizeImage"
+
+
+def test_several_steps_give_one_list_that_has_a_tool_for_each() -> None:
+    ranking = found(INDEX, "send an email", "read a text file")
+
+    assert set(refs(ranking)[:2]) == {"post.send_email", "files.read_file"}
+    answers = {hit.ref: hit.why.answers for hit in ranking.hits[:2]}
+    assert answers["post.send_email"] == "send an email"
+
+
+def test_every_hit_says_why() -> None:
+    [first, *_] = found(INDEX, "delete a file", limit=1).hits
+
+    assert [str(each) for each in first.why.words] == [
+        "delete (name, description)",
+        "file (name, description, server)",
+    ]
+    assert 0 < first.why.lexical_share < 1
+    assert first.why.similarity > 0.4
+    assert str(first.why).startswith("delete (name, description), file (")
+    assert first.why.answers == "delete a file"
+
+
+def test_a_hit_without_anything_in_common_says_so() -> None:
+    ranking = found(index_of(TOOLS, ()), "zebra")
+
+    assert {str(hit.why) for hit in ranking.hits} == {"nothing in common"}
+    assert ranking.hits[0].why.lexical_share == 0
+    assert refs(ranking) == [tool.ref for tool in TOOLS]
+
+
+def test_a_clause_is_named_where_a_question_has_several() -> None:
+    ranking = found(INDEX, "Get the weather forecast and send an email to Ana")
+
+    answers = {hit.ref: hit.why.answers for hit in ranking.hits}
+    assert answers["post.send_email"] == "send an email to Ana"
+
+
+def test_what_is_strange_to_the_catalogue_does_not_fit() -> None:
+    ranking = found(INDEX, "tune the carburettor of an old moped")
+
+    assert not ranking.fits
+    assert ranking.confidence < 0.5 < found(INDEX, "send an email").confidence
+
+
+def test_a_step_that_fits_is_enough() -> None:
+    assert found(INDEX, "tune the carburettor", "send an email").fits
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_a_tool_that_is_not_allowed_does_not_exist(marks: bool) -> None:
+    question = Question.of(["delete the file"])
+    visible = np.array([tool.ref != "files.delete_file" for tool in TOOLS])
+    allowed = visible if marks else lambda ref: ref != "files.delete_file"
+
+    ranking = INDEX.search(question, vectors_for(question), 10, allowed=allowed)
+
+    assert "files.delete_file" not in refs(ranking)
+    assert sum(hit.probability for hit in ranking.hits) == pytest.approx(1, rel=1e-3)
+    assert INDEX.search(question, {}, 10, allowed=np.zeros(len(TOOLS), np.bool_)) is NOTHING
+
+
+@settings(max_examples=25)
+@given(st.sets(st.integers(0, 5), min_size=1), st.sampled_from(["file", "letter", "rain days"]))
+def test_hiding_tools_leaves_the_order_of_the_others(shown: set[int], text: str) -> None:
+    silent = index_of([replace(tool, about_server="") for tool in TOOLS])
+    question = Question.of([text])
+    mask = np.isin(np.arange(len(TOOLS)), list(shown))
+
+    some = silent.search(question, vectors_for(question), 10, allowed=mask)
+
+    visible = {TOOLS[place].ref for place in shown}
+    assert refs(some) == [ref for ref in refs(found(silent, text)) if ref in visible]
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(["zebra", "quagga herd", "gnu"]), st.text("klmnop ", min_size=1))
+def test_another_tool_leaves_the_order_by_vectors_of_the_others(text: str, more: str) -> None:
+    """No word of the question is in any tool, so that nothing but vectors speaks."""
+    silent = [replace(tool, about_server="") for tool in TOOLS]
+
+    before = refs(found(index_of(silent, (ENCODER,)), text))
+    after = refs(found(index_of([*silent, a_tool("new.one", more)], (ENCODER,)), text))
+
+    assert [ref for ref in after if ref != "new.one"] == before
+
+
+@settings(max_examples=25)
+@given(st.lists(st.text(max_size=400), min_size=1, max_size=4), st.text(), st.text())
+def test_hostile_texts_are_ranked_like_any_others(
+    queries: list[str], name: str, description: str
+) -> None:
+    tools = [*TOOLS[:2], a_tool(f"x.{name}", description, about=name)]
+
+    ranking = found(index_of(tools), *queries)
+
+    assert all(np.isfinite(hit.score) for hit in ranking.hits)
+    assert 0 <= ranking.confidence <= 1
+
+
+def test_half_a_character_is_no_obstacle() -> None:
+    assert found(index_of([a_tool("x.\ud800", "\udfff broken")]), "\ud800 broken").hits
+
+
+def test_an_index_made_from_an_older_one_is_the_same_as_a_fresh_one() -> None:
+    changed = (*TOOLS[:3], a_tool("files.read_file", "Read the text of a file"))
+
+    again, fresh = index_of(changed, reuse=INDEX), index_of(changed)
+
+    assert again.lexicon.documents[0] is INDEX.lexicon.documents[0]
+    assert refs(found(again, "read text")) == refs(found(fresh, "read text"))
+    assert np.array_equal(again.lexicon.impacts, fresh.lexicon.impacts)
+
+
+def test_vectors_of_another_model_are_left_aside() -> None:
+    question = Question.of(["delete a file"])
+    vectors = {**vectors_for(question, (STATIC,)), ENCODER: np.ones((1, 7), np.float32)}
+
+    ranking = INDEX.search(question, vectors, 10)
+
+    assert ranking == INDEX.search(question, vectors_for(question, (STATIC,)), 10)
+
+
+def test_a_model_that_gives_no_numbers_breaks_nothing() -> None:
+    question = Question.of(["delete a file"])
+    broken = {model: np.full_like(rows, np.nan) for model, rows in vectors_for(question).items()}
+
+    assert refs(INDEX.search(question, broken, 1)) == ["files.delete_file"]
+
+
+def test_a_missing_vector_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="vectors for"):
+        SearchIndex.build(TOOLS, {STATIC: embedded(["one"])}, stem=plain_stem)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(-1, 0), (0, 0), (2, 2), (6, 6), (99, 6)])
+def test_no_more_than_asked_for(limit: int, count: int) -> None:
+    assert refs(found(INDEX, "file", limit=limit)) == refs(found(INDEX, "file"))[:count]
+
+
+def test_without_tools_or_without_a_question_there_is_nothing() -> None:
+    assert found(index_of([]), "anything") is NOTHING
+    assert found(INDEX, "", " ") is NOTHING
+    assert texts_to_index([])[ENCODER]
+
+
+def test_a_model_that_puts_everything_close_together_counts_as_much() -> None:
+    """Some encoders give cosines between 0.8 and 0.9 and nothing else."""
+    close = np.concatenate([np.ones((1, 1)), np.zeros((1, 47))], axis=1).astype(np.float32)
+    question = Question.of(["letter"])
+
+    def squeezed(rows: Floats) -> Floats:
+        near = rows + 3 * close
+        return np.asarray(near / np.linalg.norm(near, axis=1, keepdims=True), np.float32)
+
+    tools = texts_to_index(TOOLS)[ENCODER]
+    index = SearchIndex.build(TOOLS, {ENCODER: squeezed(embedded(tools))}, stem=plain_stem)
+    ranking = index.search(question, {ENCODER: squeezed(embedded(["letter"]))}, 10)
+
+    usual = index_of(TOOLS, (ENCODER,)).search(question, vectors_for(question, (ENCODER,)), 10)
+    assert refs(ranking)[0] == refs(usual)[0] == "post.send_email"
+    assert ranking.hits[0].probability == pytest.approx(usual.hits[0].probability, abs=0.25)
+    assert ranking.hits[0].why.similarity > 0.8

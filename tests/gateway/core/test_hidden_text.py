@@ -1,0 +1,150 @@
+"""What cannot be seen is not let in; what can be seen is not taken for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.gateway.core.hidden_text import name_flaw, text_flaw, visible
+from portico.gateway.core.schema_limits import children
+from portico.kernel.json import JsonValue
+from tests.gateway.core.catalogues import recorded
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+HEART_ON_FIRE = "\u2764\ufe0f\u200d\U0001f525"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "\x00",
+        "\x1b[31m",
+        "\x7f",
+        "\x9b31m",
+        "\u00ad",
+        "\u061c",
+        "\u200b",
+        "\u200c",
+        "\u200d",
+        "\u200e",
+        "\u202e",
+        "\u2060",
+        "\u2066",
+        "\u2800",
+        "\u3164",
+        "\ufe01",
+        "\ufe0f",
+        "\ufeff",
+        "\ufff9",
+        "\ue000",
+        "\ufdd0",
+        "\ud800",
+        "\U000e0001",
+        "\U000e0041",
+        "\U000e0100",
+        "\U000e01ef",
+        "\U0010ffff",
+    ],
+)
+@pytest.mark.requirement("gateway:names:nothing-hidden")
+def test_a_hidden_letter_is_found_in_a_text_and_in_a_name(hidden: str) -> None:
+    assert text_flaw(f"Reads{hidden} a file") is not None
+    assert name_flaw(f"read{hidden}file") is not None
+    assert hidden[0] not in visible(f"read{hidden}file")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain text\n\twith lines\r\n",
+        "äöü ÄÖÜ éè 漢字 한국어 العربية हिन्दी",
+        "⚠️ careful",
+        f"a {FAMILY} b {HEART_ON_FIRE}",
+        "1️⃣ first",
+        "می\u200cخواهم",  # noqa: RUF001 # Persian needs the joiner
+        "क्\u200dष",
+        "\U0001fae9 newer than our tables",
+        "†‡ “quoted” — €",
+    ],
+)
+def test_what_people_write_is_no_flaw(text: str) -> None:
+    assert text_flaw(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\ufe0f",
+        "⚠️\ufe0f",
+        "1\ufe0f",
+        "\ufe0f",
+        "\u200d",
+        f"{FAMILY}\u200d",
+        "a\u200db",
+        "\u200cخ",
+        "a\u200cخ",
+        "\U0001f468\u200da",
+    ],
+)
+def test_a_joiner_or_a_selector_without_a_reason_is_one(text: str) -> None:
+    assert text_flaw(text) is not None
+
+
+def test_a_flaw_says_what_and_where() -> None:
+    assert text_flaw("ab\u200bc") == "hides U+200B (zero width space) at character 3"
+    assert text_flaw("\ue000") == "hides U+E000 at character 1"
+    assert name_flaw("a(b") == "has U+0028 (left parenthesis) at character 2"
+
+
+@pytest.mark.parametrize(
+    "name", ["read_file", "API-get-user", "a.b/c:d", "Get Weather", "créer", "読む_file", "x@2+1"]
+)
+def test_a_name_may_be_in_anybodys_letters(name: str) -> None:
+    assert name_flaw(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "flaw"),
+    [
+        ("", "is empty"),
+        ("  ", "is empty"),
+        ("x" * 129, "is longer than 128 characters"),
+        (" read", "is not in its simplest form"),
+        ("read  file", "is not in its simplest form"),
+        ("\uff52\uff45\uff41\uff44", "is not in its simplest form"),
+        ("cre\u0301er", "is not in its simplest form"),
+        ("re\u0430d", "mixes letters of several alphabets"),
+        ("d\u03bfwnload", "mixes letters of several alphabets"),
+        ("read⚠", "has U+26A0 (warning sign) at character 5"),
+        ("read\nfile", "has U+000A at character 5"),
+        ("read`", "has U+0060 (grave accent) at character 5"),
+    ],
+)
+def test_a_name_that_could_be_taken_for_another_says_why(name: str, flaw: str) -> None:
+    assert name_flaw(name) == flaw
+
+
+def test_what_is_shown_is_spelt_out_and_cut() -> None:
+    assert visible("a\u200b b\n") == "a<U+200B> b<U+000A>"
+    assert visible("x" * 90) == "x" * 80 + "…"
+
+
+@given(st.text())
+def test_whatever_is_shown_can_be_seen(text: str) -> None:
+    shown = visible(text, longest=1000)
+
+    assert shown.replace(" ", "").isprintable()
+    assert text_flaw(shown) is None
+
+
+def texts(value: JsonValue) -> list[str]:
+    inside = [text for each in children(value) for text in texts(each)]
+    return [value, *inside] if isinstance(value, str) else inside
+
+
+@pytest.mark.requirement("gateway:names:nothing-hidden")
+def test_nothing_is_found_in_the_names_and_texts_of_real_tools() -> None:
+    names = [(tool.server, name_flaw(tool.raw["name"])) for tool in recorded()]
+    every = [(tool.server, text_flaw(text)) for tool in recorded() for text in texts(tool.raw)]
+
+    assert [found for found in [*names, *every] if found[1] is not None] == []
+    assert any("\ufe0f" in text for tool in recorded() for text in texts(tool.raw))

@@ -1,0 +1,123 @@
+"""What servers and tools are called, here and elsewhere."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.gateway.core.errors import BadServerName
+from portico.gateway.core.look_alikes import skeleton
+from portico.gateway.core.names import server_name, slug, vendor_name, vendor_names
+from portico.gateway.core.tool import ToolRef
+from tests.gateway.core.catalogues import recorded
+
+VENDOR = re.compile(r"[A-Za-z0-9_-]{1,48}")
+names = st.text(min_size=1, max_size=80)
+
+
+@pytest.mark.parametrize("text", ["github", "a", "s3", "my-own-server-2", "x" * 32])
+def test_a_plain_name_is_a_servers_name(text: str) -> None:
+    assert server_name(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "begins with a letter"),
+        ("GitHub", "a-z, 0-9 and -"),
+        ("git_hub", "a-z, 0-9 and -"),
+        ("git.hub", "a-z, 0-9 and -"),
+        ("2fa", "a-z, 0-9 and -"),
+        ("-a", "a-z, 0-9 and -"),
+        ("a\n", "a-z, 0-9 and -"),
+        ("g\u0456thub", "a-z, 0-9 and -"),
+        ("git\u200bhub", "hides U\\+200B"),
+        ("x" * 33, "longer than 32"),
+    ],
+)
+def test_what_is_none_is_refused_and_says_why(text: str, reason: str) -> None:
+    with pytest.raises(BadServerName, match=reason):
+        server_name(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("github", "github"),
+        ("GitHub MCP", "github-mcp"),
+        ("@modelcontextprotocol/server-git", "modelcontextprotocol-server-git"),
+        ("my_server.v2", "my-server-v2"),
+        ("Büro", "buro"),
+        ("1password", "s-1password"),
+        ("--", "server-d8156b"),
+        ("天気", "server-bc79d8"),
+        ("a" * 40, "a" * 32),
+        ("a" * 31 + "-b", "a" * 31),
+    ],
+)
+def test_what_a_file_calls_a_server_becomes_a_name(text: str, name: str) -> None:
+    assert slug(text) == name
+
+
+def test_a_name_that_is_taken_or_looks_like_one_is_numbered() -> None:
+    assert slug("github", {"github"}) == "github-2"
+    assert slug("github", {"github", "github-2"}) == "github-3"
+    assert slug("git-hub", {"github"}) == "git-hub-2"
+    assert slug("x" * 32, {"x" * 32}) == "x" * 27 + "-2"
+
+
+@given(names, st.lists(names, max_size=4))
+def test_whatever_a_file_says_becomes_a_name_unlike_the_others(
+    text: str, others: list[str]
+) -> None:
+    taken = {slug(other) for other in others}
+
+    name = slug(text, taken)
+
+    assert server_name(name) == name
+    assert skeleton(name) not in map(skeleton, taken)
+
+
+def test_a_plain_tool_is_called_by_its_server_and_its_name() -> None:
+    assert vendor_name(ToolRef("github", "create_issue")) == "github__create_issue"
+    assert vendor_name(ToolRef("my-own", "API-get-user")) == "my-own__API-get-user"
+
+
+@pytest.mark.parametrize("name", ["a.b", "a b", "créer", "読む", "x" * 60])
+def test_what_vendors_do_not_take_is_written_otherwise_and_marked(name: str) -> None:
+    given = vendor_name(ToolRef("s", name))
+
+    assert VENDOR.fullmatch(given)
+    assert re.search(r"_[0-9a-f]{6}$", given)
+    assert given == vendor_name(ToolRef("s", name))
+
+
+def test_a_name_that_is_taken_gets_a_mark_and_then_a_longer_one() -> None:
+    ref = ToolRef("s", "tool")
+
+    marked = vendor_name(ref, {"s__tool"})
+    longer = vendor_name(ref, {"s__tool", marked})
+
+    assert marked == "s__tool_9b96e6"
+    assert len(longer) == len(marked) + 1
+    assert longer.startswith(marked)
+
+
+@given(st.lists(st.builds(ToolRef, st.from_regex(r"[a-z][a-z0-9-]{0,31}", fullmatch=True), names)))
+def test_no_two_tools_have_one_name_and_none_is_too_long(refs: list[ToolRef]) -> None:
+    named = vendor_names(refs)
+
+    assert set(named) == set(refs)
+    assert len(set(named.values())) == len(named)
+    assert all(map(VENDOR.fullmatch, named.values()))
+    assert named == vendor_names(reversed(refs))
+
+
+def test_real_tools_keep_their_names_unless_they_are_too_long() -> None:
+    named = vendor_names(ToolRef(tool.server, tool.raw["name"]) for tool in recorded())
+    plain = [ref for ref, name in named.items() if name == f"{ref.server}__{ref.name}"]
+
+    assert len(set(named.values())) == len(named)
+    assert all(map(VENDOR.fullmatch, named.values()))
+    assert all(len(f"{ref.server}__{ref.name}") > 48 for ref in named if ref not in plain)

@@ -1,0 +1,175 @@
+"""What is proposed for a tool: in doubt the greater effect, and never a write as a read."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from portico.adapters.system.shipped_effects import shipped_effects
+from portico.gateway.core.package import Package
+from portico.gateway.core.pin import definition_pin
+from portico.gateway.core.proposal import propose
+from portico.gateway.core.shipped_effects import parse_shipped
+from portico.gateway.core.tool import Definition
+from portico.kernel.effect import Effect
+from tests.gateway.core.catalogues import catalogues, recorded
+from tests.gateway.core.labelled_tools import labels
+from tests.gateway.core.tools import a_tool
+
+READ, WRITE = Effect.EXTERNAL_READ, Effect.EXTERNAL_WRITE
+GONE, UNKNOWN = Effect.IRREVERSIBLE, Effect.UNKNOWN
+
+
+def claiming(name: str = "weather", description: str = "", **hints: bool) -> Definition:
+    return a_tool(name, description, annotations=hints)
+
+
+@pytest.mark.parametrize(
+    ("tool", "effect"),
+    [
+        (a_tool("get_page"), READ),
+        (a_tool("search"), READ),
+        (a_tool("create_page"), WRITE),
+        (a_tool("send_mail"), WRITE),
+        (a_tool("delete_page"), GONE),
+        (a_tool("drop_table"), GONE),
+        (a_tool("run_anything"), UNKNOWN),
+        (a_tool("weather"), UNKNOWN),
+        (a_tool("weather", "Get the weather."), UNKNOWN),
+        (a_tool("get_next", "Get the next message and remove it."), GONE),
+        (a_tool("list_all", "Manage all: list, add or edit them."), WRITE),
+        (a_tool("show", "Show what an arbitrary SQL statement returns."), UNKNOWN),
+        (a_tool("write_file", "Write a file. It will be overwritten."), GONE),
+        (a_tool("get_rows", parameters={"sql": {}}), UNKNOWN),
+        (a_tool("get_rows", parameters={"dryRun": {"type": "boolean"}}), WRITE),
+        (a_tool("get_page", parameters={"file": {"description": "Where to save it."}}), WRITE),
+        (a_tool("get_page", parameters={"action": {"enum": ["get", "delete"]}}), GONE),
+        (a_tool("get_page", parameters={"sub_command": {"enum": ["get", "set", 3]}}), WRITE),
+        (a_tool("get_page", parameters={"operation": {"enum": ["get"]}, "x": True}), READ),
+        (a_tool("get_page", parameters={"operation": {"enum": "set"}}), READ),
+        (a_tool("get_page", inputSchema={"type": "object", "properties": 3}), READ),
+    ],
+)
+def test_words_propose(tool: Definition, effect: Effect) -> None:
+    assert propose(tool).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("tool", "effect"),
+    [
+        (claiming(readOnlyHint=True), READ),
+        (claiming("get_create_fields", readOnlyHint=True), READ),
+        (claiming("delete_page", readOnlyHint=True), GONE),
+        (claiming("update_page", readOnlyHint=True), WRITE),
+        (claiming("get_or_create", readOnlyHint=True), WRITE),
+        (claiming("anything", "Execute any command.", readOnlyHint=True), UNKNOWN),
+        (claiming(readOnlyHint=True, destructiveHint=True), GONE),
+        (claiming("get_page", destructiveHint=True), GONE),
+        (claiming("get_page", readOnlyHint=False), WRITE),
+        (claiming(readOnlyHint=False), UNKNOWN),
+        (claiming(readOnlyHint=False, destructiveHint=False), WRITE),
+        (claiming("delete_page", readOnlyHint=False, destructiveHint=False), GONE),
+        (claiming("create_page", destructiveHint=False), WRITE),
+        (a_tool("get_page", annotations={"readOnlyHint": "yes", "destructiveHint": 1}), READ),
+    ],
+)
+def test_claims_make_it_worse_and_better_only_where_no_word_speaks_against_it(
+    tool: Definition, effect: Effect
+) -> None:
+    assert propose(tool).effect is effect
+
+
+def test_a_proposal_says_why() -> None:
+    lying = propose(claiming("delete_page", readOnlyHint=True))
+
+    assert lying.why == "'delete' destroys, although it claims to read only"
+    assert propose(a_tool("weather")).why == "nothing tells what it does"
+
+
+@pytest.mark.parametrize(
+    ("tool", "remote", "effect"),
+    [
+        (claiming("get_page", openWorldHint=False), False, Effect.LOCAL_READ),
+        (claiming("create_page", openWorldHint=False), False, Effect.LOCAL_WRITE),
+        (claiming("get_page", openWorldHint=False), True, READ),
+        (claiming("get_page", openWorldHint=True), False, READ),
+        (claiming("get_page"), False, READ),
+        (claiming("get_web_page", openWorldHint=False), False, READ),
+    ],
+)
+def test_what_is_not_said_to_stay_here_may_go_anywhere(
+    tool: Definition, remote: bool, effect: Effect
+) -> None:
+    assert propose(tool, remote=remote).effect is effect
+
+
+def test_our_own_list_comes_first() -> None:
+    tool = a_tool("weather")
+    listed = parse_shipped(f'{{"npm:sky": {{"1": {{"pure": ["{definition_pin(tool.raw)}"]}}}}}}')
+
+    known = propose(tool, shipped=listed, package=Package("npm", "sky", "1"))
+
+    assert (known.effect, known.why) == (Effect.PURE, "listed for sky 1")
+    assert propose(tool, shipped=listed, package=Package("npm", "sky", "2")).effect is UNKNOWN
+    assert propose(tool, shipped=listed).effect is UNKNOWN
+    assert propose(tool, package=Package("npm", "sky", "1")).effect is UNKNOWN
+
+
+def kind(effect: Effect) -> str:
+    if effect.reads_only:
+        return "reads"
+    return {GONE: "destroys", UNKNOWN: "unknown"}.get(effect, "writes")
+
+
+@pytest.mark.requirement("gateway:effects:no-write-as-read")
+def test_of_the_tools_labelled_by_hand_no_write_is_proposed_as_a_read() -> None:
+    known = labels()
+    table = Counter(
+        (known[tool.server, tool.raw["name"]], kind(propose(tool.definition).effect))
+        for tool in recorded()
+        if (tool.server, tool.raw["name"]) in known
+    )
+
+    assert sum(table.values()) == len(known)
+    assert table["writes", "reads"] == table["destroys", "reads"] == 0
+    assert dict(sorted(table.items())) == snapshot(
+        {
+            ("destroys", "destroys"): 52,
+            ("destroys", "unknown"): 3,
+            ("reads", "reads"): 89,
+            ("reads", "unknown"): 16,
+            ("writes", "destroys"): 17,
+            ("writes", "unknown"): 2,
+            ("writes", "writes"): 55,
+        }
+    )
+
+
+def listed(server: str, raw: Any) -> Effect:
+    catalogue = catalogues()[server]
+    package = Package(catalogue["ecosystem"], catalogue["package"], catalogue["version"])
+    effect = shipped_effects().of(package, definition_pin(raw))
+    assert effect is not None, (server, raw["name"])
+    return effect
+
+
+@pytest.mark.requirement("gateway:effects:no-write-as-read")
+def test_of_all_recorded_tools_no_write_is_proposed_as_a_read() -> None:
+    wrong = [
+        (tool.server, tool.raw["name"])
+        for tool in recorded()
+        if propose(tool.definition).effect.reads_only
+        and not listed(tool.server, tool.raw).reads_only
+    ]
+
+    assert wrong == []
+
+
+def test_our_list_has_every_recorded_tool_and_agrees_with_what_was_labelled_by_hand() -> None:
+    known = labels()
+    for tool in recorded():
+        effect = listed(tool.server, tool.raw)
+        label = known.get((tool.server, tool.raw["name"]), kind(effect))
+
+        assert (label, effect is UNKNOWN) == (kind(effect), False), (tool.server, tool.raw["name"])

@@ -1,0 +1,71 @@
+"""The whole gateway with in-memory doors: two approved servers, and one that waits."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from portico.gateway.core.pin import set_pin
+from portico.gateway.core.tool import Tool, ToolRef
+from portico.guard.core.roles import Role
+from portico.kernel.effect import Effect
+from portico.main.assemble_gateway import GatewayDoors, Limits, assemble_gateway
+from portico.testing.events import MemoryBus
+from portico.testing.gateway import a_server, a_tool, an_approved_server
+from portico.testing.gateway_doors import memory_gateway
+from portico.testing.guard import a_person, a_space, an_identity
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams, seen
+from portico.testing.world import MemoryWorld
+
+ANA = a_person("ana", roles=[Role.OPERATOR])
+VIEWER = a_person("vera", roles=[Role.VIEWER])
+
+READ = a_tool("files.read", "Reads the whole text of a file.", effect=Effect.LOCAL_READ)
+WRITE = a_tool("files.write", "Writes text into a file.", effect=Effect.LOCAL_WRITE)
+DELETE = a_tool("files.delete", "Deletes a file for good.", effect=Effect.IRREVERSIBLE)
+WEATHER = a_tool(
+    "sky.forecast", "Weather forecast for a city: rain and wind.", effect=Effect.EXTERNAL_READ
+)
+HIDDEN = a_tool("tracker.create_ticket", "Creates a ticket in the CANARY issue tracker.")
+
+LIMITS = Limits(call_timeout=timedelta(seconds=5), page_size=200)
+
+
+class OpenRoom:
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.world = MemoryWorld()
+        self.world.spaces[ANA.space] = a_space()
+        for each in (an_identity("ana"), an_identity("vera")):
+            self.world.identities.insert((each.space, each.id), each)
+        self.clock, self.bus = TickingClock(), MemoryBus()
+        self.upstreams = ScriptedUpstreams(offers={"files": seen(), "sky": seen()})
+        self.doors: GatewayDoors = memory_gateway(
+            self.world,
+            self.upstreams,
+            bus=self.bus,
+            clock=self.clock,
+            entropy=SeededEntropy(),
+            limits=limits,
+        )
+        self.gateway = assemble_gateway(self.doors)
+        self.use = self.gateway.over_http
+        for server, tools in (
+            (an_approved_server("files"), [READ, WRITE, DELETE]),
+            (an_approved_server("sky"), [WEATHER]),
+            (a_server("tracker"), [HIDDEN]),
+        ):
+            self.world.servers[ANA.space, server.id] = server
+            self.world.tools[ANA.space, server.id] = tools
+
+    def replace(self, *tools: Tool) -> None:
+        """As if its server had said something else since."""
+        [(place, server)] = [
+            (place, server)
+            for place, server in self.world.servers.items()
+            if server.name == tools[0].ref.server
+        ]
+        self.world.servers[place] = replace(server, set_pin=set_pin(tools))
+        self.world.tools[place] = [*tools]
+
+
+def ref(name: str) -> ToolRef:
+    return ToolRef.parse(name)

@@ -1,0 +1,113 @@
+"""The use cases about servers with in-memory doors, and a server that answers from a script."""
+
+from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.core.acceptance import Effects, Proposed, look_pin
+from portico.gateway.core.server import Server, Stdio
+from portico.gateway.core.shipped_effects import ShippedEffects
+from portico.gateway.core.tool import Tool
+from portico.gateway.house import house
+from portico.gateway.index_server import Indexed, IndexServer
+from portico.gateway.manage_servers import (
+    AddServer,
+    ListServers,
+    RemoveServer,
+    RestartServer,
+    ServerWish,
+    ShowServer,
+    SwitchServer,
+)
+from portico.gateway.reconcile_servers import ReconcileServers
+from portico.guard.core.roles import Role
+from portico.kernel.json import JsonObject
+from portico.kernel.tokens import Tokens
+from portico.testing.events import MemoryBus
+from portico.testing.gateway import MemoryServers, MemoryTools
+from portico.testing.guard import a_person, a_space
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.world import MemoryWorld
+
+ROOT = a_person("root", roles=[Role.OPERATOR])
+VIEWER = a_person("vera", roles=[Role.VIEWER])
+MEMBER = a_person("max", roles=[Role.MEMBER])
+
+
+class Letters:
+    """Four letters are a token; remembers what it has counted."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.counted: list[str] = []
+
+    def count(self, text: str) -> Tokens:
+        self.counted.append(text)
+        return Tokens(len(text) // 4)
+
+
+class Room:
+    def __init__(self, shipped: ShippedEffects | None = None) -> None:
+        world = MemoryWorld()
+        world.spaces[ROOT.space] = a_space()
+        self.clock, self.bus = TickingClock(), MemoryBus()
+        self.tokenizer = Letters()
+        self.upstreams = ScriptedUpstreams()
+        self.servers, self.tools = MemoryServers(world), MemoryTools(world)
+        self.house = house(ROOT.space)
+        kinds = shipped or ShippedEffects()
+        servers, tools, upstreams = self.servers, self.tools, self.upstreams
+        bus, clock, entropy = self.bus, self.clock, SeededEntropy()
+        self.index_server = IndexServer(
+            servers=servers,
+            tools=tools,
+            upstreams=upstreams,
+            tokenizer=self.tokenizer,
+            bus=bus,
+            clock=clock,
+        )
+        self.add_server = AddServer(servers=servers, bus=bus, clock=clock, entropy=entropy)
+        self.remove_server = RemoveServer(servers=servers, upstreams=upstreams, bus=bus)
+        self.switch_server = SwitchServer(servers=servers, upstreams=upstreams, bus=bus)
+        self.restart_server = RestartServer(
+            servers=servers, upstreams=upstreams, index_server=self.index_server
+        )
+        self.list_servers = ListServers(servers=servers, tools=tools, upstreams=upstreams)
+        self.show_server = ShowServer(servers=servers, tools=tools, upstreams=upstreams)
+        self.review = ReviewServers(servers=servers, tools=tools, shipped=kinds)
+        self.approve_launch = ApproveLaunch(servers=servers, bus=bus, clock=clock)
+        self.accept_tools = AcceptTools(
+            servers=servers, tools=tools, shipped=kinds, bus=bus, clock=clock
+        )
+        self.reconcile = ReconcileServers(
+            servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=entropy
+        )
+
+    async def added(self, name: str = "files", command: str = "serve") -> Server:
+        return await self.add_server(ROOT, ServerWish(name=name, launch=Stdio(command)))
+
+    async def startable(self, name: str = "files") -> Server:
+        server = await self.added(name)
+        return await self.approve_launch(ROOT, name, server.launch_pin)
+
+    async def indexed(self, name: str = "files") -> Indexed:
+        return await self.index_server(self.house, name)
+
+    async def accepted(self, name: str = "files", effects: Effects = Proposed.ALL) -> Server:
+        """Whatever it offers now is let in."""
+        await self.indexed(name)
+        pin = look_pin(await self.servers.get(ROOT, name))
+        return await self.accept_tools(ROOT, name, pin, effects)
+
+    async def tool(self, ref: str) -> Tool:
+        server = await self.servers.get(ROOT, ref.partition(".")[0])
+        [found] = [it for it in await self.tools.of(ROOT, server) if str(it.ref) == ref]
+        return found
+
+
+def raw(name: str, description: str = "", **more: JsonObject | list[str]) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": {"path": {"type": "string"}}}
+    return {"name": name, "description": description, "inputSchema": schema, **more}
+
+
+READ, WRITE = raw("read_file", "Reads a file."), raw("write_file", "Writes a file.")
+WIPE = raw("wipe", "Wipes the disk.")

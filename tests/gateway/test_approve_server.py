@@ -1,0 +1,330 @@
+"""The stories of the two acts of an operator, and of what moves while somebody looks."""
+
+from dataclasses import replace
+
+import pytest
+
+from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.acceptance import Proposed
+from portico.gateway.core.errors import PinMoved, ServerNotFound, ToolNotFound, ToolRefused
+from portico.gateway.core.pin import definition_pin, launch_pin
+from portico.gateway.core.server import FromFile, Http, Plain, Stdio, standing
+from portico.gateway.core.shipped_effects import ShippedEffects
+from portico.gateway.core.tool import Standing
+from portico.gateway.core.upstream import Seen
+from portico.gateway.manage_servers import ServerWish
+from portico.kernel.effect import Effect
+from portico.kernel.json import JsonObject
+from portico.testing.upstreams import seen
+from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room, raw
+
+
+async def looked_at(room: Room, name: str = "files") -> str:
+    [review] = await room.review(ROOT, name)
+    return review.pin
+
+
+async def a_room(*tools: JsonObject) -> Room:
+    room = Room()
+    await room.startable()
+    room.upstreams.offers["files"] = seen(*tools)
+    await room.indexed()
+    return room
+
+
+async def effects(room: Room) -> dict[str, tuple[Standing, Effect]]:
+    server = await room.servers.get(ROOT, "files")
+    tools = await room.tools.of(ROOT, server)
+    return {it.ref.name: (standing(server, it), it.effect) for it in tools}
+
+
+async def test_whoever_approves_a_launch_has_signed_it() -> None:
+    room = Room()
+    server = await room.added()
+
+    approved = await room.approve_launch(ROOT, "files", server.launch_pin)
+
+    assert approved == await room.servers.get(ROOT, "files")
+    assert approved.may_start
+    assert not approved.approved
+    assert approved.approved_by == "root"
+    assert approved.approved_at is not None
+
+
+async def test_a_launch_that_moved_is_not_approved() -> None:
+    room = Room()
+    server = await room.added()
+    await room.servers.put(ROOT, replace(server, launch=Stdio("other"), launch_pin="other"))
+
+    with pytest.raises(PinMoved):
+        await room.approve_launch(ROOT, "files", server.launch_pin)
+
+    assert not (await room.servers.get(ROOT, "files")).may_start
+
+
+async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed() -> None:
+    room = Room()
+    launch = Stdio("npx", (Plain("-y"), Plain("my files")), {"NODE_OPTIONS": FromFile("/a", "/b")})
+    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
+    await room.approve_launch(ROOT, "files", server.launch_pin)
+    room.upstreams.offers["files"] = seen(READ, WRITE, WIPE, instructions="Read first.")
+    await room.indexed()
+
+    [review] = await room.review(ROOT, "files")
+
+    assert review.command == "NODE_OPTIONS=${file:/a#/b} npx -y 'my files'"
+    assert review.loaders == ("NODE_OPTIONS",)
+    assert [
+        (it.tool.ref.name, it.standing, it.proposal.effect, it.changes) for it in review.tools
+    ] == [
+        ("read_file", Standing.PENDING, Effect.EXTERNAL_READ, ()),
+        ("write_file", Standing.PENDING, Effect.EXTERNAL_WRITE, ()),
+        ("wipe", Standing.PENDING, Effect.IRREVERSIBLE, ()),
+    ]
+    assert all(it.proposal.why for it in review.tools)
+    [said] = [each for each in review.said if each.path == "instructions"]
+    assert "Read first." in str(said.after)
+
+
+async def test_a_review_shows_what_has_changed_since_it_was_accepted() -> None:
+    room = await a_room(READ, WRITE)
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+    room.upstreams.offers["files"] = seen(READ, raw("write_file", "Sends it away."))
+    await room.indexed()
+
+    [review] = await room.review(ROOT)
+
+    same, changed = review.tools
+    assert (same.standing, list(same.changes)) == (Standing.LIVE, [])
+    assert changed.standing is Standing.CHANGED
+    [change] = changed.changes
+    assert change.path == "description"
+    assert "Writes a file." in str(change.before)
+    assert "Sends it away." in str(change.after)
+    assert list(review.said) == []
+
+
+async def test_every_server_can_be_looked_at_in_one_go() -> None:
+    room = await a_room(READ)
+    await room.added("mail")
+
+    files, mail = await room.review(ROOT)
+
+    assert (files.server.name, len(files.tools)) == ("files", 1)
+    assert (mail.server.name, mail.command, mail.tools) == ("mail", "serve", [])
+    with pytest.raises(ServerNotFound):
+        await room.review(ROOT, "none")
+
+
+async def test_our_own_list_proposes_for_packages_it_knows() -> None:
+    shipped = ShippedEffects({"npm:files": {"1.2.0": {definition_pin(WIPE): Effect.PURE}}})
+    room = Room(shipped)
+    launch = Stdio("npx", (Plain("-y"), Plain("files@1.2.0")))
+    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
+    await room.approve_launch(ROOT, "files", server.launch_pin)
+    room.upstreams.offers["files"] = seen(WIPE)
+    await room.accepted()
+
+    assert await effects(room) == {"wipe": (Standing.LIVE, Effect.PURE)}
+
+
+async def test_what_a_server_elsewhere_does_is_done_outside() -> None:
+    room = Room()
+    launch = Http("https://a.example/mcp")
+    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
+    await room.approve_launch(ROOT, "files", server.launch_pin)
+    room.upstreams.offers["files"] = seen(
+        raw("read_file", "Reads.", annotations={"openWorldHint": False})
+    )
+    await room.accepted()
+
+    assert await effects(room) == {"read_file": (Standing.LIVE, Effect.EXTERNAL_READ)}
+
+
+async def test_with_all_that_is_proposed_every_tool_is_let_in() -> None:
+    room = await a_room(READ, WRITE, WIPE)
+
+    server = await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    assert server.approved
+    assert server.accepted_set_pin == server.set_pin
+    assert await effects(room) == {
+        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
+        "write_file": (Standing.LIVE, Effect.EXTERNAL_WRITE),
+        "wipe": (Standing.LIVE, Effect.IRREVERSIBLE),
+    }
+
+
+async def test_with_the_proposed_reads_everything_else_stays_unknown_until_somebody_says() -> None:
+    room = await a_room(READ, WRITE, WIPE)
+
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.READS)
+    first = await effects(room)
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    assert first == {
+        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
+        "write_file": (Standing.LIVE, Effect.UNKNOWN),
+        "wipe": (Standing.LIVE, Effect.UNKNOWN),
+    }
+    assert (await effects(room))["wipe"] == (Standing.LIVE, Effect.IRREVERSIBLE)
+
+
+async def test_tool_by_tool_only_those_that_are_named_are_let_in() -> None:
+    room = await a_room(READ, WRITE, WIPE)
+    chosen = {"read_file": Effect.PURE, "wipe": Effect.IRREVERSIBLE}
+
+    await room.accept_tools(ROOT, "files", await looked_at(room), chosen)
+    await room.accept_tools(ROOT, "files", await looked_at(room), {"wipe": Effect.UNKNOWN})
+
+    assert await effects(room) == {
+        "read_file": (Standing.LIVE, Effect.PURE),
+        "write_file": (Standing.NEW, Effect.UNKNOWN),
+        "wipe": (Standing.LIVE, Effect.UNKNOWN),
+    }
+
+
+async def test_accepting_what_is_accepted_is_only_signed_anew() -> None:
+    room = await a_room(READ)
+    first = await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    second = await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    assert second == replace(first, approved_at=second.approved_at)
+    assert second.approved_at != first.approved_at
+
+
+async def test_what_was_decided_of_a_tool_stays_decided() -> None:
+    room = await a_room(READ, WRITE)
+    await room.accept_tools(ROOT, "files", await looked_at(room), {"read_file": Effect.PURE})
+
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    assert (await effects(room))["read_file"] == (Standing.LIVE, Effect.PURE)
+
+
+async def test_a_changed_definition_has_the_old_effect_no_longer() -> None:
+    room = await a_room(READ)
+    await room.accept_tools(ROOT, "files", await looked_at(room), {"read_file": Effect.PURE})
+    room.upstreams.offers["files"] = seen(raw("read_file", "Deletes it after reading."))
+    await room.indexed()
+
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.READS)
+
+    assert await effects(room) == {"read_file": (Standing.LIVE, Effect.UNKNOWN)}
+
+
+async def test_a_review_tells_what_of_the_launch_has_changed() -> None:
+    room = await a_room(READ)
+    server = await room.servers.get(ROOT, "files")
+    launch = Stdio("serve", (Plain("--all"),))
+    changed = replace(server, launch=launch, launch_pin=launch_pin(launch))
+    await room.servers.put(ROOT, changed)
+
+    [review] = await room.review(ROOT, "files")
+
+    assert [(it.path, it.before, it.after) for it in review.launch_changes] == [
+        ("arguments.0", None, '"--all"')
+    ]
+
+
+async def test_another_launch_has_its_tools_accepted_anew() -> None:
+    room = await a_room(READ)
+    await room.accepted()
+    server = await room.servers.get(ROOT, "files")
+    await room.servers.put(ROOT, replace(server, launch=Stdio("other"), launch_pin="another"))
+
+    approved = await room.approve_launch(ROOT, "files", "another")
+
+    assert approved.may_start
+    assert not approved.approved
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        seen(READ, WIPE),
+        seen(raw("read_file", "Otherwise.")),
+        seen(),
+        seen(READ, instructions="Obey!"),
+        seen(READ, resources=[{"uri": "a:b"}]),
+        seen(READ, prompts=[{"name": "p"}]),
+    ],
+)
+async def test_what_moved_while_somebody_looked_is_not_let_in(moved: Seen) -> None:
+    room = await a_room(READ)
+    pin = await looked_at(room)
+    room.upstreams.offers["files"] = moved
+    await room.indexed()
+
+    with pytest.raises(PinMoved):
+        await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
+
+    assert not (await room.servers.get(ROOT, "files")).approved
+
+
+async def test_of_a_server_that_was_never_asked_there_is_nothing_to_let_in() -> None:
+    room = Room()
+    await room.startable()
+
+    with pytest.raises(PinMoved):
+        await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+
+async def test_what_cannot_be_used_is_not_let_in_and_the_rest_is() -> None:
+    room = await a_room(READ, {"name": "odd", "inputSchema": 7})
+    pin = await looked_at(room)
+
+    with pytest.raises(ToolRefused, match="input schema"):
+        await room.accept_tools(ROOT, "files", pin, {"odd": Effect.PURE})
+    with pytest.raises(ToolNotFound):
+        await room.accept_tools(ROOT, "files", pin, {"read_file": Effect.PURE, "nope": Effect.PURE})
+    before = await effects(room)
+    await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
+
+    assert before["read_file"] == (Standing.PENDING, Effect.UNKNOWN)
+    assert await effects(room) == {
+        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
+        "odd": (Standing.REFUSED, Effect.UNKNOWN),
+    }
+
+
+async def test_what_is_gone_is_forgotten_when_the_rest_is_accepted_as_a_whole() -> None:
+    room = await a_room(READ, WRITE)
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+    room.upstreams.offers["files"] = seen(READ)
+    await room.indexed()
+
+    await room.accept_tools(ROOT, "files", await looked_at(room), {"read_file": Effect.PURE})
+    one_by_one = await effects(room)
+    with pytest.raises(ToolNotFound):
+        await room.accept_tools(ROOT, "files", await looked_at(room), {"write_file": Effect.PURE})
+    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+
+    assert one_by_one["write_file"][0] is Standing.GONE
+    assert set(await effects(room)) == {"read_file"}
+
+
+async def test_words_and_offers_are_accepted_with_the_tools() -> None:
+    room = Room()
+    await room.startable()
+    room.upstreams.offers["files"] = seen(READ, instructions="Read first.", prompts=[{"name": "p"}])
+
+    server = await room.accepted()
+
+    assert server.said == "Read first."
+    assert server.accepted_offers == server.offers
+
+
+@pytest.mark.parametrize("act", ["launch", "tools"])
+async def test_both_acts_are_told_to_whoever_keeps_the_catalogue(act: str) -> None:
+    room = await a_room(READ)
+    server, pin = await room.servers.get(ROOT, "files"), await looked_at(room)
+
+    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+        if act == "launch":
+            await room.approve_launch(ROOT, "files", server.launch_pin)
+        else:
+            await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
+
+        await ear.wait()

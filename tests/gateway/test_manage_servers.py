@@ -1,0 +1,267 @@
+"""The stories of which servers there are, and who may say so."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from portico.adapters.inline.bus import InlineWakeups
+from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.errors import (
+    BadLaunch,
+    BadServerName,
+    ServerDisabled,
+    ServerExists,
+    ServerGone,
+    ServerNotApproved,
+    ServerNotFound,
+    ServerNotOurs,
+    UpstreamDown,
+)
+from portico.gateway.core.pin import launch_pin
+from portico.gateway.core.server import ADDED, Plain, Stdio
+from portico.gateway.core.tool import Standing
+from portico.gateway.core.upstream import Phase
+from portico.gateway.manage_servers import ServerWish
+from portico.guard.core.errors import NotPermitted
+from portico.kernel.principal import Principal
+from portico.testing.gateway import a_server
+from portico.testing.kernel import BEGINNING
+from portico.testing.upstreams import seen
+from tests.gateway.server_room import MEMBER, READ, ROOT, VIEWER, WRITE, Room, raw
+
+LAUNCH = Stdio("npx", (Plain("-y"), Plain("files")))
+
+
+async def test_a_server_that_is_added_waits_to_be_approved() -> None:
+    room = Room()
+
+    server = await room.add_server(ROOT, ServerWish(name="files", launch=LAUNCH, timeout=5))
+
+    assert await room.servers.get(ROOT, "files") == server
+    assert (server.origin, server.timeout) == (ADDED, 5)
+    assert server.launch_pin == launch_pin(LAUNCH)
+    assert not server.may_start
+    assert room.upstreams.looked == []
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Files", "fi.les", "1st", "a" * 33, "f\u0131les", "fi\u200bles"]
+)
+async def test_not_every_text_is_a_name(name: str) -> None:
+    with pytest.raises(BadServerName):
+        await Room().add_server(ROOT, ServerWish(name=name, launch=LAUNCH))
+
+
+@pytest.mark.parametrize("name", ["files", "flles", "fi-les"])
+async def test_a_name_that_can_be_taken_for_another_is_taken(name: str) -> None:
+    room = Room()
+    await room.added("files")
+
+    with pytest.raises(ServerExists):
+        await room.add_server(ROOT, ServerWish(name=name, launch=LAUNCH))
+
+
+async def test_what_no_process_can_be_given_is_no_launch() -> None:
+    with pytest.raises(BadLaunch):
+        await Room().add_server(ROOT, ServerWish(name="files", launch=Stdio("a\0b")))
+
+
+async def test_a_server_is_removed_with_its_tools_and_its_process() -> None:
+    room = Room()
+    server = await room.startable()
+    room.upstreams.offers["files"] = seen(READ)
+    await room.indexed()
+
+    await room.remove_server(ROOT, "files")
+
+    assert await room.servers.all(ROOT) == []
+    assert await room.tools.of(ROOT, server) == []
+    assert room.upstreams.stopped == ["files"]
+
+
+async def test_what_a_file_describes_is_removed_there_unless_it_is_gone_from_it() -> None:
+    room = Room()
+    server = a_server("files", origin="/a.json")
+    await room.servers.add(ROOT, server)
+
+    with pytest.raises(ServerNotOurs, match=r"/a\.json"):
+        await room.remove_server(ROOT, "files")
+    await room.servers.put(ROOT, replace(server, gone_at=BEGINNING))
+    await room.remove_server(ROOT, "files")
+
+    assert await room.servers.all(ROOT) == []
+
+
+async def test_a_server_that_is_switched_off_is_stopped_and_keeps_its_approval() -> None:
+    room = Room()
+    before = await room.startable()
+
+    off = await room.switch_server(ROOT, "files", enabled=False)
+    stopped = [*room.upstreams.stopped]
+    on = await room.switch_server(ROOT, "files", enabled=True)
+
+    assert not off.may_start
+    assert stopped == room.upstreams.stopped == ["files"]
+    assert on == before == await room.servers.get(ROOT, "files")
+
+
+async def test_a_restart_ends_it_and_asks_it_anew() -> None:
+    room = Room()
+    await room.startable()
+    room.upstreams.offers["files"] = seen(READ)
+
+    indexed = await room.restart_server(ROOT, "files")
+
+    assert room.upstreams.stopped == room.upstreams.looked_at == ["files"]
+    assert indexed.counted.new == 1
+
+
+async def test_what_may_not_be_started_is_not_restarted() -> None:
+    room = Room()
+    await room.added("new")
+    await room.startable("off")
+    await room.switch_server(ROOT, "off", enabled=False)
+    room.upstreams.stopped.clear()
+    gone = replace(a_server("gone", origin="/a.json"), gone_at=BEGINNING)
+    await room.servers.add(ROOT, gone)
+
+    for name, error in {
+        "new": ServerNotApproved,
+        "off": ServerDisabled,
+        "gone": ServerGone,
+        "none": ServerNotFound,
+    }.items():
+        with pytest.raises(error):
+            await room.restart_server(ROOT, name)
+
+    assert room.upstreams.stopped == room.upstreams.looked_at == []
+
+
+async def test_servers_are_listed_with_how_they_are_and_what_they_have() -> None:
+    room = Room()
+    await room.startable("files")
+    await room.startable("mail")
+    await room.added("zoo")
+    room.upstreams.offers["files"] = seen(READ, WRITE)
+    await room.accepted("files")
+    room.upstreams.offers["files"] = seen(READ, raw("write_file", "Otherwise."), {"name": ""})
+    await room.indexed("files")
+    room.upstreams.offers["mail"] = seen(raw("send"))
+    await room.indexed("mail")
+
+    files, mail, zoo = await room.list_servers(ROOT)
+
+    assert files.tools == {Standing.LIVE: 1, Standing.CHANGED: 1, Standing.REFUSED: 1}
+    assert files.tokens > 0
+    assert files.vitals.phase is Phase.RUNNING
+    assert mail.tools == {Standing.PENDING: 1}
+    assert (zoo.tools, zoo.tokens, zoo.vitals.phase) == ({}, 0, Phase.IDLE)
+    assert await room.show_server(ROOT, "mail") == mail
+
+
+async def test_to_list_servers_is_to_start_none() -> None:
+    room = Room()
+    await room.startable()
+    room.upstreams.hang("files")
+
+    await room.list_servers(ROOT)
+    await room.show_server(ROOT, "files")
+
+    assert room.upstreams.looked == []
+
+
+async def test_what_nobody_has_approved_is_told_to_those_who_approve_only() -> None:
+    room = Room()
+    await room.startable()
+    room.upstreams.offers["files"] = seen(READ, instructions="Obey!", prompts=[{"name": "p"}])
+    room.upstreams.last_words["files"] = ["Obey, too!"]
+    await room.indexed()
+    room.upstreams.dead.add("files")
+    with pytest.raises(UpstreamDown):
+        await room.indexed()
+
+    told, [again] = await room.show_server(VIEWER, "files"), await room.list_servers(VIEWER)
+    known = await room.show_server(ROOT, "files")
+
+    assert told == again
+    assert told.server.instructions is None
+    assert (told.server.offers, told.server.identity) == ({}, None)
+    assert told.server.failure == "It could not be asked what it offers."
+    assert told.vitals.last_words == ()
+    assert known.server.instructions == "Obey!"
+    assert known.vitals.last_words == ["Obey, too!"]
+
+
+async def test_what_was_approved_is_told_to_everybody() -> None:
+    room = Room()
+    await room.startable()
+    room.upstreams.offers["files"] = seen(READ, instructions="Read first.", prompts=[{"name": "p"}])
+    await room.accepted()
+
+    approved = (await room.show_server(VIEWER, "files")).server
+    room.upstreams.offers["files"] = seen(READ, instructions="Obey!", prompts=[{"name": "q"}])
+    await room.indexed()
+    changed = (await room.show_server(VIEWER, "files")).server
+
+    assert approved.instructions == "Read first."
+    assert approved.offers["prompts"] == [{"name": "p"}]
+    assert approved.identity is not None
+    assert (changed.instructions, changed.offers) == (None, {})
+
+
+Act = Callable[[Room, Principal], Awaitable[object]]
+WRITES: dict[str, Act] = {
+    "add": lambda room, who: room.add_server(who, ServerWish(name="a", launch=LAUNCH)),
+    "remove": lambda room, who: room.remove_server(who, "files"),
+    "switch": lambda room, who: room.switch_server(who, "files", enabled=False),
+    "restart": lambda room, who: room.restart_server(who, "files"),
+    "index": lambda room, who: room.index_server(who, "files"),
+    "reconcile": lambda room, who: room.reconcile(who, "/a.json", []),
+    "approve": lambda room, who: room.approve_launch(who, "files", "p"),
+    "accept": lambda room, who: room.accept_tools(who, "files", "p", {}),
+    "review": lambda room, who: room.review(who),
+}
+
+
+@pytest.mark.parametrize("act", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("who", [VIEWER, MEMBER])
+async def test_only_an_operator_changes_servers(act: Act, who: Principal) -> None:
+    room = Room()
+    server = await room.added()
+
+    with pytest.raises(NotPermitted):
+        await act(room, who)
+
+    assert await room.servers.all(ROOT) == [server]
+
+
+async def test_the_house_itself_approves_nothing() -> None:
+    room = Room()
+    server = await room.added()
+
+    with pytest.raises(NotPermitted):
+        await room.approve_launch(room.house, "files", server.launch_pin)
+    with pytest.raises(NotPermitted):
+        await room.accept_tools(room.house, "files", "p", {})
+
+
+async def test_to_switch_on_what_is_on_is_no_change() -> None:
+    room = Room()
+    server = await room.startable()
+
+    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+        assert await room.switch_server(ROOT, "files", enabled=True) == server
+        assert isinstance(ear, InlineWakeups)
+        assert not ear.rung
+
+
+@pytest.mark.parametrize("act", ["add", "remove", "switch"])
+async def test_a_change_is_told_to_whoever_keeps_the_catalogue(act: str) -> None:
+    room = Room()
+    await room.added()
+
+    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+        await WRITES[act](room, ROOT)
+
+        await ear.wait()

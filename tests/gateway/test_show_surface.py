@@ -1,0 +1,69 @@
+"""What a client lists: small, steady, and with what its user uses most."""
+
+import json
+from datetime import timedelta
+
+from portico.adapters.tokens.o200k import O200k
+from portico.main.assemble_gateway import Limits
+from portico.testing.upstreams import text
+from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom, ref
+
+
+async def test_it_has_the_six_tools_of_the_door_and_names_the_servers() -> None:
+    surface = await OpenRoom().gateway.show_surface(ANA)
+
+    names = [tool["name"] for tool in surface.tools]
+    assert names == [
+        "search_tools",
+        "describe_tools",
+        "call_read",
+        "call_write",
+        "call_destructive",
+        "read_result",
+    ]
+    assert "files 3, sky 1" in surface.search_description
+    assert "tracker" not in surface.search_description
+
+
+async def test_what_is_used_most_is_listed_directly() -> None:
+    room = OpenRoom()
+    room.upstreams.replies |= {READ.ref: text("a"), WEATHER.ref: text("b")}
+    for _ in range(3):
+        await room.use.call_tool(ANA, WEATHER.ref, {})
+    await room.use.call_tool(ANA, READ.ref, {})
+    await room.gateway.habits.write_down()
+
+    surface = await room.gateway.show_surface(ANA)
+
+    assert [hot.name for hot in surface.hot] == ["sky__forecast", "files__read"]
+    assert surface.hot_ref("files__read") == ref("files.read")
+    assert surface.hot_ref("nothing") is None
+
+
+async def test_the_whole_list_stays_under_its_cap() -> None:
+    room = OpenRoom(Limits(surface_tokens=700))
+    room.upstreams.replies |= {READ.ref: text("a"), WEATHER.ref: text("b")}
+    await room.use.call_tool(ANA, WEATHER.ref, {})
+    await room.use.call_tool(ANA, READ.ref, {})
+    await room.gateway.habits.write_down()
+
+    surface = await room.gateway.show_surface(ANA)
+
+    tokens = sum(O200k().count(json.dumps(tool)) for tool in surface.tools)
+    assert tokens <= 700
+
+
+async def test_it_stays_the_same_for_a_while_and_then_follows() -> None:
+    room = OpenRoom()
+    room.upstreams.replies[READ.ref] = text("a")
+    running = room.gateway.catalogues
+    before = await room.gateway.show_surface(ANA)
+    await room.use.call_tool(ANA, READ.ref, {})
+    await room.gateway.habits.write_down()
+    room.clock.turn(timedelta(minutes=11))
+
+    after = await room.gateway.show_surface(ANA)
+
+    assert before.hot == []
+    assert [hot.ref for hot in after.hot] == [READ.ref]
+    assert running is room.gateway.catalogues

@@ -1,0 +1,220 @@
+"""Many clients that come, and are killed, over more servers than may run at once.
+
+Warm-up is over when the gateway holds what it will always hold: each server has been started once,
+as many sessions have been left behind as one key may have open, and a tenth of the crowd has gone.
+Memory then is the median over the next tenth of the sessions, against that over the last tenth.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import httpx2
+import pytest
+
+from tests.installation import Installation, installation
+from tests.real_servers.catalogue import SERVERS, RealServer
+from tests.real_servers.gateway import Gateway, echo, script_command, write_plan
+from tests.real_servers.install import install
+from tests.real_servers.watching import Watching, eventually, proportional
+from tests.real_servers.world import World, world
+from tests.scenarios.session_clients import Crowd, Tool
+
+FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
+SESSIONS = 2_000 if FULL_SIZE else 200
+LEFT_BEHIND = 150
+"""Sessions of the warm-up; the gateway keeps 128 of one key."""
+PROCESSES = 12
+IDLE_AFTER = 10
+MOST_DRIFT = 0.05
+REAL: Mapping[str, Tool] = {
+    "everything": Tool("everything.echo", "", {"message": "TOKEN"}, "Echo: TOKEN"),
+    "memory": Tool("memory.search_nodes", "", {"query": "TOKEN"}, "entities"),
+    "filesystem": Tool(
+        "filesystem.read_text_file", "", {"path": "{world}/note.txt"}, "The heron stands"
+    ),
+    "sequential-thinking": Tool(
+        "sequential-thinking.sequentialthinking",
+        "",
+        {"thought": "TOKEN", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1},
+        "thoughtNumber",
+    ),
+    "time": Tool(
+        "time.convert_time",
+        "",
+        {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"},
+        "21:00",
+    ),
+    "sqlite": Tool("sqlite.read_query", "", {"query": "SELECT 'TOKEN' AS it"}, "TOKEN"),
+}
+SCRIPTED = 20 - len(REAL)
+
+pytestmark = [
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(3600 if FULL_SIZE else 600),
+]
+
+
+@pytest.fixture
+def house() -> Iterator[Installation]:
+    with installation() as made:
+        for name, value in (("processes", PROCESSES), ("idle_after", IDLE_AFTER)):
+            said = made.run("config", "set", f"gateway.{name}", str(value))
+            assert said.code == 0, said.err
+        yield made
+
+
+@pytest.fixture
+def around(house: Installation) -> Iterator[World]:
+    with world(house.home.parent / "world") as made:
+        yield made
+
+
+def add_servers(gateway: Gateway, around: World, mark: str) -> list[Tool]:
+    """Fourteen small ones of ours, six from the registries; the tools that will be called."""
+    given = {"SOAK_MARK": mark}
+    installed = install()
+    names = [f"small-{number}" for number in range(SCRIPTED)]
+    for name in names:
+        plan = {"name": name, "tools": [echo(f"{name}_echo"), echo(f"{name}_wait")]}
+        path = write_plan(around.folder / f"{name}.json", plan)
+        gateway.add(name, script_command(path), environment=given)
+    for server in (server for server in SERVERS if server.name in REAL):
+        add_real(gateway, server, [*installed.command(server)], around, given)
+    gateway.approve(*names, *REAL)
+    wanted = [
+        *(Tool(f"{n}.{n}_echo", "", {"text": "TOKEN"}, "TOKEN") for n in names),
+        *(Tool(f"{n}.{n}_wait", "", {"text": "TOKEN", "seconds": 0.3}, "TOKEN") for n in names),
+        *(replace(tool, arguments=around.fill(tool.arguments)) for tool in REAL.values()),
+    ]
+    return [replace(tool, verb=gateway.verb(tool.name)) for tool in wanted]
+
+
+def add_real(
+    gateway: Gateway,
+    server: RealServer,
+    command: list[str],
+    around: World,
+    given: Mapping[str, str],
+) -> None:
+    gateway.add(
+        server.name,
+        [*command, *around.fill(server.arguments)],
+        environment={**around.fill(server.environment), **given},
+        folder=around.folder,
+    )
+
+
+def attend(crowd: Crowd, watching: Watching) -> dict[str, int]:
+    """Runs the crowd to its end; `watching` learns how far it is."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.scenarios.session_clients"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as clients:
+        assert clients.stdin is not None
+        assert clients.stdout is not None
+        clients.stdin.write(f"{crowd.text()}\n")
+        clients.stdin.close()
+        for line in clients.stdout:
+            if line.startswith("done "):
+                watching.done = int(line.split()[1])
+            else:
+                ended: dict[str, int] = json.loads(line)
+    return ended
+
+
+async def leave_behind(gateway: Gateway, count: int) -> None:
+    """Sessions of the older protocol that nobody says goodbye to."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    hello["clientInfo"] = {"name": "gone", "version": "1"}
+    headers = {
+        "Authorization": f"Bearer {gateway.house.key}",
+        "Accept": "application/json, text/event-stream",
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    async with httpx2.AsyncClient(headers=headers) as client:
+        for _ in range(count):
+            answered = await client.post(f"{gateway.house.url}/mcp", json=message)
+            assert answered.is_success, answered.text
+
+
+def troubles(house: Installation) -> list[str]:
+    """What broke, except that a client went away in the middle of its request."""
+    broken = (line for line in house.log.splitlines() if "Traceback" in line)
+    return [line for line in broken if "ClientDisconnect" not in line]
+
+
+def report(ended: Mapping[str, int], watching: Watching, drift: float, shares: list[int]) -> str:
+    return (
+        f"\ngateway soak: {SESSIONS} sessions, {ended['finished']} went to their end, "
+        f"{ended['killed']} were killed, {ended['failed']} failed; {SCRIPTED + len(REAL)} servers, "
+        f"at most {watching.most_servers} at once of {PROCESSES} allowed; "
+        f"{watching.unburied()} zombies; memory drift {drift:+.1%} after warm-up "
+        f"(PSS {shares[0] / 1e6:.0f} -> {shares[1] / 1e6:.0f} MB)"
+    )
+
+
+@pytest.mark.requirement("gateway:processes:soak")
+async def test_clients_that_are_killed_leave_nothing_behind(
+    house: Installation, around: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway, mark = Gateway(house), f"mark-{os.getpid()}-{house.port}"
+    with house.serving() as server:
+        tools = add_servers(gateway, around, mark)
+        await leave_behind(gateway, LEFT_BEHIND)
+        crowd = Crowd(
+            url=f"{house.url}/mcp",
+            key=house.key,
+            sessions=SESSIONS,
+            at_once=8,
+            tools=tools,
+            doomed=0.5,
+        )
+        watching = Watching(server.pid, mark)
+        share = proportional(server.pid)
+
+        with watching.all_along():
+            ended = attend(crowd, watching)
+
+        shares = [share, proportional(server.pid)]
+        all_idle = eventually(lambda: not watching.groups())
+        left = watching.look()
+        assert server.poll() is None
+    tenth = SESSIONS // 10
+    drift = watching.resident(9 * tenth, SESSIONS) / watching.resident(tenth, 2 * tenth) - 1
+    with capsys.disabled():
+        print(report(ended, watching, drift, shares))
+
+    assert ended["failed"] == 0
+    assert ended["killed"] > SESSIONS / 5
+    assert ended["finished"] > SESSIONS / 5
+    assert watching.most_servers <= PROCESSES
+    assert watching.most_servers > PROCESSES / 2
+    assert watching.unburied() == 0
+    assert not left.zombies
+    assert all_idle
+    assert drift < MOST_DRIFT
+    assert troubles(house) == []
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_when_the_gateway_ends_so_do_its_servers_however_it_ended(
+    house: Installation, around: World, end: signal.Signals
+) -> None:
+    gateway, mark = Gateway(house), f"mark-{os.getpid()}-{house.port}"
+    with house.serving() as server:
+        watching = Watching(server.pid, mark)
+        add_servers(gateway, around, mark)
+        before = watching.groups()
+        server.send_signal(end)
+        server.wait(60)
+
+        assert before
+        assert eventually(lambda: not watching.groups())

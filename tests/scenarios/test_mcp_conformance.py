@@ -1,0 +1,100 @@
+"""The protocol's own conformance suite against a running Portico, in both eras."""
+
+import json
+import socket
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.installation import installation
+from tests.scenarios.keyed_door import keyed_door
+from tests.scenarios.let_in import conformance_launch, conformance_over_http, let_in
+from tests.scenarios.node_packages import installed, node
+
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+
+ERAS: Final = ("modern", "legacy")
+PACKAGE = "@modelcontextprotocol/conformance"
+STABLE = "0.1.16"
+NEXT = "0.2.0-alpha.12"
+"""The first that knows 2026-07-28."""
+
+NOT_OFFERED = {
+    "resources-subscribe": "the capability is optional, and not declared",
+    "resources-unsubscribe": "likewise",
+    "server-sse-polling": "streams are not taken up again after they broke; not required",
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    url: str
+
+    def run(self, version: str, results: Path, *arguments: str) -> Mapping[str, Counter[str]]:
+        """How often each verdict was given, by scenario."""
+        program = installed(PACKAGE, version) / "dist" / "index.js"
+        done = node(program, "server", "--url", self.url, "-o", results, *arguments)
+        found: dict[str, Counter[str]] = {}
+        for file in results.glob("*/checks.json"):
+            scenario = file.parent.name.removeprefix("server-").rpartition("-20")[0]
+            checks = json.loads(file.read_text())
+            found[scenario] = Counter(check["status"] for check in checks)
+        assert found, done.stdout + done.stderr
+        return found
+
+
+@pytest.fixture(scope="module")
+def doors() -> Iterator[Mapping[str, Door]]:
+    """Of a server of each era behind the gateway, one over HTTP and one over stdio, with the key
+    that the suite cannot send."""
+    with socket.socket() as listener, installation() as made:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        made.run("config", "set", "server.public_url", f"http://127.0.0.1:{port}")
+        with (
+            conformance_over_http() as modern,
+            made.serving(),
+            keyed_door(listener, made.url, made.key),
+        ):
+            let_in(made, "modern", modern)
+            let_in(made, "legacy", conformance_launch("legacy"))
+            yield {era: Door(f"http://127.0.0.1:{port}/mcp/servers/{era}") for era in ERAS}
+
+
+def failing(found: Mapping[str, Counter[str]]) -> set[str]:
+    return {scenario for scenario, verdicts in found.items() if verdicts["FAILURE"]}
+
+
+@pytest.mark.parametrize("behind", ["modern", "legacy"])
+def test_all_that_applies_of_the_stable_suite_passes(
+    doors: Mapping[str, Door], behind: str, tmp_path: Path
+) -> None:
+    found = doors[behind].run(STABLE, tmp_path)
+
+    assert len(found) == 30
+    assert failing(found) <= set(NOT_OFFERED)
+
+
+@pytest.mark.parametrize("behind", ["modern", "legacy"])
+def test_what_2025_11_25_requires_passes(
+    doors: Mapping[str, Door], behind: str, tmp_path: Path
+) -> None:
+    found = doors[behind].run(NEXT, tmp_path, "--requirements", "2025-11-25")
+
+    assert len(found) >= 30
+    assert failing(found) <= set(NOT_OFFERED)
+
+
+def test_what_2026_07_28_requires_passes(doors: Mapping[str, Door], tmp_path: Path) -> None:
+    found = doors["modern"].run(NEXT, tmp_path, "--requirements", "2026-07-28")
+    without_extensions = {name for name in failing(found) if not name.startswith("tasks-")}
+
+    assert len(found) >= 37
+    assert without_extensions == set()
+    # It waits a second and a half to be told of a changed list, which is not always enough here.
+    warned = {name for name, verdicts in found.items() if verdicts["WARNING"]}
+    assert warned <= {"server-stateless"}
