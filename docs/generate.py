@@ -91,8 +91,8 @@ Every command takes the options below. Data goes to standard output, talk to sta
 terminal there are tables and colours; in a pipe there are plain lines, the columns parted by
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
-`init`, `config`, `db` and `doctor` work in their own process. `runs`, `keys`, `people`, `spaces`,
-`status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
+`init`, `config`, `embeddings`, `db` and `doctor` work in their own process. `servers`, `tools`, `search`,
+`call`, `stdio`, `runs`, `keys`, `people`, `spaces`, `status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
 key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
 names.
 
@@ -217,8 +217,14 @@ def _command(name: str, command: App) -> str:
     rows = [_parameter(argument, about) for argument in given]
     usage = " ".join(["portico", name, *_positional(given), *(["[OPTIONS]"] if rows else [])])
     table = "\n| parameter | type | what it is |\n|---|---|---|\n" + "".join(rows) if rows else ""
-    more = f"\n{_one_line(told.long_description)}\n" if told.long_description else ""
+    more = "".join(_paragraphs(told.long_description or ""))
     return f"\n```text\n{usage}\n```\n\n{_one_line(told.short_description)}\n{more}{table}"
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """One that is a command is shown as code."""
+    for paragraph in filter(None, map(_one_line, text.split("\n\n"))):
+        yield f"\n`{paragraph}`\n" if paragraph.startswith("portico ") else f"\n{paragraph}\n"
 
 
 def _positional(arguments: Iterable[Any]) -> Iterator[str]:

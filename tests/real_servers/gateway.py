@@ -77,6 +77,10 @@ class Gateway:
     def servers(self) -> list[str]:
         return [server["name"] for server in self._ask("GET", "/servers")]
 
+    def starts(self) -> int:
+        """How often servers have been started, all together."""
+        return sum(server["vitals"]["starts"] for server in self._ask("GET", "/servers"))
+
     def server(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self._ask("GET", f"/servers/{name}")
         return found

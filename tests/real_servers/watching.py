@@ -19,8 +19,17 @@ class Sample:
     done: int
     """How many sessions were over by then."""
     resident: int
+    """All memory that it has at hand."""
+    proportional: int
+    """Of that what is its alone, and its share of what others use too."""
     servers: int
     zombies: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    resident: float
+    proportional: float
 
 
 @dataclass(slots=True)
@@ -37,6 +46,7 @@ class Watching:
         return Sample(
             done=self.done,
             resident=gateway.memory_info().rss,
+            proportional=proportional(self.gateway),
             servers=len(self.groups()),
             zombies=frozenset(dead(gateway)),
         )
@@ -76,9 +86,13 @@ class Watching:
         windows = zip(*(last[place:] for place in range(samples)), strict=False)
         return len(frozenset().union(*(frozenset.intersection(*seen) for seen in windows)))
 
-    def resident(self, begin: int, end: int) -> float:
-        """Median over the time in which so many sessions were over."""
-        return median(s.resident for s in self.samples if begin <= s.done <= end)
+    def memory(self, begin: int, end: int) -> Memory:
+        """Medians over the time in which so many sessions were over."""
+        then = [sample for sample in self.samples if begin <= sample.done <= end]
+        return Memory(
+            median(sample.resident for sample in then),
+            median(sample.proportional for sample in then),
+        )
 
 
 def dead(process: psutil.Process) -> Iterator[int]:
@@ -90,7 +104,6 @@ def dead(process: psutil.Process) -> Iterator[int]:
 
 
 def proportional(pid: int) -> int:
-    """The part of memory that is this process's alone, and its share of what is shared."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return 1024 * sum(int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:")
 

@@ -87,6 +87,8 @@ class _Way:
 class _Measured:
     ways: Mapping[str, _Way]
     upstream_requests: int
+    idle: float
+    """Seconds of CPU that the server takes in a second without calls; they are in all figures."""
 
     def report(self, rounds: int, calls: int, at_once: int) -> Report:
         http, stdio = self.ways["direct_http"], self.ways["direct_stdio"]
@@ -116,6 +118,7 @@ class _Measured:
             conditions={
                 "mcp": version("mcp"),
                 "at_once": at_once,
+                "idle_cpu_ms_per_s": round(self.idle * 1000, 1),
                 "ratios_by_round": _by_round(by_http, http),
                 "stdio_ratios_by_round": _by_round(by_stdio, http),
                 "cpu_ms_per_call_at_once": round(
@@ -142,6 +145,7 @@ async def _measure(
         for way in ways.values():
             for _ in range(_WARM):
                 await way.call()
+        idle = await _idle(house)
         for number in range(rounds):
             progress(f"measuring: round {number + 1} of {rounds}")
             for way in _in_turn(list(ways.values()), number):
@@ -149,7 +153,13 @@ async def _measure(
             for way in _in_turn(list(ways.values()), number):
                 await way.many_at_once(house, calls * 4, at_once)
         progress("counting what lists and searches cause")
-        return _Measured(ways, await _caused(gateway))
+        return _Measured(ways, await _caused(gateway), idle)
+
+
+async def _idle(house: House, seconds: float = 3.0) -> float:
+    cpu = house.cpu()
+    await asyncio.sleep(seconds)
+    return (house.cpu() - cpu) / seconds
 
 
 def _in_turn(ways: Sequence[_Way], number: int) -> Sequence[_Way]:

@@ -62,10 +62,10 @@ class Encoders:
 
 
 def _change_for(name: str) -> Path | None:
-    """What ships was learnt without UltraTool, so it is also the one to search UltraTool with."""
-    if name == PLAIN:
-        return None
-    return ADAPTER if name == ULTRA else _CHANGES / f"{name}.npz"
+    """What ships was learnt without UltraTool, so it is also the one to search UltraTool with. A
+    set that none was made without, ToolLinkOS, is searched with the encoder as it is."""
+    file = ADAPTER if name == ULTRA else _CHANGES / f"{name}.npz"
+    return file if file.exists() else None
 
 
 @dataclass(frozen=True)

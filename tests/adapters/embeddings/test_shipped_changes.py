@@ -20,8 +20,8 @@ SHAPES = {
 HELD_OUT = sorted((Path(portico.bench.__file__).parent / "adapters").glob("*.npz"))
 
 
-def test_there_is_one_for_each_set_that_the_shipped_one_has_seen() -> None:
-    assert [file.stem for file in HELD_OUT] == ["link", "live", "meta", "seal"]
+def test_there_is_one_for_each_set_that_was_held_out() -> None:
+    assert [file.stem for file in HELD_OUT] == ["live", "meta", "seal"]
 
 
 @pytest.mark.parametrize("file", [ADAPTER, *HELD_OUT], ids=lambda file: file.stem)
@@ -46,4 +46,4 @@ def test_it_changes_every_linear_map_a_little_and_is_small(file: Path) -> None:
 
 
 def test_no_two_of_them_are_the_same() -> None:
-    assert len({file.read_bytes() for file in (ADAPTER, *HELD_OUT)}) == 5
+    assert len({file.read_bytes() for file in (ADAPTER, *HELD_OUT)}) == 4

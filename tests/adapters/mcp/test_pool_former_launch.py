@@ -45,7 +45,7 @@ async def test_who_waits_for_a_launch_that_is_replaced_is_served_and_it_ends() -
         assert said(await second) == f"{process}"
         await until(lambda: not lives(process))
         assert pool.vitals(HOME, "server").process == int(said(later))
-        assert pool.running() == 1
+        await until(lambda: pool.running() == 1)
 
 
 async def test_a_launch_that_was_replaced_and_is_not_waited_for_any_more_ends() -> None:
@@ -58,7 +58,7 @@ async def test_a_launch_that_was_replaced_and_is_not_waited_for_any_more_ends() 
         process = int(said(await later))
 
         await until(lambda: [child.pid for child in children()] == [process])
-        assert pool.running() == 1
+        await until(lambda: pool.running() == 1)
 
 
 async def test_to_stop_a_server_stops_its_former_launch_too() -> None:

@@ -7,6 +7,9 @@ import pytest
 
 from portico.adapters.mcp.pace import Pace
 from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.station import Station
+from portico.adapters.mcp.telling import Telling
+from portico.adapters.mcp.terms import Terms
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Http
 from portico.gateway.core.upstream import Phase, Target
@@ -135,6 +138,34 @@ async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_an
         await asyncio.sleep(0.5)
 
         assert pool.vitals(HOME, "server").starts == 1
+
+
+async def test_of_a_server_that_has_ended_no_change_is_told() -> None:
+    changes = Changes()
+    telling = Telling(changes, Terms(settle=timedelta(0)), asyncio.ensure_future)
+    station = Station(PLAIN)
+
+    telling(station)
+    assert station.telling is not None
+    await station.telling
+
+    assert changes.told == []
+    assert station.changes == 0
+
+
+async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone() -> None:
+    entered: list[UpstreamPool] = []
+    hung = target(launched("hung"))
+    changes = Looker(entered, hung)
+
+    async with a_pool(changed=changes) as pool:
+        entered.append(pool)
+        while pool.vitals(HOME, "server").phase is not Phase.RESTING:
+            await together(pool.call(hung, "echo", {}, timeout=timedelta(milliseconds=200)))
+
+        assert pool.vitals(HOME, "server").starts == 2
+
+    assert len(changes.told) == 2
 
 
 async def test_whoever_cannot_be_told_of_one_change_is_told_of_the_next() -> None:

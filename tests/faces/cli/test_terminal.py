@@ -152,10 +152,10 @@ def test_sentences_share_the_room_that_is_left(
     at.table(["name", "why", "says"], [row], None, fold=["why", "says"])
 
     assert screen.getvalue().splitlines() == [
-        "name why                says",
-        "one  no word is against a ↵ b a ↵ b a ↵ b a",
-        "     it                 ↵ b a ↵ b a ↵ b a ↵",
-        "                        b a ↵ b a ↵ b a ↵ b",
+        "name why                 says",
+        "one  no word is against  a ↵ b a ↵ b a ↵ b a",
+        "     it                  ↵ b a ↵ b a ↵ b a ↵",
+        "                         b a ↵ b a ↵ b a ↵ b",
     ]
 
 

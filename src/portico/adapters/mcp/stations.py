@@ -126,11 +126,9 @@ class Stations:
         made.hearing = self._spawn(hear_of_changes(made))
         if made.way.over is not None:  # meanwhile
             self._ended(station, made, made.way.over)
-        made.spent = made.spent or station.dismissed
-        if not station.dismissed:
-            self._have_listed(station, made)
-        elif not station.calls:
-            self._rest(station, made)
+        self._have_listed(station, made)
+        if station.dismissed:  # meanwhile
+            self._dismiss(station)
 
     def _have_listed(self, station: Station, conversation: Conversation) -> None:
         """What was started anew may be another version of it: somebody has to look, once."""
@@ -189,9 +187,7 @@ class Stations:
         if conversation is not None:
             conversation.users -= 1
             self._rest(station, conversation)
-        if station.dismissed:
-            self._dismiss(station)
-        elif station.conversation is not None:
+        if station.conversation is not None:
             self._have_listed(station, station.conversation)
         if not station.calls and self._places.wanted:
             self._make_way()
@@ -243,16 +239,13 @@ class Stations:
         """Whoever it serves, or who waits for it, is served to the end."""
         station.dismissed = True
         self._dismissed.add(station)
-        if station.conversation is not None:
-            station.conversation.spent = True
-        if station.calls:
-            return
-        if station.start is not None and station.start.task is not None:
-            station.start.task.cancel()
-        if station.conversation is not None:
-            self._rest(station, station.conversation)
-        if station.over:
-            self._dismissed.discard(station)
+        conversation, start = station.conversation, station.start
+        if conversation is not None:
+            conversation.spent = True
+            if not station.calls:
+                self._rest(station, conversation)
+        elif start is not None and start.task is not None and not station.calls:
+            start.task.cancel()
 
     async def tidy(self) -> None:
         """For ever: ends who is not needed, and forgets who has not been for long."""

@@ -96,6 +96,8 @@ class Visit:
         return UpstreamDown(server, clean(reason), fix=fix, reached=reached)
 
     def _went_well(self) -> None:
+        if self.looks:  # many that can still list what they offer hang, or die, when they are used
+            return
         self.station.silent = 0
         if self.station.breaker.strikes:
             self.station.breaker.answered()

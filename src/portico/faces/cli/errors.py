@@ -11,6 +11,7 @@ PorticoError
 ├── BadLink         faces.cli.join
 ├── NotRunning      faces.cli.server
 ├── NotReached      faces.cli.server
+├── NoAnswer        faces.cli.server
 ├── NoKey           faces.cli.server
 └── Refused         faces.cli.server
 """

@@ -32,6 +32,11 @@ _FIXES: Final = {
     "bad_tool_ref": "Write it as server.tool; portico tools list shows the names.",
 }
 """Where the server's own words are for a program."""
+_USUAL: Final = 30.0
+_LONG: Final = 3660.0
+"""Seconds for what a server of tools has a part in: the longest that one may be given, and then
+some."""
+_SLOW: Final = ("/calls", "/restart", "/approve-launch")
 _SILENCE: Final = 60
 """Seconds; a server that lives says so four times as often."""
 
@@ -54,6 +59,16 @@ class NotReached(PorticoError):
 
     def __init__(self, url: str) -> None:
         super().__init__(f"Nothing answers at {url}.")
+
+
+class NoAnswer(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "no_answer"
+    title = "The server takes too long"
+    fix = "See how it is: portico status"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"The server was there, and had not answered after {seconds:g} s.")
 
 
 class NoKey(PorticoError):
@@ -164,16 +179,19 @@ class Server:
             raise self._missing from error
 
     def _ask(self, method: str, path: str, **sent: Any) -> Any:  # noqa: ANN401 # likewise
+        patience = _LONG if path.endswith(_SLOW) else _USUAL
         try:
-            with self._client() as client:
+            with self._client(patience) as client:
                 answer = client.request(method, f"/api/v1{path}", **sent)
+        except httpx2.ReadTimeout as error:
+            raise NoAnswer(patience) from error
         except httpx2.TransportError as error:
             raise self._missing from error
         if answer.status_code >= 400:
             raise Refused(answer.status_code, _problem(answer))
         return answer.json() if answer.content else None
 
-    def _client(self, timeout: float = 30) -> httpx2.Client:
+    def _client(self, timeout: float = _USUAL) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
         transport = None
         if self._socket is not None:

@@ -48,7 +48,7 @@ def _values(pairs: Sequence[str], option: str) -> JsonObject:
         name, equals, value = pair.partition("=")
         if not name or not equals:
             raise BadUsage(f"{option} is NAME=VALUE, or NAME=$VARIABLE.")
-        found[name.strip()] = {"env": value[1:]} if value.startswith("$") else value
+        found[name.strip()] = {"env": value[1:].strip("{}")} if value.startswith("$") else value
         if not value.startswith("$") and blacked_out(pair) != pair:
             raise BadUsage(
                 f"The value of {option} {name} looks like a secret, and would be kept as it is.",
