@@ -1,6 +1,7 @@
 """Messages of shapes that the protocol does not know are left alone, or are no answer."""
 
 import asyncio
+import ssl
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from portico.adapters.mcp import wire
 from portico.adapters.mcp.answers import refused
 from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
 from portico.adapters.mcp.duplex import Duplex
+from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.greeting import Greeting
-from portico.adapters.mcp.wire import Refusal, TooDeep
+from portico.adapters.mcp.resolve import Address
+from portico.adapters.mcp.sse import hear
+from portico.adapters.mcp.wire import Asked, Broken, Refusal, Spoilt, TooDeep
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
 from portico.gateway.core.server import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
@@ -155,3 +159,26 @@ def test_what_a_server_says_it_lacks_may_be_of_any_shape(wanted: Any, named: str
 
     assert isinstance(error, InputUnsupported)
     assert named in str(error)
+
+
+async def test_over_the_first_kind_of_http_too_deep_an_answer_is_none() -> None:
+    way = Duplex(Nowhere())
+    asking = asyncio.ensure_future(way.ask(Asked("tools/list", {})))
+    await asyncio.sleep(0)
+
+    hear(way, "no message")
+    hear(way, _nested(300).replace('"id": 7', '"id": 1'))
+
+    with pytest.raises(Spoilt, match="its answer is nested too deeply"):
+        await asking
+
+
+async def test_a_header_that_no_connection_can_carry_is_a_fault_of_the_server() -> None:
+    given = Address("http://127.0.0.1:9/", {"authorization": "Bearer tok\u2026en"}, frozenset())
+    endpoint = Endpoint(given, ssl.create_default_context(), largest=100)
+
+    with pytest.raises(Broken, match="one of its headers cannot be sent") as unsent:
+        await endpoint.post(b"{}", {})
+
+    assert not unsent.value.reached
+    await endpoint.close()

@@ -82,7 +82,7 @@ class EventStream:
                 if event.event == "endpoint" and not self.posting.done():
                     self.posting.set_result(self._endpoint.sibling(event.data))
                 elif event.event == "message" and event.data:
-                    _hear(duplex, event.data)
+                    hear(duplex, event.data)
         except Broken as error:
             reason = error.reason
         finally:
@@ -92,7 +92,7 @@ class EventStream:
             await response.aclose()
 
 
-def _hear(duplex: Duplex, text: str) -> None:
+def hear(duplex: Duplex, text: str) -> None:
     try:
         duplex.heard(wire.read(text))
     except wire.TooDeep as error:

@@ -62,3 +62,9 @@ def test_what_is_none_is_not_taken_for_one(text: str, before: str) -> None:
 )
 def test_an_address_is_shown_without_what_is_secret(url: str, shown: str) -> None:
     assert shown_url(url) == shown
+
+
+def test_an_address_shows_the_host_that_it_leads_to() -> None:
+    shown = shown_url("https://u:pass@evil.example:1/x@good.example/mcp")
+
+    assert shown == "https://u:********@evil.example:1/x@good.example/mcp"

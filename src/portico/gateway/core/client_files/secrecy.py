@@ -41,17 +41,26 @@ def harmless(text: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """What can be told of an address."""
-    url = blacked_out(url)
+    """What can be told of an address: always the host that it leads to, whatever stands before or
+    behind it."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return BLACK
-    path = "/".join(BLACK if _random(each) else each for each in parts.path.split("/"))
+    path = "/".join(BLACK if _random(each) else each for each in blacked_out(parts.path).split("/"))
     given = parse_qsl(parts.query, keep_blank_values=True)
     told = [(name, BLACK if _secret_parameter(name, value) else value) for name, value in given]
-    query = parts.query if told == given else urlencode(told, safe="*${}:/")
-    return urlunsplit((parts.scheme, parts.netloc, path, query, parts.fragment))
+    query = blacked_out(parts.query) if told == given else urlencode(told, safe="*${}:/")
+    return urlunsplit(
+        (parts.scheme, _place(parts.netloc), path, query, blacked_out(parts.fragment))
+    )
+
+
+def _place(netloc: str) -> str:
+    """The host and its port, and of whoever comes there only the name."""
+    who, at, host = netloc.rpartition("@")
+    name, secret, _ = who.partition(":")
+    return f"{name}:{BLACK}@{host}" if secret else f"{blacked_out(name)}{at}{host}"
 
 
 def _secret_parameter(name: str, value: str) -> bool:
