@@ -45,7 +45,7 @@ async def model(_context: Any, _params: Any) -> types.CreateMessageResult:
 
 
 async def folders(_context: Any) -> types.ListRootsResult:
-    return types.ListRootsResult.model_validate({"roots": [{"uri": "file:///work"}]})
+    return types.ListRootsResult.model_validate({"roots": [{"uri": "file:///project"}]})
 
 
 CAN: Mapping[str, Any] = {
@@ -119,7 +119,7 @@ async def test_a_question_crosses_the_eras(
         "elicitation": "Hello, Ana!",
         "sampling": "Paris",
         # A session that several callers share learns of nobody's folders.
-        "list_roots": "file:///work" if behind == "modern" else "Roots: []",
+        "list_roots": "file:///project" if behind == "modern" else "Roots: []",
         "multi_round": "Both known.",
         "multiple_inputs": "All there.",
     }

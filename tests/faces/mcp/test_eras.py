@@ -190,7 +190,7 @@ async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str)
         return said(f"{first['roots']} {[sorted(each) for each in both]}")
 
     async def roots(_context: Any) -> types.ListRootsResult:
-        return types.ListRootsResult.model_validate({"roots": [{"uri": "file:///work"}]})
+        return types.ListRootsResult.model_validate({"roots": [{"uri": "file:///project"}]})
 
     async def sampled(_context: Any, _params: Any) -> types.CreateMessageResult:
         content = types.TextContent(type="text", text="hello")
@@ -203,7 +203,7 @@ async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str)
         result = await client.call_tool("call_read", {"tool": "box.asks"})
 
     text = result.model_dump()["content"][0]["text"]
-    assert text.startswith("[{'uri': 'file:///work'}]")
+    assert text.startswith("[{'uri': 'file:///project'}]")
     assert "'action'" in text
     assert "'model'" in text
 
