@@ -74,7 +74,8 @@ def _once(name: str, content: str, fill: Callable[[Path, str], None]) -> Path:
 
 def _cache() -> Path:
     chosen = os.environ.get("PORTICO_TEST_CACHE")
-    folder = Path(chosen) if chosen else user_cache_path("portico-tests")
+    shared = Path(chosen) if chosen else user_cache_path("portico-tests")
+    folder = shared / "real-servers"  # others keep something there too
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

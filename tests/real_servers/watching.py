@@ -20,8 +20,9 @@ class Sample:
     """How many sessions were over by then."""
     resident: int
     """All memory that it has at hand."""
-    proportional: int
-    """Of that what is its alone, and its share of what others use too."""
+    own: int
+    """Of that what is no file's: it does not change with who else runs the same program, as
+    proportional and private memory do."""
     servers: int
     zombies: frozenset[int]
 
@@ -29,7 +30,7 @@ class Sample:
 @dataclass(frozen=True, slots=True)
 class Memory:
     resident: float
-    proportional: float
+    own: float
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Watching:
         return Sample(
             done=self.done,
             resident=gateway.memory_info().rss,
-            proportional=proportional(self.gateway),
+            own=own_memory(self.gateway),
             servers=len(self.groups()),
             zombies=frozenset(dead(gateway)),
         )
@@ -91,7 +92,7 @@ class Watching:
         then = [sample for sample in self.samples if begin <= sample.done <= end]
         return Memory(
             median(sample.resident for sample in then),
-            median(sample.proportional for sample in then),
+            median(sample.own for sample in then),
         )
 
 
@@ -103,9 +104,9 @@ def dead(process: psutil.Process) -> Iterator[int]:
                     yield child.pid
 
 
-def proportional(pid: int) -> int:
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return 1024 * sum(int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:")
+def own_memory(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 
 
 def eventually(holds: Callable[[], bool], patience: float = 60) -> bool:

@@ -157,8 +157,8 @@ def report(
         f"{watching.unburied()} zombies; after warm-up "
         f"RSS {warm.resident / 1e6:.0f} -> {last.resident / 1e6:.0f} MB "
         f"({last.resident / warm.resident - 1:+.1%}), "
-        f"PSS {warm.proportional / 1e6:.0f} -> {last.proportional / 1e6:.0f} MB "
-        f"({last.proportional / warm.proportional - 1:+.1%})"
+        f"of it anonymous {warm.own / 1e6:.0f} -> {last.own / 1e6:.0f} MB "
+        f"({last.own / warm.own - 1:+.1%})"
     )
 
 
@@ -201,7 +201,7 @@ async def test_clients_that_are_killed_leave_nothing_behind(
     assert not left.zombies
     assert all_idle
     assert last.resident < warm.resident * MOST_GROWTH
-    assert last.proportional < warm.proportional * MOST_GROWTH
+    assert last.own < warm.own * MOST_GROWTH
     assert troubles(house) == []
 
 

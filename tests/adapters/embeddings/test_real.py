@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,7 @@ def vendor(tmp_path: Path) -> Iterator[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,  # `node` may be a small program that starts the real one
     )
     with server:
         assert server.stdout is not None
@@ -58,7 +60,7 @@ def vendor(tmp_path: Path) -> Iterator[str]:
             assert any("listening" in line for line in server.stdout)
             yield f"http://127.0.0.1:{port}/v1"
         finally:
-            server.terminate()
+            os.killpg(server.pid, signal.SIGTERM)
 
 
 async def test_minilm_is_pulled_by_name_used_and_understands(home: Path) -> None:
