@@ -68,3 +68,9 @@ def test_a_hot_tool_is_listed_with_the_effect_that_was_accepted() -> None:
 def test_a_read_and_a_write_are_told_apart() -> None:
     assert hints(Effect.LOCAL_READ) == {"readOnlyHint": True}
     assert hints(Effect.LOCAL_WRITE) == {"readOnlyHint": False, "destructiveHint": False}
+
+
+def test_where_nothing_fits_the_least_is_told_all_the_same() -> None:
+    told = search_description({"github": 26}, lambda _: False)
+
+    assert told.startswith("Find the right one of 26 tools on 1 servers.")

@@ -42,7 +42,7 @@ class NameCoverage:
         places = np.array(rows, np.int64).reshape(len(rows), len(names))
         amounts = np.append(np.array(rarity, np.float32), np.float32(0))[places]
         totals = amounts.sum(axis=0, keepdims=True)
-        shares: Floats = amounts / np.where(totals > 0, totals, 1).astype(np.float32)
+        shares = np.asarray(amounts / np.where(totals > 0, totals, 1), np.float32)
         return cls(np.ascontiguousarray(vectors.T), np.maximum(places, 0), shares)
 
     def scores(self, words: Floats, groups: Sequence[Sequence[int]]) -> Floats:

@@ -1,0 +1,33 @@
+"""What the gateway refuses is said in one sentence, with its facts."""
+
+import pytest
+
+from portico.gateway.core.errors import (
+    InputRefused,
+    InputUnsupported,
+    ResultNotFound,
+    SchemaRefused,
+    ToolRefused,
+    UpstreamDown,
+    UpstreamRefused,
+    UpstreamTimedOut,
+)
+from portico.kernel.errors import PorticoError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SchemaRefused("is too deep"), "is too deep"),
+        (ToolRefused("db.drop", "it hides text"), "it hides text"),
+        (UpstreamDown("db", "it ended"), "it ended"),
+        (UpstreamRefused("db", -32602, "no such prompt"), "no such prompt"),
+        (UpstreamRefused("db", -32602, ""), "-32602"),
+        (UpstreamTimedOut("db.drop", 30), "30 s"),
+        (InputUnsupported("db.drop", "sampling"), "sampling"),
+        (InputRefused("elicitation/create", "nobody answered"), "nobody answered"),
+        (ResultNotFound("res_1"), "res_1"),
+    ],
+)
+def test_it_says_what_was_wrong(error: PorticoError, told: str) -> None:
+    assert told in str(error)
