@@ -200,7 +200,7 @@ TOOLS: dict[str, tuple[str, Result, Tool]] = {}
 
 def tool(described: str, schema: Result = NO_ARGUMENTS) -> Callable[[Tool], Tool]:
     def named(made: Tool) -> Tool:
-        name = made.__name__
+        name = made.__name__  # ty: ignore[missing-attribute] # checked by mypy
         TOOLS[name if name.startswith("json_") else f"test_{name}"] = (described, schema, made)
         return made
 

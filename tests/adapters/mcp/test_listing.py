@@ -15,7 +15,7 @@ def paged(*pages: Message) -> Any:
         asked.append(params)
         return pages[min(len(asked), len(pages)) - 1]
 
-    ask.asked = asked  # type: ignore[attr-defined] # for the test to look at
+    ask.asked = asked  # type: ignore[attr-defined] # for the test to look at  # ty: ignore[missing-attribute] # checked by mypy
     return ask
 
 

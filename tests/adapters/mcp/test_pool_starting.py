@@ -247,7 +247,7 @@ async def test_who_was_being_served_by_the_former_launch_is_served_to_the_end() 
             pool.call(moved, "echo", {}, timeout=AMPLE),
         )
 
-    assert said(former) == "woke up"  # type: ignore[arg-type] # if it is an error, it has no text
+    assert said(former) == "woke up"  # type: ignore[arg-type] # if it is an error, it has no text  # ty: ignore[invalid-argument-type] # checked by mypy
 
 
 async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again() -> None:

@@ -150,7 +150,7 @@ class Methods:
 
 
 def build_server(methods: Methods, version: str) -> Server[Any]:
-    server: Server[Any] = Server("portico", title="Portico", version=version, cache_hints=_HINTS)
+    server: Server[Any] = Server("portico", title="Portico", version=version, cache_hints=_HINTS)  # ty: ignore[no-matching-overload] # checked by mypy
 
     async def discover(context: Context, _params: RequestParams) -> Result:
         return await methods.discover(server, context)
