@@ -1,6 +1,7 @@
 """The protocol's own conformance suite against a running Portico, in both eras."""
 
 import json
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ PACKAGE = "@modelcontextprotocol/conformance"
 STABLE = "0.1.16"
 NEXT = "0.2.0-alpha.12"
 """The first that knows 2026-07-28."""
+WHEN = re.compile(r"-\d{4}-\d\d-\d\dT[-\dZ]+$")
+"""What the suite adds to the name of a scenario for the folder of its results."""
 
 NOT_OFFERED = {
     "resources-subscribe": "the capability is optional, and not declared",
@@ -40,7 +43,8 @@ class Door:
         done = node(program, "server", "--url", self.url, "-o", results, *arguments)
         found: dict[str, Counter[str]] = {}
         for file in results.glob("*/checks.json"):
-            scenario = file.parent.name.removeprefix("server-").rpartition("-20")[0]
+            scenario, dated = re.split(WHEN, file.parent.name.removeprefix("server-"))
+            assert not dated, file
             checks = json.loads(file.read_text())
             found[scenario] = Counter(check["status"] for check in checks)
         assert found, done.stdout + done.stderr

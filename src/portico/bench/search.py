@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -32,6 +33,7 @@ from portico.gateway.core.search.fusion import ENCODER, STATIC
 from portico.kernel.json import JsonObject
 
 _SETS: Final = "tool-search"
+_LIBRARIES: Final = ("numpy", "onnxruntime", "tokenizers", "wordllama", "PyStemmer")
 
 
 def search(
@@ -74,6 +76,7 @@ def search(
         figures={**ranking_figures(folds), **abstention_figures(folds), **speed},
         baseline=baseline_figures(folds),
         conditions={
+            "search_versions": {name: _version(name) for name in _LIBRARIES},
             "encoder": models if isinstance(models, str) else encoders.told(),
             "learnt_without_ultra": learnt_figures(folds[ULTRA].learnt),
         },
@@ -98,6 +101,13 @@ def _speed(
         found["onnx_p95_cpu_ms_10k"] = _p95(encoded)
         found["onnx_mean_cpu_ms_10k"] = round(float(encoded.mean()), 2)
     return dict(found)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _p95(milliseconds: np.typing.NDArray[np.float64]) -> float:
