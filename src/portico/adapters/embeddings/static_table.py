@@ -5,7 +5,7 @@ Its own loader looks for a folder that its wheel does not have, so the package i
 
 import asyncio
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,9 @@ _MOST_CHARACTERS: Final = 20_000
 _A_FEW: Final = 32
 """Texts that take less time than going to another thread would."""
 _AT_ONCE: Final = 256
+_A_WORD: Final = 24
+"""Characters up to which a text is likely to come again: the words of questions do."""
+_WORDS_KEPT: Final = 8192
 
 
 class StaticTable:
@@ -35,6 +38,7 @@ class StaticTable:
         self._folder = folder
         self._weights_file = weights
         self._loaded = False
+        self._of_word = lru_cache(_WORDS_KEPT)(self._encoded)
 
     @cached_property
     def model(self) -> EmbeddingModel:
@@ -72,9 +76,12 @@ class StaticTable:
             vectors[filled] = np.add.reduceat(rows, starts, axis=0)
         return _of_length_one(vectors)
 
-    def tokens(self, text: str) -> list[int]:
+    def tokens(self, text: str) -> tuple[int, ...]:
+        return self._of_word(text) if len(text) <= _A_WORD else self._encoded(text)
+
+    def _encoded(self, text: str) -> tuple[int, ...]:
         told = readable(text, _MOST_CHARACTERS)
-        return self._tokenizer.encode(told, add_special_tokens=False).ids if told else []
+        return tuple(self._tokenizer.encode(told, add_special_tokens=False).ids) if told else ()
 
     @cached_property
     def _package(self) -> Path:
