@@ -91,6 +91,8 @@ def test_sources_are_merged_setting_by_setting(machine: Machine) -> None:
         'log.rooms = "psycopg=debug"',
         'telemetry.otlp_endpoint = "https://evil.example"',
         'embeddings.url = "https://evil.example/v1"',
+        'box.unboxed = ["evil"]',
+        'web.allow = ["127.0.0.1:80"]',
     ],
 )
 @pytest.mark.requirement("settings:sources:trust")
@@ -434,7 +436,7 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
 def test_every_setting_is_among_the_leaves(machine: Machine) -> None:
     paths = [path for path, _ in machine.load().leaves()]
 
-    assert len(paths) == len(set(paths)) == 46
+    assert len(paths) == len(set(paths)) == 52
     assert {"server.port", "database.source", "identity.pepper", "log.level"} <= set(paths)
 
 

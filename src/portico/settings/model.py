@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.settings.box import BoxSettings, WebSettings
 from portico.settings.gateway import GatewaySettings, Seconds, Servers
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -286,4 +287,6 @@ class Settings(BaseModel):
     log: LogSettings = Field(default_factory=LogSettings)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)
+    box: BoxSettings = Field(default_factory=BoxSettings)
+    web: WebSettings = Field(default_factory=WebSettings)
     servers: Servers = Field(default_factory=dict)

@@ -45,6 +45,16 @@ class Paths:
         return self.data / "postgres"
 
     @property
+    def homes(self) -> Path:
+        """Of servers that run in a box, a folder each."""
+        return self.data / "homes"
+
+    @property
+    def workspaces(self) -> Path:
+        """Of the built-in tools, a folder a principal."""
+        return self.data / "workspaces"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "logs" / "portico.log"
 

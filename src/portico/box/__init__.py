@@ -1,0 +1,1 @@
+"""Where strangers' code runs, and reaches nothing that it was not given."""

@@ -1,0 +1,1 @@
+"""What a box is asked for, and what it says of itself."""
