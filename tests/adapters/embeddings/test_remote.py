@@ -13,6 +13,9 @@ from starlette.routing import Route
 
 from portico.adapters.embeddings.errors import RemoteRefused
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
+from portico.adapters.web.bounded import Bounds
+from portico.adapters.web.client import guarded_client, written
+from portico.box.core.profile import Place
 from tests.adapters.embeddings.serving import serving
 
 
@@ -50,8 +53,9 @@ def vendor() -> Iterator[Vendor]:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient() as found:
+async def client(vendor: Vendor) -> AsyncIterator[httpx2.AsyncClient]:
+    places = [written(vendor.url), Place("127.0.0.1", 9)]
+    async with guarded_client(allow=places, bounds=Bounds(redirects=0)) as found:
         yield found
 
 
@@ -175,6 +179,25 @@ async def test_a_server_that_is_not_there_is_told(client: httpx2.AsyncClient) ->
         await embedder.embed(["mail"])
 
     assert len(pauses) == 3
+
+
+async def test_a_server_that_nobody_allowed_is_told_at_once(client: httpx2.AsyncClient) -> None:
+    embedder, pauses = remote(client, "http://127.0.0.1:10/v1")
+
+    with pytest.raises(RemoteRefused, match="is not reached from here"):
+        await embedder.embed(["mail"])
+
+    assert pauses == []
+
+
+async def test_an_answer_that_is_packed_otherwise_than_asked_for_is_told(
+    client: httpx2.AsyncClient, vendor: Vendor
+) -> None:
+    vendor.before.append(Response(b"x", headers={"Content-Encoding": "br"}))
+    embedder, _ = remote(client, vendor.url)
+
+    with pytest.raises(RemoteRefused, match="packed in a way"):
+        await embedder.embed(["mail"])
 
 
 @pytest.mark.parametrize(

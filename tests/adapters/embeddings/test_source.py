@@ -11,6 +11,7 @@ from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
 from portico.adapters.embeddings.source import Wanted, open_encoder
+from portico.adapters.web.client import guarded_client
 from portico.gateway.core.errors import EmbedderUnavailable
 from tests.adapters.embeddings import tiny
 
@@ -36,9 +37,8 @@ async def test_a_server_elsewhere_is_opened_by_its_endpoint(shelf: EncoderFolder
 
 
 def test_one_that_was_pulled_is_opened_by_its_name(shelf: EncoderFolder, tmp_path: Path) -> None:
-    with httpx2.Client() as client:
-        pull = PullEncoder(shelf=shelf, client=client, hub="http://127.0.0.1:9")
-        pull(Order(source=str(tiny.publish(tmp_path / "tiny"))), lambda *_: None)
+    pull = PullEncoder(shelf=shelf, client=guarded_client, hub="http://127.0.0.1:9")
+    pull(Order(source=str(tiny.publish(tmp_path / "tiny"))), lambda *_: None)
 
     found = open_encoder(Wanted(encoder="tiny", shelf=shelf), httpx2.AsyncClient())
 

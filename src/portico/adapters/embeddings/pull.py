@@ -1,8 +1,10 @@
 """Get an encoder: fetch what its makers publish, make it run here, try it, put it on the shelf."""
 
+import asyncio
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,7 +59,8 @@ class Order:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullEncoder:
     shelf: EncoderFolder
-    client: httpx2.Client
+    client: Callable[[], httpx2.AsyncClient]
+    """Opens one, if the hub is to be asked."""
     hub: str
 
     def __call__(self, order: Order, progress: Progress) -> StoredEncoder:
@@ -88,12 +91,17 @@ class PullEncoder:
         if Path(order.source).expanduser().exists():
             return from_this_machine(Path(order.source).expanduser().absolute(), scratch)
         if _REPOSITORY.fullmatch(order.source):
-            return Hub(self.client, self.hub).fetch(order.source, order.revision, scratch, progress)
+            return asyncio.run(self._from_the_hub(order, scratch, progress))
         raise PullFailed(
             order.source,
             "there is no such file, and it is no name of a model",
             fix=f"Name {MINILM}, a folder or file that is there, or OWNER/NAME on the hub.",
         )
+
+    async def _from_the_hub(self, order: Order, scratch: Path, progress: Progress) -> Path:
+        async with self.client() as client:
+            hub = Hub(client, self.hub)
+            return await hub.fetch(order.source, order.revision, scratch, progress)
 
 
 def _made(found: Path, target: Path, order: Order, name: str) -> Page:

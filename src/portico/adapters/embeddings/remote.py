@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from portico.adapters.embeddings.errors import RemoteRefused
 from portico.adapters.embeddings.texts import readable
+from portico.box.core.errors import AddressRefused
 from portico.gateway.core.embedding import REMOTE, EmbeddingModel, fingerprint
 from portico.kernel.redaction import blacked_out
 
@@ -104,12 +105,15 @@ class RemoteEmbedder:
 
     async def _post(self, texts: Sequence[str]) -> httpx2.Response:
         there = self._endpoint
-        return await self._client.post(
-            f"{there.url.rstrip('/')}/embeddings",
-            json={"model": there.model, "input": list(texts), "encoding_format": "float"},
-            headers={} if there.key is None else {"Authorization": f"Bearer {there.key}"},
-            timeout=there.timeout,
-        )
+        try:
+            return await self._client.post(
+                f"{there.url.rstrip('/')}/embeddings",
+                json={"model": there.model, "input": list(texts), "encoding_format": "float"},
+                headers={} if there.key is None else {"Authorization": f"Bearer {there.key}"},
+                timeout=there.timeout,
+            )
+        except (AddressRefused, httpx2.DecodingError) as error:
+            raise RemoteRefused(f"{there.url} gives no answer that is read: {error}.") from error
 
     def _read(self, answer: httpx2.Response, count: int) -> NDArray[np.float32]:
         there = self._endpoint
