@@ -1,0 +1,1 @@
+"""Files of one folder, reached from its descriptor and never by a path that was checked before."""
