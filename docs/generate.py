@@ -27,6 +27,11 @@ from pydantic_core import PydanticUndefined
 from starlette.responses import Response
 
 import portico
+from portico.adapters.builtin.offers import OFFERED, VERSION
+from portico.adapters.builtin.tool import Offered
+from portico.box.core.probes import Situation, Trial, Verdict
+from portico.box.core.report import Backend
+from portico.box.core.trials import GROUPS, TRIALS
 from portico.faces.cli.app import build
 from portico.faces.cli.errors import Broken
 from portico.faces.cli.exits import exit_for
@@ -343,12 +348,118 @@ def openapi() -> str:
     return json.dumps(routes(assemble(doors), nothing, running).openapi(), indent=2) + "\n"
 
 
+_BOX: Final = """\
+# What a box holds
+
+Servers of tools and commands of agents run in a box. There are two kinds: **bubblewrap** has files,
+processes and a network of its own, and inside it Landlock, seccomp and limits; **landlock** has the last
+three alone, for machines that give no namespaces. When Portico starts it tries to get out of each, and
+offers the first that held; `portico doctor` shows what came of it. What holds was found out by trying, not
+by reading what it should do ([why](../decisions/0079-a-box-is-what-its-probes-say.md)).
+
+Below is every attempt there is, {count} in all, and what comes of it: as root (things in the box then run as
+another account), as an ordinary user, and as a user who may have no namespaces. A test makes all of them, in
+each box and each situation, and fails if one does not end as it stands here. Those with a star ({quick} of
+them) are made at every start. What lies outside to be reached is as open as it can be, and belongs to the
+account of the box: it is not the rights of a file that hold.
+
+Not bounded: how much is written, all files together, into a folder that was granted to be written.
+"""
+
+
+def box() -> str:
+    heads = [(backend, situation) for backend in Backend for situation in Situation]
+    shown = [head for head in heads if TRIALS[0].declared(*head) is not Verdict.ABSENT]
+    titles = [f"{backend}: {situation}" for backend, situation in shown]
+    top = f"| attempt | {' | '.join(titles)} | first wall |\n|---|{'---|' * len(shown)}---|\n"
+    quick = sum(trial.quick for trial in TRIALS)
+    groups = "".join(
+        f"\n## {title}\n\n{top}{''.join(_trial(trial, shown) for trial in group)}"
+        for title, group in GROUPS.items()
+    )
+    opened = "".join(
+        f"- `{trial.name}` in {backend}: {why}\n"
+        for trial in TRIALS
+        for backend, why in trial.open_in.items()
+    )
+    head = _BOX.format(count=len(TRIALS), quick=quick)
+    return f"{_NOTE}{head}\n## What is not held\n\n{opened}{groups}"
+
+
+def _trial(trial: Trial, shown: Sequence[tuple[Backend, Situation]]) -> str:
+    verdicts = [trial.declared(*head) for head in shown]
+    said = [each if each is Verdict.HELD else f"**{each}**" for each in verdicts]
+    walls = " / ".join(dict.fromkeys(trial.walls[each] for each in Backend))
+    star = " \\*" if trial.quick else ""
+    return f"| `{trial.name}`{star}: {trial.sentence} | {' | '.join(said)} | {walls} |\n"
+
+
+_BUILTIN: Final = """\
+# Built-in tools
+
+Portico brings a few tools of its own, as a server of the gateway that is called `builtin`. It is in every
+space, and waits for approval as any other server does ([how](../how-to/use-built-in-tools.md),
+[why](../decisions/0085-built-in-tools-are-a-server.md)). This is version {version} of it.
+
+Where the [box](box.md) is not offered, `shell` is not listed; `portico servers show builtin` says why. The
+tools for files and `shell` share one workspace, a folder of whoever calls, which holds up to 1 GB. What a
+tool refuses comes back as an answer with `isError`, and in `structuredContent` a `code`, a `message` and
+mostly a `fix` ([errors](errors.md)).
+
+| tool | effect | what it is for |
+|---|---|---|
+"""
+
+
+def builtin_tools() -> str:
+    rows = "".join(
+        f"| [`{each.name}`](#{each.name}) | `{each.effect}` | {each.definition['title']} |\n"
+        for each in OFFERED
+    )
+    return f"{_NOTE}{_BUILTIN.format(version=VERSION)}{rows}{''.join(map(_tool, OFFERED))}"
+
+
+def _tool(offered: Offered) -> str:
+    said = cast("dict[str, Any]", offered.definition)
+    return (
+        f"\n## {offered.name}\n\n{said['description']}\n"
+        f"\n| argument | type | what it is |\n|---|---|---|\n{_fields(said['inputSchema'], 'Required.')}"
+        f"\n| in the answer | type | what it is |\n|---|---|---|\n{_fields(said['outputSchema'], 'Always there.')}"
+    )
+
+
+def _fields(schema: Mapping[str, Any], needed: str, within: str = "") -> str:
+    rows = ""
+    for name, field in schema["properties"].items():
+        notes = [field.get("description", "")]
+        if name in schema["required"]:
+            notes.append(needed)
+        if "default" in field and field["default"] != "":
+            notes.append(f"Default: `{field['default']}`.")
+        told = " ".join(filter(None, notes)).replace("|", "\\|")
+        rows += f"| `{within}{name}` | {_json_type(field)} | {told} |\n"
+        if "properties" in field.get("items", {}):
+            rows += _fields(field["items"], needed, f"{within}{name}[].")
+    return rows
+
+
+def _json_type(field: Mapping[str, Any]) -> str:
+    if "enum" in field:
+        return ", ".join(f"`{each}`" for each in field["enum"])
+    kinds = field.get("type", "anything")
+    text = " or ".join(kinds) if isinstance(kinds, list) else kinds
+    most = field.get("maxLength", field.get("maximum"))
+    return f"{text}, at most {most:,}" if most else text
+
+
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
 PAGES: Final = {
     "configuration.md": configuration,
+    "box.md": box,
+    "builtin-tools.md": builtin_tools,
     "cli.md": command_line,
     "errors.md": errors,
     "openapi.json": openapi,

@@ -1,0 +1,1 @@
+"""Boxes of Linux: namespaces where there are any, Landlock, seccomp and limits."""

@@ -1,0 +1,162 @@
+"""What this machine lacks for a box, told with what would help."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portico.adapters.box import availability
+from portico.adapters.box.account import account_for
+from portico.adapters.box.availability import lack_of
+from portico.box.core.errors import BoxUnavailable
+from portico.box.core.report import Backend
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.mark.parametrize("backend", list(Backend))
+def test_this_machine_lacks_nothing(backend: Backend) -> None:
+    assert lack_of(backend, run_as="nobody") is None
+
+
+def test_bubblewrap_may_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert "not installed" in lack.reason
+    assert "apt install bubblewrap" in lack.fix
+
+
+@pytest.mark.parametrize(("version", "words"), [(0, "no Landlock"), (5, "does not hold back")])
+def test_landlock_may_be_missing_or_too_old(
+    monkeypatch: pytest.MonkeyPatch, version: int, words: str
+) -> None:
+    monkeypatch.setattr(availability, "landlock_version", lambda: version)
+
+    lack = lack_of(Backend.LANDLOCK, run_as="nobody")
+
+    assert lack is not None
+    assert words in lack.reason
+    assert "6.12" in lack.fix
+
+
+def test_there_is_none_for_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    lack = lack_of(Backend.LANDLOCK, run_as="nobody")
+
+    assert lack is not None
+    assert "Run Portico on Linux" in lack.fix
+
+
+def a_bubblewrap(folder: Path, version: str, *, works: bool) -> str:
+    program = folder / "bwrap"
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "bubblewrap {version}" && exit\n'
+        f'echo "bwrap: No permissions" >&2; exit {int(not works)}\n'
+    )
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_bubblewrap_may_be_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: a_bubblewrap(tmp_path, "0.6.1", works=True))
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert "0.8" in lack.fix
+
+
+def test_what_bubblewrap_complains_of_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: a_bubblewrap(tmp_path, "0.8.0", works=False))
+    for name in ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED"):
+        monkeypatch.setattr(availability, name, tmp_path / "missing")
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert lack.reason.endswith("bwrap: No permissions")
+
+
+def test_bubblewrap_may_end_without_a_word(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "bubblewrap 0.8.0" && exit\nexit 3\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _: str(program))
+    for name in ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED"):
+        monkeypatch.setattr(availability, name, tmp_path / "missing")
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert lack.reason.endswith("it ended with 3, without a word")
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_bubblewrap_may_not_say_what_it_is(monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+    def started(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 30) if hangs else PermissionError(13, "denied")
+
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/bwrap")
+    monkeypatch.setattr(subprocess, "run", started)
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert "does not say its version" in lack.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("_APPARMOR", "1", "AppArmor"), ("_MOST_NAMESPACES", "0", "may not make")],
+)
+def test_who_forbids_namespaces_is_named(
+    name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for each in ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED"):
+        monkeypatch.setattr(availability, each, tmp_path / each)
+    (tmp_path / name).write_text(f"{value}\n")
+
+    lack = availability._why_no_namespaces("bwrap: No", root=False)
+
+    assert words in lack.reason
+    assert "sysctl" in lack.fix
+
+
+def test_where_user_namespaces_are_used_up_it_is_said() -> None:
+    program = (
+        "from portico.adapters.box.availability import lack_of\n"
+        "from portico.box.core.report import Backend\n"
+        "print([lack_of(each, run_as='nobody') for each in Backend])"
+    )
+    none = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+
+    done = subprocess.run(
+        ["unshare", "-Ur", "sh", "-c", none, "sh", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "ordinary users may not make user namespaces here" in done.stdout
+    assert done.stdout.strip().endswith("None]")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("name", "words"), [("no-such-account", "no account"), ("root", "root")])
+def test_there_must_be_an_account_to_run_as(name: str, words: str) -> None:
+    with pytest.raises(BoxUnavailable, match=words):
+        account_for(name)
+
+    lack = lack_of(Backend.LANDLOCK, run_as=name)
+    assert lack is not None
+    assert "box.run_as" in lack.fix
