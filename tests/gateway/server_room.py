@@ -1,9 +1,12 @@
 """The use cases about servers with in-memory doors, and a server that answers from a script."""
 
+from portico.box.core.profile import Place
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.core.acceptance import Effects, Proposed, look_pin
 from portico.gateway.core.server import Server, Stdio
 from portico.gateway.core.shipped_effects import ShippedEffects
+from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.core.tool import Tool
 from portico.gateway.house import house
 from portico.gateway.index_server import Indexed, IndexServer
@@ -25,10 +28,12 @@ from portico.testing.gateway import MemoryServers, MemoryTools
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.walls import ScriptedWalls
 from portico.testing.world import MemoryWorld
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
+PROFILES = ShippedProfiles({"npm:mail": (Place("mail.example", 443),)})
 MEMBER = a_person("max", roles=[Role.MEMBER])
 
 
@@ -52,6 +57,7 @@ class Room:
         self.clock, self.bus = TickingClock(), MemoryBus()
         self.tokenizer = Letters()
         self.upstreams = ScriptedUpstreams()
+        self.walls = walls = ScriptedWalls()
         self.servers, self.tools = MemoryServers(world), MemoryTools(world)
         self.house = house(ROOT.space)
         kinds = shipped or ShippedEffects()
@@ -71,10 +77,18 @@ class Room:
         self.restart_server = RestartServer(
             servers=servers, upstreams=upstreams, index_server=self.index_server
         )
-        self.list_servers = ListServers(servers=servers, tools=tools, upstreams=upstreams)
-        self.show_server = ShowServer(servers=servers, tools=tools, upstreams=upstreams)
-        self.review = ReviewServers(servers=servers, tools=tools, shipped=kinds)
-        self.approve_launch = ApproveLaunch(servers=servers, bus=bus, clock=clock)
+        self.list_servers = ListServers(
+            servers=servers, tools=tools, upstreams=upstreams, walls=walls
+        )
+        self.show_server = ShowServer(
+            servers=servers, tools=tools, upstreams=upstreams, walls=walls
+        )
+        self.show_profile = ShowProfile(servers=servers, walls=walls, shipped=PROFILES)
+        self.set_profile = SetProfile(
+            servers=servers, upstreams=upstreams, walls=walls, show=self.show_profile, bus=bus
+        )
+        self.review = ReviewServers(servers=servers, tools=tools, walls=walls, shipped=kinds)
+        self.approve_launch = ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock)
         self.accept_tools = AcceptTools(
             servers=servers, tools=tools, shipped=kinds, bus=bus, clock=clock
         )

@@ -11,7 +11,7 @@ from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.client_files.wish import Wish
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.core.reconciling import KEPT, Fate
-from portico.gateway.core.server import FromFile, Launch, Server, Stdio
+from portico.gateway.core.server import Foreign, FromFile, Server, Stdio
 from portico.gateway.core.tool import Standing
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server
@@ -23,7 +23,7 @@ FILE, OTHER = "/home/ana/.mcp.json", "/home/ana/.cursor/mcp.json"
 
 def a_wish(
     name: str = "files",
-    launch: Launch | None = None,
+    launch: Foreign | None = None,
     *,
     enabled: bool = True,
     timeout: float | None = None,

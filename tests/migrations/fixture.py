@@ -26,8 +26,10 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
+from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, ResultId
+from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
@@ -128,6 +130,9 @@ async def _fill_gateway(
 ) -> None:
     servers, tools = PostgresServers(transactions), PostgresTools(transactions)
     files, mail = an_approved_server("files"), a_server("mail", origin="/home/ana/.mcp.json")
+    consent = Unboxed(by="ana", at=clock.now(), launch_pin=mail.launch_pin)
+    profile = Profile(write=("/srv/files",), reach=(Place("files.example", 443),))
+    files, mail = replace(files, profile=profile), replace(mail, unboxed=consent)
     changed = a_tool("files.write", effect=Effect.LOCAL_WRITE)
     for server in (files, mail):
         await servers.add(admin, server)

@@ -212,7 +212,7 @@ SERVERS: tuple[RealServer, ...] = (
         "mcp-server-google-maps",
         environment={**NO_NETWORK, "GOOGLE_MAPS_API_KEY": "not-a-key"},
         question="convert an address into coordinates on the map",
-        example=Example("maps_geocode", {"address": "Reed Street"}, "ECONNREFUSED", fails=True),
+        example=Example("maps_geocode", {"address": "Reed Street"}, "failed, reason", fails=True),
     ),
     npm(
         "airtable",
@@ -241,7 +241,11 @@ SERVERS: tuple[RealServer, ...] = (
         Shelf.MODERN,
         "mcp-server-fetch==2026.10.24",
         "mcp-server-fetch",
-        arguments=("--allow-private-ips", "--ignore-robots-txt"),
+        # Its launch names the address, or its box would not let it there.
+        arguments=(
+            *("--allow-private-ips", "--ignore-robots-txt"),
+            *("--user-agent", "herons/1.0 {outside}"),
+        ),
         question="fetch a web page as markdown",
         example=Example("fetch", {"url": "{outside}/page", "raw": True}, "The heron stands"),
     ),

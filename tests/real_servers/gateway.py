@@ -75,7 +75,9 @@ class Gateway:
         self._ask("DELETE", f"/servers/{name}")
 
     def servers(self) -> list[str]:
-        return [server["name"] for server in self._ask("GET", "/servers")]
+        """But for the one that is a part of Portico."""
+        listed = self._ask("GET", "/servers")
+        return [server["name"] for server in listed if server["origin"] != "portico"]
 
     def starts(self) -> int:
         """How often servers have been started, all together."""

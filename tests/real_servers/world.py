@@ -1,6 +1,8 @@
 """What real servers work on in tests: some files, and a little of the outside that they ask."""
 
 import json
+import os
+import pwd
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -70,6 +72,7 @@ def world(folder: Path) -> Iterator[World]:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     _repository(folder / "repository")
+    give_away(folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Outside) as outside:
         thread = threading.Thread(target=outside.serve_forever)
         thread.start()
@@ -90,6 +93,14 @@ def _repository(folder: Path) -> None:
         [*who, "commit", "--quiet", "--message=The heron arrives"],
     ):
         subprocess.run(["git", *step], cwd=folder, check=True, capture_output=True)
+
+
+def give_away(folder: Path) -> None:
+    """To the account that servers run as in their boxes when Portico runs as root."""
+    if os.geteuid() == 0:
+        account = pwd.getpwnam("nobody")
+        for each in (folder, *folder.rglob("*")):
+            os.chown(each, account.pw_uid, account.pw_gid)
 
 
 class _Outside(BaseHTTPRequestHandler):

@@ -1,26 +1,32 @@
 """The two acts of an operator: allow a server to be started, then let in what it offers."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.acceptance import Effects, accept, accepted_server, look_pin
+from portico.gateway.core.confinement import Unboxed, let_out
 from portico.gateway.core.diff import Change, diff_definitions, diff_values
-from portico.gateway.core.errors import PinMoved, ServerGone
+from portico.gateway.core.errors import NotStartedHere, PinMoved, ServerGone, UnboxedRefused
 from portico.gateway.core.launch_text import shown, to_json
 from portico.gateway.core.package import package_of
 from portico.gateway.core.pin import unpinned_loaders
 from portico.gateway.core.proposal import Proposal, propose
-from portico.gateway.core.server import Http, Server, standing
+from portico.gateway.core.server import Http, Server, Stdio, standing
 from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.tool import Definition, Standing, Tool
-from portico.gateway.ports import Servers, Tools
+from portico.gateway.held import Held, held
+from portico.gateway.ports import Servers, Tools, Walls
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
+
+_log: Final = logging.getLogger("portico.box")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,8 @@ class ServerReview:
     server: Server
     command: str
     """Exactly what would be started, or asked."""
+    held: Held
+    """What it may reach once it is started."""
     launch_changes: Sequence[Change]
     """Since it was allowed to be started."""
     loaders: Sequence[str]
@@ -52,6 +60,7 @@ class ServerReview:
 class ReviewServers:
     servers: Servers
     tools: Tools
+    walls: Walls
     shipped: ShippedEffects
 
     async def __call__(self, caller: Principal, name: str | None = None) -> Sequence[ServerReview]:
@@ -59,25 +68,30 @@ class ReviewServers:
         permit(caller, Scope.SERVERS_APPROVE)
         if name is not None:
             server = await self.servers.get(caller, name)
-            tools = await self.tools.of(caller, server)
-            return [await asyncio.to_thread(_review, server, tools, self.shipped)]
+            return [await self._review(server, await self.tools.of(caller, server))]
         every, servers = await self.tools.all(caller), await self.servers.all(caller)
-        return [
-            await asyncio.to_thread(_review, server, every.get(server.id, ()), self.shipped)
-            for server in servers
-        ]
+        return [await self._review(server, every.get(server.id, ())) for server in servers]
+
+    async def _review(self, server: Server, tools: Sequence[Tool]) -> ServerReview:
+        within = await held(server, self.walls)
+        return await asyncio.to_thread(_review, server, tools, within, self.shipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveLaunch:
     servers: Servers
+    walls: Walls
     bus: Bus
     clock: Clock
 
-    async def __call__(self, caller: Principal, name: str, launch_pin: str) -> Server:
+    async def __call__(
+        self, caller: Principal, name: str, launch_pin: str, *, unboxed: bool = False
+    ) -> Server:
         """What another launch offered, nobody has seen this one offer: its tools wait to be
-        accepted anew. Raises `NotPermitted`, `ServerNotFound`, and `PinMoved` if it would be
-        started otherwise by now."""
+        accepted anew. `unboxed` is the consent to start exactly this one without a box, where
+        there is none; an approval without it takes it back. Raises `NotPermitted`,
+        `ServerNotFound`, `UnboxedRefused`, and `PinMoved` if it would be started otherwise by
+        now."""
         permit(caller, Scope.SERVERS_APPROVE)
         async with self.servers.changing(caller, name) as before:
             if before.gone_at is not None:
@@ -86,14 +100,27 @@ class ApproveLaunch:
                 raise PinMoved(name)
             approved = replace(
                 before,
+                unboxed=await self._consent(caller, before) if unboxed else None,
                 approved_launch_pin=launch_pin,
                 approved_launch=before.launch,
                 tools_accepted=before.tools_accepted and before.approved_launch_pin == launch_pin,
             )
             server = _signed(approved, caller, self.clock)
             await self.servers.put(caller, server)
+        if unboxed:
+            _log.warning(
+                "%s (%s) agrees that the server %s runs without a box: %s",
+                *(caller.name, caller.id, name, shown(server.launch)),
+            )
         self.bus.wake(caller.space, CATALOGUE)
         return server
+
+    async def _consent(self, caller: Principal, server: Server) -> Unboxed:
+        if not isinstance(server.launch, Stdio):
+            raise NotStartedHere(server.name)
+        if not await self.walls.lacking():
+            raise UnboxedRefused(server.name, let_out(server.name, server.launch_pin))
+        return Unboxed(by=caller.name, at=self.clock.now(), launch_pin=server.launch_pin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +156,15 @@ def _signed(server: Server, caller: Principal, clock: Clock) -> Server:
     return replace(server, approved_by=caller.name, approved_at=clock.now())
 
 
-def _review(server: Server, tools: Sequence[Tool], shipped: ShippedEffects) -> ServerReview:
+def _review(
+    server: Server, tools: Sequence[Tool], within: Held, shipped: ShippedEffects
+) -> ServerReview:
     accepted = {"instructions": server.accepted_instructions, **server.accepted_offers}
     seen = {"instructions": server.instructions, **server.offers}
     return ServerReview(
         server=server,
         command=shown(server.launch),
+        held=within,
         launch_changes=_launch_changes(server),
         loaders=unpinned_loaders(server.launch),
         pin=look_pin(server),

@@ -157,7 +157,7 @@ class CallTool:
         shelf = await self.catalogues.current(caller)
         if shelf.find(call.ref).pin != call.pin:
             raise ToolQuarantined(str(call.ref), call.ref.server)
-        return Target.of(caller.space, shelf.server(call.ref.server))
+        return Target.of(caller.space, shelf.server(call.ref.server), caller.id)
 
 
 def _maybe_done(call: Call, error: UpstreamDown) -> bool:

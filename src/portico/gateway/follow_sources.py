@@ -9,7 +9,7 @@ from typing import Final
 
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
 from portico.gateway.core.errors import ServerNotFound
-from portico.gateway.core.server import ADDED
+from portico.gateway.core.server import ADDED, OURS
 from portico.gateway.house import house
 from portico.gateway.index_server import IndexServer
 from portico.gateway.ports import Servers, Sources
@@ -62,7 +62,7 @@ class FollowSources:
             self._tell(file)
             if file.readable:
                 await self._reconciled(caller, file.origin, file.wishes)
-        named = {file.origin for file in described} | {ADDED}
+        named = {file.origin for file in described} | {ADDED, OURS}
         for origin in {each.origin for each in await self.servers.all(caller)} - named:
             await self._reconciled(caller, origin, [])
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.errors import ServerExists, ServerNotOurs
+from portico.gateway.core.errors import ServerBuiltIn, ServerExists, ServerNotOurs
 from portico.gateway.core.launch_text import check_launch
 from portico.gateway.core.look_alikes import look_alike
 from portico.gateway.core.names import server_name
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.server import (
     ADDED,
+    BUILTIN,
+    OURS,
     Launch,
     Server,
     ServerId,
@@ -21,8 +23,9 @@ from portico.gateway.core.server import (
 from portico.gateway.core.tally import Tally, standings
 from portico.gateway.core.tool import Standing
 from portico.gateway.core.upstream import Vitals
+from portico.gateway.held import Held, held
 from portico.gateway.index_server import Indexed, IndexServer
-from portico.gateway.ports import Servers, Tools, Upstreams
+from portico.gateway.ports import Servers, Tools, Upstreams, Walls
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.clock import Clock
@@ -46,6 +49,8 @@ class ServerLook:
     tools: Mapping[Standing, int]
     tokens: Tokens
     """What its tools would cost a client without a gateway."""
+    held: Held
+    """What it may reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +66,8 @@ class AddServer:
         permit(caller, Scope.SERVERS_WRITE)
         check_launch(wish.launch)
         name, now = server_name(wish.name), self.clock.now()
-        names = [server.name for server in await self.servers.all(caller)]
-        if alike := look_alike(name, names):
+        names = [BUILTIN, *(server.name for server in await self.servers.all(caller))]
+        if alike := BUILTIN if name == BUILTIN else look_alike(name, names):
             raise ServerExists(name, alike)
         server = Server(
             id=ServerId.mint(now, self.entropy),
@@ -85,10 +90,12 @@ class RemoveServer:
     bus: Bus
 
     async def __call__(self, caller: Principal, name: str) -> None:
-        """Raises `NotPermitted`, `ServerNotFound`, and `ServerNotOurs` for one that its file still
-        names."""
+        """Raises `NotPermitted`, `ServerNotFound`, `ServerBuiltIn` for a part of Portico, and
+        `ServerNotOurs` for one that its file still names."""
         permit(caller, Scope.SERVERS_WRITE)
         async with self.servers.changing(caller, name) as server:
+            if server.origin == OURS:
+                raise ServerBuiltIn(name)
             if server.origin != ADDED and server.gone_at is None:
                 raise ServerNotOurs(name, server.origin)
             await self.servers.remove(caller, server.id)
@@ -135,6 +142,7 @@ class ListServers:
     servers: Servers
     tools: Tools
     upstreams: Upstreams
+    walls: Walls
 
     async def __call__(self, caller: Principal) -> Sequence[ServerLook]:
         """By name. What servers say is told as far as it is approved, unless the caller is one
@@ -142,7 +150,13 @@ class ListServers:
         permit(caller, Scope.SERVERS_READ)
         counted = await self.tools.tally(caller)
         return [
-            _look(caller, server, counted.get(server.id, Tally()), self.upstreams)
+            _look(
+                caller,
+                server,
+                counted.get(server.id, Tally()),
+                self.upstreams,
+                await held(server, self.walls),
+            )
             for server in await self.servers.all(caller)
         ]
 
@@ -152,16 +166,19 @@ class ShowServer:
     servers: Servers
     tools: Tools
     upstreams: Upstreams
+    walls: Walls
 
     async def __call__(self, caller: Principal, name: str) -> ServerLook:
         """As `ListServers` tells it. Raises `ServerNotFound`."""
         permit(caller, Scope.SERVERS_READ)
         server = await self.servers.get(caller, name)
         counted = (await self.tools.tally(caller)).get(server.id, Tally())
-        return _look(caller, server, counted, self.upstreams)
+        return _look(caller, server, counted, self.upstreams, await held(server, self.walls))
 
 
-def _look(caller: Principal, server: Server, counted: Tally, upstreams: Upstreams) -> ServerLook:
+def _look(
+    caller: Principal, server: Server, counted: Tally, upstreams: Upstreams, within: Held
+) -> ServerLook:
     vitals = upstreams.vitals(caller.space, server.name)
     approves = caller.may(Scope.SERVERS_APPROVE)
     return ServerLook(
@@ -169,4 +186,5 @@ def _look(caller: Principal, server: Server, counted: Tally, upstreams: Upstream
         vitals=vitals if approves else replace(vitals, last_words=()),
         tools=standings(server, counted),
         tokens=counted.tokens,
+        held=within,
     )

@@ -1,6 +1,6 @@
 """What the gateway needs from the outside world, in the gateway's own words."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
@@ -9,10 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from portico.box.core.profile import Profile
 from portico.gateway.core.call import Answer, Call, Figures, ResultId
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel
-from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.server import Server, ServerId, Stdio
 from portico.gateway.core.tally import Tally
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.core.upstream import Question, Seen, Target, Vitals, Wanted
@@ -105,6 +106,38 @@ class Line(Protocol):
     async def ask(self, question: Question) -> JsonObject:
         """What the caller answers, which may take minutes; several may be asked at once. Raises
         `InputUnsupported`, `InputRefused`."""
+        ...
+
+
+class Walls(Protocol):
+    """What holds the servers that are started here."""
+
+    async def offered(self) -> bool:
+        """Whether this machine has a box that stood all probes; waits while it is being tried."""
+        ...
+
+    async def lacking(self) -> bool:
+        """Whether it has none at all, as opposed to one that does not work at the moment."""
+        ...
+
+    @property
+    def named(self) -> Collection[str]:
+        """What the configuration lets run without one, as `let_out` names it."""
+        ...
+
+    @property
+    def home(self) -> str:
+        """Of whoever Portico runs as; paths below it are shown with ~."""
+        ...
+
+    async def default(self, launch: Stdio) -> Profile:
+        """What a server may reach beside its own program and home if nobody has said: the
+        folders and places that its launch names, and the public network."""
+        ...
+
+    async def check(self, profile: Profile) -> Profile:
+        """With each path as what it really is now, links followed. Raises `BadProfile` if one is
+        not there, or leads to what is Portico's own."""
         ...
 
 

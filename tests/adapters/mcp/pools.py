@@ -14,6 +14,7 @@ from uuid import UUID
 
 import psutil
 
+from portico.adapters.mcp.housing import Confine
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.system.clock import SystemClock
@@ -25,6 +26,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 from portico.testing.kernel import SeededEntropy
+from portico.testing.walls import NoWalls
 
 HOME = SpaceId(UUID(int=1))
 AMPLE = timedelta(seconds=20)
@@ -47,6 +49,7 @@ async def a_pool(
     environment: Mapping[str, str] | None = None,
     secrets: KnownSecrets | None = None,
     changed: Changes | None = None,
+    confine: Confine | None = None,
     **terms: Any,
 ) -> AsyncIterator[UpstreamPool]:
     quick: dict[str, Any] = {
@@ -59,6 +62,7 @@ async def a_pool(
         entropy=SeededEntropy(),
         secrets=secrets or KnownSecrets(),
         changed=changed or Changes(),
+        confine=confine or NoWalls(),
         environment={"PATH": "/usr/bin:/bin", "HOME": "/"} | dict(environment or {}),
     )
     async with pool:

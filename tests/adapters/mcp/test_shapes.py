@@ -21,6 +21,7 @@ from portico.adapters.mcp.greeting import Greeting
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.sse import hear
 from portico.adapters.mcp.wire import Asked, Broken, Refusal, Spoilt, TooDeep
+from portico.adapters.web.dialer import Dialer
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
 from portico.gateway.core.server import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
@@ -175,7 +176,7 @@ async def test_over_the_first_kind_of_http_too_deep_an_answer_is_none() -> None:
 
 async def test_a_header_that_no_connection_can_carry_is_a_fault_of_the_server() -> None:
     given = Address("http://127.0.0.1:9/", {"authorization": "Bearer tok\u2026en"}, frozenset())
-    endpoint = Endpoint(given, ssl.create_default_context(), largest=100)
+    endpoint = Endpoint(given, ssl.create_default_context(), Dialer(), largest=100)
 
     with pytest.raises(Broken, match="one of its headers cannot be sent") as unsent:
         await endpoint.post(b"{}", {})

@@ -8,6 +8,7 @@ from typing import Final
 
 from portico.adapters.mcp import family, wire
 from portico.adapters.mcp.allowance import Allowance
+from portico.adapters.mcp.housing import Lodging
 from portico.adapters.mcp.last_words import LastWords
 from portico.adapters.mcp.lines import Endless, Lines, TooLong
 from portico.adapters.mcp.wire import Message
@@ -28,6 +29,7 @@ class Child(asyncio.SubprocessProtocol):
     def __init__(
         self, words: LastWords, *, longest: int, grace: float, buried: Callable[[int], None]
     ) -> None:
+        """`buried` is told when nothing of it is left."""
         self._words = words
         self._grace = grace
         self._buried = buried
@@ -40,6 +42,7 @@ class Child(asyncio.SubprocessProtocol):
         self.hear: Callable[[Message], bool] = lambda _: False
         self.spoil: Callable[[object, str], bool] = lambda _number, _reason: False
         self.ended: Callable[[str], None] = lambda _: None
+        self.lodging: Lodging | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if not isinstance(transport, asyncio.SubprocessTransport):
@@ -141,11 +144,15 @@ class Child(asyncio.SubprocessProtocol):
                 (signal.SIGTERM, self._grace),
                 (signal.SIGKILL, _TO_BE_BURIED),
             ):
+                if number is signal.SIGKILL and self.lodging is not None:
+                    break  # whoever keeps the box ends all that is in it, and must not be killed
                 if number is not None:
                     await asyncio.to_thread(family.send, self.pid, others, number)
                 if await self._gone(others, patience):
                     break
         finally:
+            if self.lodging is not None:
+                await self.lodging.leave()
             self._transport.close()
             self._buried(self.pid)
 

@@ -3,7 +3,8 @@
 Not an `httpx2.AsyncClient`: that keeps cookies, follows redirects and looks for credentials, each
 of which would one day carry something of one server, or of one space, to another. Its transport
 does none of this. The context for TLS is what is dear to build, and shared; the connections are
-each server's own, so that one that hangs uses up no one else's.
+each server's own, so that one that hangs uses up no one else's. They lead to the host and port that
+stand in the launch that was approved, whatever these are, and nowhere else.
 """
 
 import base64
@@ -13,18 +14,15 @@ from contextlib import suppress
 from copy import copy
 from typing import Final
 from urllib.parse import unquote
-from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.wire import Broken, Crowded, Spoilt
+from portico.adapters.web.dialer import Dialer
+from portico.adapters.web.transport import GuardedTransport, environment_proxy, place_of
+from portico.box.core.errors import AddressRefused
 
-_LIMITS: Final = httpx2.Limits(
-    max_connections=100,
-    max_keepalive_connections=20,
-    keepalive_expiry=4.0,  # most servers close what is idle after five seconds
-)
 _PATIENCE: Final = {"connect": 10.0, "write": 30.0, "pool": 10.0, "read": None}
 _FOLLOWED: Final = 3
 _SAME_METHOD: Final = frozenset({307, 308})
@@ -56,13 +54,13 @@ class Status(Broken):
 
 
 class Endpoint:
-    def __init__(self, address: Address, tls: ssl.SSLContext, *, largest: int) -> None:
+    def __init__(
+        self, address: Address, tls: ssl.SSLContext, dialer: Dialer, *, largest: int
+    ) -> None:
         self.url = _parsed(address.url)
         self.largest = largest
         self._headers = _given(self.url, address.headers)
-        self._transport = httpx2.AsyncHTTPTransport(
-            verify=tls, limits=_LIMITS, proxy=_proxy(self.url), trust_env=False
-        )
+        self._transport = _way(self.url, tls, dialer)
 
     def sibling(self, place: str) -> "Endpoint":
         """Another address of the same host, over the same connections. Raises `Broken`."""
@@ -221,7 +219,12 @@ def _given(url: httpx2.URL, headers: Mapping[str, str]) -> Sequence[tuple[str, s
     return [(name, value) for name, value in given.items() if name not in _NOT_TO_BE_GIVEN]
 
 
-def _proxy(url: httpx2.URL) -> str | None:
-    """As whoever runs Portico has set it for all programs."""
-    found = getproxies().get(url.scheme)
-    return None if not found or proxy_bypass(url.host) else found
+def _way(url: httpx2.URL, tls: ssl.SSLContext, dialer: Dialer) -> GuardedTransport:
+    """By the proxy that whoever runs Portico has set for all programs, if they have. Raises
+    `Broken`."""
+    try:
+        proxy = environment_proxy(url)
+    except AddressRefused as error:
+        raise Broken(str(error), reached=False, fix=error.fix) from error
+    place = place_of(proxy or url)
+    return GuardedTransport(dialer.narrowed([place], public=False), tls, proxy=proxy)

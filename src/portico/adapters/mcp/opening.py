@@ -13,14 +13,16 @@ from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
 from portico.adapters.mcp.endpoint import Endpoint, Status
 from portico.adapters.mcp.environment import scrubbed
 from portico.adapters.mcp.greeting import Greeting, greet
+from portico.adapters.mcp.housing import Confine, Lodging
 from portico.adapters.mcp.last_words import LastWords
 from portico.adapters.mcp.sse import open_sse
-from portico.adapters.mcp.stdio import start
+from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.streamable import Spawn, Streamable
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken, Message, Refusal, Wire
-from portico.gateway.core.server import Era, Http, Stdio
+from portico.adapters.web.dialer import Dialer
+from portico.gateway.core.server import Era, Http, Inside, Stdio
 from portico.gateway.core.upstream import Target
 
 _OLDER_PERHAPS = frozenset({400, 404, 405})
@@ -48,9 +50,11 @@ class Opening:
     """Our own."""
     secrets: Secrets
     spawn: Spawn
+    confine: Confine
     terms: Terms
     info: Message
     watch: Watch = field(default_factory=Watch)
+    dialer: Dialer = field(default_factory=Dialer)
     _tls: ssl.SSLContext | None = None
     _known: set[str] = field(default_factory=set)
 
@@ -71,12 +75,14 @@ class Opening:
     ) -> tuple[Wire, Greeting]:
         match target.launch:
             case Stdio() as launch:
-                return await self._process(launch, hint, words)
+                return await self._process(target, launch, hint, words)
             case Http() as launch:
                 return await self._address(launch, hint)
+            case Inside():
+                raise Broken("it is a part of Portico, and nothing to be reached", reached=False)
 
     async def _process(
-        self, launch: Stdio, hint: Era | None, words: LastWords
+        self, target: Target, launch: Stdio, hint: Era | None, words: LastWords
     ) -> tuple[Wire, Greeting]:
         command = await resolve.command(launch, self.environment)
         self._keep(command.secrets)
@@ -88,10 +94,10 @@ class Opening:
             except OSError as error:
                 reason = f"no process can be started: {error.strerror}"
                 raise Broken(reason, reached=False) from error
-            way = await start(command, environment, words, self.terms, self.watch.over)
-            if way.process is not None:
-                self.watch.on(way.process)
-            return way
+            room = await self.confine.cell(target, command, environment)
+            lodging = None if room is None else Lodging(room, self.spawn)
+            starting = Starting(command, environment, lodging, self.watch)
+            return await start(starting, words, self.terms)
 
         way = await started()
         try:
@@ -108,13 +114,14 @@ class Opening:
         self._keep(address.secrets)
         tls = await self._context()
         if launch.transport != "sse":
-            way: Wire = Streamable(Endpoint(address, tls, largest=self.terms.largest), self.spawn)
+            endpoint = Endpoint(address, tls, self.dialer, largest=self.terms.largest)
+            way: Wire = Streamable(endpoint, self.spawn)
             try:
                 return way, await self._greeted(way, hint)
             except Status as status:
                 if launch.transport is not None or status.number not in _OLDER_PERHAPS:
                     raise
-        endpoint = Endpoint(address, tls, largest=self.terms.largest)
+        endpoint = Endpoint(address, tls, self.dialer, largest=self.terms.largest)
         way = await self._in_time(open_sse(endpoint, self.spawn))
         return way, await self._greeted(way, Era.LEGACY)
 

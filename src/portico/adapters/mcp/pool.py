@@ -12,6 +12,7 @@ from portico.adapters.mcp.answers import passed_on, refused
 from portico.adapters.mcp.conversation import Conversation
 from portico.adapters.mcp.envelope import client_info
 from portico.adapters.mcp.exchange import Exchange
+from portico.adapters.mcp.housing import Confine
 from portico.adapters.mcp.looking import look
 from portico.adapters.mcp.opening import Opening, Secrets
 from portico.adapters.mcp.stations import Stations
@@ -39,7 +40,7 @@ class UpstreamPool:
     """An async context: it runs servers while it is entered, and has ended them all when it is
     left."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # a door each
         self,
         terms: Terms,
         *,
@@ -47,6 +48,7 @@ class UpstreamPool:
         entropy: Entropy,
         secrets: Secrets,
         changed: Changed,
+        confine: Confine,
         environment: Mapping[str, str],
     ) -> None:
         """`environment` is our own, of which servers are given little; `changed` is told that what
@@ -55,6 +57,7 @@ class UpstreamPool:
         self._entropy = entropy
         self._secrets = secrets
         self._changed = changed
+        self._confine = confine
         self._terms = terms
         self._environment = environment
         self._info = client_info(version("portico"))
@@ -68,6 +71,7 @@ class UpstreamPool:
             environment=self._environment,
             secrets=self._secrets,
             spawn=self._spawn,
+            confine=self._confine,
             terms=self._terms,
             info=self._info,
         )

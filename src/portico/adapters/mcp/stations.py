@@ -53,7 +53,7 @@ class Stations:
         """Another launch is another server, even if it has the same name."""
         of_server = self._stations.setdefault((target.space, target.server), {})
         station = of_server.get(target.credentials)
-        if station is None or station.target.launch_pin != target.launch_pin:
+        if station is None or not station.target.same_as(target):
             if station is not None:
                 self._dismiss(station)
             station = of_server[target.credentials] = Station(target, used_at=self._now())

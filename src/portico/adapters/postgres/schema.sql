@@ -472,11 +472,15 @@ CREATE TABLE portico.server (
     listed_at timestamp with time zone,
     gone_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
+    profile jsonb,
+    unboxed jsonb,
     CONSTRAINT server_entry_check CHECK (((length(entry) >= 1) AND (length(entry) <= 4096))),
     CONSTRAINT server_era_check CHECK ((era = ANY (ARRAY['modern'::text, 'legacy'::text]))),
     CONSTRAINT server_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,31}$'::text)),
     CONSTRAINT server_origin_check CHECK (((length(origin) >= 1) AND (length(origin) <= 4096))),
-    CONSTRAINT server_timeout_seconds_check CHECK ((timeout_seconds > (0)::double precision))
+    CONSTRAINT server_profile_check CHECK ((jsonb_typeof(profile) = 'object'::text)),
+    CONSTRAINT server_timeout_seconds_check CHECK ((timeout_seconds > (0)::double precision)),
+    CONSTRAINT server_unboxed_check CHECK ((jsonb_typeof(unboxed) = 'object'::text))
 );
 
 ALTER TABLE ONLY portico.server FORCE ROW LEVEL SECURITY;
@@ -1107,6 +1111,10 @@ GRANT UPDATE(failure) ON TABLE portico.server TO portico_app;
 GRANT UPDATE(listed_at) ON TABLE portico.server TO portico_app;
 
 GRANT UPDATE(gone_at) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(profile) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(unboxed) ON TABLE portico.server TO portico_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.setting TO portico_app;
 

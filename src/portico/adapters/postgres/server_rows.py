@@ -7,6 +7,12 @@ from psycopg.types.json import Json
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
 from portico.gateway.core.launch_text import from_json, to_json
+from portico.gateway.core.profile_text import (
+    profile_from,
+    profile_json,
+    unboxed_from,
+    unboxed_json,
+)
 from portico.gateway.core.server import Era, Identity, Server, ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
@@ -17,7 +23,7 @@ SERVER_COLUMNS: Final[LiteralString] = """
     server_id, name, origin, entry, launch, launch_pin, enabled, approved_launch_pin,
     approved_launch, approved_by, approved_at, tools_accepted, set_pin, accepted_set_pin,
     instructions, accepted_instructions, offers, accepted_offers, identity, era, timeout_seconds,
-    failure, listed_at, gone_at, created_at
+    failure, listed_at, profile, unboxed, gone_at, created_at
 """
 
 
@@ -49,6 +55,8 @@ def server_row(caller: Principal, server: Server) -> dict[str, object]:
         "timeout": server.timeout,
         "failure": storable_or_none(server.failure),
         "listed": server.listed_at,
+        "profile": None if server.profile is None else Json(profile_json(server.profile)),
+        "unboxed": None if server.unboxed is None else Json(unboxed_json(server.unboxed)),
         "gone": server.gone_at,
         "created": server.created_at,
     }
@@ -81,6 +89,8 @@ def server_from(row: Row) -> Server:
         timeout=row["timeout_seconds"],
         failure=row["failure"],
         listed_at=row["listed_at"],
+        profile=None if row["profile"] is None else profile_from(row["profile"]),
+        unboxed=None if row["unboxed"] is None else unboxed_from(row["unboxed"]),
         gone_at=row["gone_at"],
         created_at=row["created_at"],
     )

@@ -27,7 +27,7 @@ _INSERT: Final[LiteralString] = f"""
             %(enabled)s, %(approved_launch_pin)s, %(approved_launch)s, %(approved_by)s,
             %(approved)s, %(tools_accepted)s, %(set_pin)s, %(accepted_set_pin)s, %(instructions)s,
             %(accepted_instructions)s, %(offers)s, %(accepted_offers)s, %(identity)s, %(era)s,
-            %(timeout)s, %(failure)s, %(listed)s, %(gone)s, %(created)s)
+            %(timeout)s, %(failure)s, %(listed)s, %(profile)s, %(unboxed)s, %(gone)s, %(created)s)
 """
 _PUT: Final[LiteralString] = """
     UPDATE portico.server
@@ -39,7 +39,8 @@ _PUT: Final[LiteralString] = """
            instructions = %(instructions)s, accepted_instructions = %(accepted_instructions)s,
            offers = %(offers)s, accepted_offers = %(accepted_offers)s, identity = %(identity)s,
            era = %(era)s, timeout_seconds = %(timeout)s, failure = %(failure)s,
-           listed_at = %(listed)s, gone_at = %(gone)s
+           listed_at = %(listed)s, profile = %(profile)s, unboxed = %(unboxed)s,
+           gone_at = %(gone)s
      WHERE space_id = %(space)s AND server_id = %(server)s
 """
 _REMOVE: Final[LiteralString] = """

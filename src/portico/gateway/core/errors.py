@@ -7,10 +7,13 @@ PorticoError
 ├── ServerNotFound
 ├── ServerExists         the name is taken, or looks like one that is
 ├── ServerNotOurs        it comes from a file, and is changed there
+├── ServerBuiltIn        it is a part of Portico, and stays
 ├── ServerNotApproved    nobody has allowed it to be started, or its tools to be used
 ├── ServerDisabled
 ├── ServerGone           its file does not ask for it any more
 ├── PinMoved             what was approved is not what is there now
+├── NotStartedHere       it runs elsewhere, and nothing here holds it
+├── UnboxedRefused       there is a box for it, and only the configuration lets it out
 ├── ToolNotFound         no such tool, as far as this caller can know
 ├── ToolQuarantined      it is not the tool that was approved
 ├── ToolRefused          its definition cannot be used, whoever approves it
@@ -104,6 +107,19 @@ class ServerNotOurs(PorticoError):
         self.origin = origin
 
 
+class ServerBuiltIn(PorticoError):
+    kind = Kind.CONFLICT
+    code = "server_built_in"
+    title = "The server is a part of Portico"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is a part of Portico, and cannot be taken out of it.",
+            fix=f"Switch it off: portico servers disable {name}",
+        )
+        self.name = name
+
+
 class ServerNotApproved(PorticoError):
     kind = Kind.DENIED
     code = "server_not_approved"
@@ -152,6 +168,31 @@ class PinMoved(PorticoError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name!r} is not any more what this approval was given for.")
+        self.name = name
+
+
+class NotStartedHere(PorticoError):
+    kind = Kind.CONFLICT
+    code = "not_started_here"
+    title = "The server is not started here"
+    fix = "Only what is started on this machine can be confined."
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is not a process of ours, and has no profile.")
+        self.name = name
+
+
+class UnboxedRefused(PorticoError):
+    kind = Kind.CONFLICT
+    code = "unboxed_refused"
+    title = "There is a box for it"
+
+    def __init__(self, name: str, let_out: str) -> None:
+        super().__init__(
+            f"This machine has a box for {name!r}, and only the configuration lets it out of it.",
+            fix=f"Give it what it needs: portico servers profile {name} --write FOLDER; or name "
+            f"exactly this command: portico config set box.unboxed {let_out}",
+        )
         self.name = name
 
 

@@ -8,6 +8,7 @@ from portico.gateway.core.server import (
     FromEnvironment,
     FromFile,
     Http,
+    Inside,
     Launch,
     Plain,
     Stdio,
@@ -30,6 +31,8 @@ def to_json(launch: Launch) -> JsonObject:
             environment=_values_json(launch.environment),
             folder=launch.folder,
         )
+    if isinstance(launch, Inside):
+        return _set(type="inside", name=launch.name, version=launch.version)
     return _set(
         type="http",
         url=launch.url,
@@ -52,12 +55,16 @@ def from_json(value: JsonValue) -> Launch:
             )
         case "http":
             return _http(written)
+        case "inside":
+            return Inside(name=_text(written, "name"), version=_text(written, "version"))
         case _:
             raise BadLaunch("its type is neither stdio nor http")
 
 
 def check_launch(launch: Launch) -> None:
-    """Whether it can be kept and started. Raises `BadLaunch`."""
+    """Whether somebody may describe a server so. Raises `BadLaunch`."""
+    if isinstance(launch, Inside):
+        raise BadLaunch("nobody else can add a part of Portico")
     from_json(to_json(launch))
 
 
@@ -68,6 +75,8 @@ def shown(launch: Launch) -> str:
         given = [f"{_quoted(name)}={_shown(it)}" for name, it in launch.environment.items()]
         arguments = [_shown(value) for value in launch.arguments]
         return " ".join([*folder, *given, _quoted(launch.command), *arguments])
+    if isinstance(launch, Inside):
+        return f"part of Portico: {_visible(launch.name)}, version {_visible(launch.version)}"
     where = [_visible(launch.url)]
     if launch.secret_url is not None:
         where.append(f"as {_shown(launch.secret_url)}")

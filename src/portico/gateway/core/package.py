@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from portico.gateway.core.pin import decides_the_code
-from portico.gateway.core.server import Launch, Plain, Stdio
+from portico.gateway.core.server import Inside, Launch, Plain, Stdio
 
 _NPM: Final = re.compile(r"((?:@[\w.-]+/)?[\w.-]+)(?:@(\d[\w.+-]*))?")
 _PYPI: Final = re.compile(r"([\w.-]+)(?:(?:==|@)(\d[\w.+-]*))?")
@@ -39,6 +39,8 @@ class Package:
 def package_of(launch: Launch) -> Package | None:
     """None for whatever could run something else: another registry, a loader, a further
     option, an argument that is read from elsewhere."""
+    if isinstance(launch, Inside):
+        return Package("portico", launch.name, launch.version)
     if not isinstance(launch, Stdio) or any(map(decides_the_code, launch.environment)):
         return None
     line = [launch.command.rpartition("/")[2], *_plain(launch)]

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final
 
 from portico.gateway.core.launch_text import to_json
-from portico.gateway.core.server import Http, Launch, Plain
+from portico.gateway.core.server import Launch, Plain, Stdio
 from portico.gateway.core.tool import Tool
 from portico.kernel.json import JsonObject, JsonValue, canonical
 
@@ -86,7 +86,7 @@ def set_pin(tools: Iterable[Tool]) -> str:
 def unpinned_loaders(launch: Launch) -> tuple[str, ...]:
     """Variables that decide which code runs, and whose value the pin cannot hold, because it is
     read from elsewhere each time. Whoever approves such a launch should know."""
-    if isinstance(launch, Http):
+    if not isinstance(launch, Stdio):
         return ()
     return tuple(
         sorted(

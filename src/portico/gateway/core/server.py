@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
+from portico.box.core.profile import Profile
+from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import ServerDisabled, ServerGone, ServerNotApproved
 from portico.gateway.core.tool import Standing, Tool
 from portico.kernel.ids import Id
@@ -13,6 +15,12 @@ from portico.kernel.json import JsonObject
 
 ADDED: Final = "added"
 """The origin of a server that somebody has told us of, and no file."""
+
+OURS: Final = "portico"
+"""The origin of a server that is a part of Portico itself: the one that holds its own tools."""
+
+BUILTIN: Final = "builtin"
+"""What that one is called, wherever nobody has given the name to another before."""
 
 
 class ServerId(Id):
@@ -83,7 +91,19 @@ class Http:
     """The address itself, if a key or a variable stands in it; `url` is what can be shown of it."""
 
 
-Launch = Stdio | Http
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A part of Portico itself: no process, no address, and nobody else's code."""
+
+    name: str
+    version: str
+    """Of what it offers: another one waits to be approved anew."""
+
+
+Foreign = Stdio | Http
+"""Somebody else's: this is what files describe."""
+
+Launch = Foreign | Inside
 
 
 class Era(StrEnum):
@@ -108,7 +128,7 @@ class Server:
     id: ServerId
     name: str
     origin: str
-    """`added`, or the file that names it: that file then is the only place to change it."""
+    """`added`; the file that names it, which then is the only place to change it; or `portico`."""
     launch: Launch
     launch_pin: str
     created_at: datetime
@@ -138,6 +158,10 @@ class Server:
     """Why it could not be listed the last time, if it could not."""
     timeout: float | None = None
     """Seconds for one call; None for the setting."""
+    profile: Profile | None = None
+    """What it may reach, if somebody has said so; None for what follows from its launch."""
+    unboxed: Unboxed | None = None
+    """The consent to start it without a box, where there is none."""
     gone_at: datetime | None = None
     """Since when its file does not ask for it any more; what was approved is kept for a while."""
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from portico.gateway.core.server import Http, Launch, Stdio
+from portico.gateway.core.server import Launch, Stdio
 
 _INSTALLING: Final[Mapping[str, str]] = {
     "npx": "Install Node.js, which brings npx.",
@@ -29,7 +29,7 @@ _WANTED: Final = re.compile(
 
 def advice(launch: Launch, reason: str, last_words: Sequence[str]) -> str | None:
     """None if what happened is not known to us."""
-    if isinstance(launch, Http):
+    if not isinstance(launch, Stdio):
         return None
     said = "\n".join([reason, *last_words])
     found = (tell(launch) for words, tell in _KNOWN if any(each in said for each in words))

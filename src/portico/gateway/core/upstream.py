@@ -6,8 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from portico.gateway.core.server import Era, Identity, Launch, Server
-from portico.kernel.ids import SpaceId
+from portico.box.core.profile import Profile
+from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.server import Era, Identity, Inside, Launch, Server, ServerId
+from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 
 SHARED: Final = "shared"
@@ -24,16 +26,32 @@ class Target:
     launch_pin: str
     era: Era | None = None
     credentials: str = SHARED
+    caller: PrincipalId | None = None
+    """Who is calling, for a part of Portico alone: no other server is told."""
+    id: ServerId | None = None
+    """Whose home it has."""
+    profile: Profile | None = None
+    unboxed: Unboxed | None = None
 
     @classmethod
-    def of(cls, space: SpaceId, server: Server) -> "Target":
+    def of(cls, space: SpaceId, server: Server, caller: PrincipalId | None = None) -> "Target":
         return cls(
             space=space,
             server=server.name,
             launch=server.launch,
             launch_pin=server.launch_pin,
             era=server.era,
+            caller=caller if isinstance(server.launch, Inside) else None,
+            id=server.id,
+            profile=server.profile,
+            unboxed=server.unboxed,
         )
+
+    def same_as(self, other: "Target") -> bool:
+        """Whether whoever talks to the one can talk to the other: it is started in the same way,
+        and held in the same way."""
+        mine = (self.launch_pin, self.profile, self.unboxed)
+        return mine == (other.launch_pin, other.profile, other.unboxed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +87,8 @@ class Vitals:
     calls_now: int = 0
     last_words: Sequence[str] = field(default_factory=tuple)
     """The last lines that it wrote for people, oldest first, without secrets."""
+    lacking: str | None = None
+    """What it cannot offer on this machine, and why, if it says so."""
 
 
 class Wanted(StrEnum):

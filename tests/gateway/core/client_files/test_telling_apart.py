@@ -2,10 +2,10 @@
 
 from portico.gateway.core.client_files.telling_apart import told_apart
 from portico.gateway.core.client_files.wish import Described, Wish
-from portico.gateway.core.server import FromFile, Http, Launch, Plain, Stdio
+from portico.gateway.core.server import Foreign, FromFile, Http, Plain, Stdio
 
 
-def wish(name: str, launch: Launch, otherwise: str = "") -> Wish:
+def wish(name: str, launch: Foreign, otherwise: str = "") -> Wish:
     return Wish(name=name, called=name, launch=launch, where=f"/{name}", otherwise=otherwise)
 
 

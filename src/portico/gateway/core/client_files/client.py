@@ -14,7 +14,7 @@ from portico.gateway.core.client_files.document import (
 from portico.gateway.core.client_files.entry import Entry, LeftOut, Place
 from portico.gateway.core.client_files.understanding import understood
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.server import Http, Launch, Plain
+from portico.gateway.core.server import Foreign, Http, Plain
 from portico.kernel.json import JsonObject, JsonValue
 
 _OURS: Final = "portico"
@@ -94,7 +94,7 @@ def _taken(entry: Entry, place: Place) -> tuple[Sequence[Wish], Sequence[Problem
     return [found.wish], notes
 
 
-def is_this(launch: Launch, own_url: str) -> bool:
+def is_this(launch: Foreign, own_url: str) -> bool:
     """Whether it is Portico itself, which `portico connect` puts into the files of clients: it
     does not stand behind its own door."""
     if isinstance(launch, Http):

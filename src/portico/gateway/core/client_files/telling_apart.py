@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
 from portico.gateway.core.names import slug
-from portico.gateway.core.server import FromFile, Http, Launch
+from portico.gateway.core.server import Foreign, FromFile, Http
 
 
 def told_apart(all_described: Sequence[Described]) -> Sequence[Described]:
@@ -37,7 +37,7 @@ def _free_name(wish: Wish, taken: Collection[str]) -> str:
     return slug(f"{wish.name}-{wish.otherwise}", taken)
 
 
-def _essence(launch: Launch) -> tuple[object, ...]:
+def _essence(launch: Foreign) -> tuple[object, ...]:
     """What two descriptions of the same server have in common, whichever file they are from."""
     if isinstance(launch, Http):
         return launch.url, frozenset(launch.headers)

@@ -23,9 +23,9 @@ from portico.gateway.core.client_files.values import Values
 from portico.gateway.core.client_files.wish import Wish
 from portico.gateway.core.names import slug
 from portico.gateway.core.server import (
+    Foreign,
     FromFile,
     Http,
-    Launch,
     Plain,
     Stdio,
     Value,
@@ -82,7 +82,7 @@ class _Reading:
         self._fields: JsonObject = entry.fields
         self._values = values
 
-    def launch(self) -> Launch:
+    def launch(self) -> Foreign:
         address = self._fields.get(self._entry.url)
         if address is not None:
             return self._http(address)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from portico.gateway.core.server import Launch
+from portico.gateway.core.server import Foreign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,7 @@ class Wish:
 
     name: str
     """As a server can be called here; no two wishes share one once they are told apart."""
-    launch: Launch
+    launch: Foreign
     enabled: bool = True
     where: str
     """JSON pointer to its description."""

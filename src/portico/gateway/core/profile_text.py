@@ -1,0 +1,87 @@
+"""A profile and a consent as they are kept and sent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from portico.box.core.errors import BadProfile
+from portico.box.core.profile import Network, Place, Profile
+from portico.gateway.core.confinement import Unboxed
+from portico.kernel.json import JsonObject, JsonValue
+
+MOST: Final = 64
+"""Folders, and places, of one profile."""
+_LONGEST: Final = 4096
+
+
+def profile_json(profile: Profile) -> JsonObject:
+    return {
+        "read": list(profile.read),
+        "write": list(profile.write),
+        "network": profile.network.value,
+        "reach": [str(place) for place in profile.reach],
+    }
+
+
+def profile_from(value: JsonValue) -> Profile:
+    """Raises `BadProfile`, `BadPlace`."""
+    if not isinstance(value, Mapping):
+        raise BadProfile("it is not an object")
+    unknown = sorted(set(value) - {"read", "write", "network", "reach"})
+    if unknown:
+        raise BadProfile(f"nobody knows what {unknown[0][:80]!r} is in it")
+    return Profile(
+        read=tuple(_path(each) for each in _texts(value, "read")),
+        write=tuple(_path(each) for each in _texts(value, "write")),
+        network=_network(value.get("network", Network.NONE.value)),
+        reach=tuple(Place.parse(each) for each in _texts(value, "reach")),
+    )
+
+
+def unboxed_json(consent: Unboxed) -> JsonObject:
+    return {"by": consent.by, "at": consent.at.isoformat(), "launch_pin": consent.launch_pin}
+
+
+def unboxed_from(value: Mapping[str, str]) -> Unboxed:
+    """As `unboxed_json` wrote it."""
+    at = datetime.fromisoformat(value["at"])
+    return Unboxed(by=value["by"], at=at, launch_pin=value["launch_pin"])
+
+
+def _network(value: JsonValue) -> Network:
+    try:
+        return Network(str(value))
+    except ValueError as error:
+        raise BadProfile("its network is neither none nor public") from error
+
+
+def _texts(value: Mapping[str, JsonValue], field: str) -> Sequence[str]:
+    found = value.get(field, ())
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise BadProfile(f"{field} is not a list")
+    if len(found) > MOST:
+        raise BadProfile(f"{field} names more than {MOST}")
+    return [_text(each, field) for each in dict.fromkeys(map(_hashable, found))]
+
+
+def _hashable(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _text(value: str | None, field: str) -> str:
+    if value is None:
+        raise BadProfile(f"{field} names what is no text")
+    return value
+
+
+def _path(text: str) -> str:
+    """A whole path as it would be found by whoever looks, and not the whole disk."""
+    parts = text.split("/")
+    if not text.startswith("/") or len(text) > _LONGEST:
+        raise BadProfile(f"{text[:200]!r} is not a whole path")
+    if ".." in parts or any(not letter.isprintable() for letter in text):
+        raise BadProfile(f"{text[:200]!r} could be taken for another path")
+    plain = "/" + "/".join(part for part in parts if part not in {"", "."})
+    if plain == "/":
+        raise BadProfile("it names the whole disk")
+    return plain

@@ -1,0 +1,228 @@
+"""Servers are started in cells, which are left when nothing of them is left."""
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from portico.adapters.mcp.resolve import Command
+from portico.box.core.errors import BadProfile, BoxUnavailable
+from portico.box.core.profile import Profile
+from portico.box.ports import Cell
+from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.server import Era, Plain, Stdio
+from portico.gateway.core.upstream import Phase, Target
+from tests.adapters.mcp.pools import (
+    AMPLE,
+    HOME,
+    a_pool,
+    children,
+    launched,
+    lives,
+    said,
+    target,
+    together,
+    until,
+)
+
+pytestmark = pytest.mark.timeout(30)
+PLAIN = target(launched("plain"))
+
+
+@dataclass
+class ScriptedCell:
+    """Runs the command as it is, in an environment that says so, with one descriptor more."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    descriptors: Sequence[int]
+    refused: BoxUnavailable | None = None
+    processes: list[int] = field(default_factory=list)
+
+    async def started(self, process: int) -> None:
+        self.processes.append(process)
+        if self.refused is not None:
+            raise self.refused
+
+
+@dataclass
+class ScriptedCells:
+    refuses: Exception | None = None
+    """To be entered."""
+    refuses_later: BoxUnavailable | None = None
+    """Once it has begun."""
+    targets: list[Target] = field(default_factory=list)
+    cells: list[ScriptedCell] = field(default_factory=list)
+    left: list[ScriptedCell] = field(default_factory=list)
+
+    async def cell(
+        self, target: Target, command: Command, environment: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[Cell] | None:
+        self.targets.append(target)
+        return self._room(command, environment)
+
+    @asynccontextmanager
+    async def _room(self, command: Command, environment: Mapping[str, str]) -> AsyncIterator[Cell]:
+        if self.refuses is not None:
+            raise self.refuses
+        reading, writing = os.pipe()
+        cell = ScriptedCell(
+            [command.program, *command.arguments],
+            {**environment, "BOXED": "yes"},
+            [writing],
+            self.refuses_later,
+        )
+        self.cells.append(cell)
+        try:
+            yield cell
+        finally:
+            os.close(reading)
+            os.close(writing)
+            assert not any(lives(process) for process in cell.processes)
+            self.left.append(cell)
+
+
+async def test_a_server_lives_in_a_cell_until_it_is_stopped() -> None:
+    cells = ScriptedCells()
+
+    async with a_pool(confine=cells) as pool:
+        answer = await pool.call(PLAIN, "environment", {}, timeout=AMPLE)
+        process = pool.vitals(HOME, "server").process
+        before = list(cells.left)
+        await pool.stop(HOME, "server")
+
+    assert '"BOXED": "yes"' in said(answer)
+    assert cells.targets == [PLAIN]
+    assert [cell.processes for cell in cells.cells] == [[process]]
+    assert before == []
+    assert cells.left == cells.cells
+
+
+async def test_cells_are_left_when_the_pool_is() -> None:
+    cells = ScriptedCells()
+
+    async with a_pool(confine=cells) as pool:
+        await together(
+            *(
+                pool.call(target(launched("plain"), f"s{n}"), "echo", {}, timeout=AMPLE)
+                for n in range(3)
+            )
+        )
+
+    assert len(cells.left) == len(cells.cells) == 3
+
+
+async def test_a_server_that_dies_by_itself_leaves_its_cell() -> None:
+    cells = ScriptedCells()
+
+    async with a_pool(confine=cells) as pool:
+        process = int(said(await pool.call(PLAIN, "where", {}, timeout=AMPLE)))
+        os.kill(process, 9)
+        await until(lambda: cells.left == cells.cells)
+        await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert len(cells.cells) == 2
+
+
+async def test_the_second_greeting_of_an_old_server_has_a_cell_of_its_own(tmp_path: Path) -> None:
+    cells = ScriptedCells()
+    starts = tmp_path / "starts"
+
+    async with a_pool(confine=cells) as pool:
+        seen = await pool.look(target(launched("old", str(starts))))
+
+        assert seen.era is Era.LEGACY
+        assert len(cells.cells) == 2
+        assert cells.left == cells.cells[:1]
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason", "fix"),
+    [
+        (BoxUnavailable("no bwrap", fix="Install it."), "there is no box for it: no bwrap", "Inst"),
+        (BadProfile("'/x' is not there"), "its profile says: '/x' is not there", "whole paths"),
+        (FileNotFoundError(), "there is no program", "Install"),
+        (PermissionError(), "may not be run", "executable"),
+        (ValueError(), "cannot be run", "Check"),
+    ],
+)
+async def test_a_cell_that_cannot_be_entered_is_said_with_its_fix(
+    refused: Exception, reason: str, fix: str
+) -> None:
+    async with a_pool(confine=ScriptedCells(refuses=refused)) as pool:
+        with pytest.raises(UpstreamDown, match=reason) as down:
+            await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert fix in (down.value.fix or "")
+        assert not down.value.reached
+        assert children() == []
+        assert pool.running() == 0
+
+
+async def test_a_server_whose_box_is_refused_is_not_tried_in_a_storm() -> None:
+    cells = ScriptedCells(refuses=BoxUnavailable("no bwrap"))
+
+    async with a_pool(confine=cells) as pool:
+        for _ in range(20):
+            with pytest.raises(UpstreamDown, match="no bwrap"):
+                await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert len(cells.targets) == 2
+        assert pool.vitals(HOME, "server").phase is Phase.RESTING
+
+
+async def test_what_does_not_get_into_its_box_is_ended() -> None:
+    cells = ScriptedCells(refuses_later=BoxUnavailable("Landlock could not be set up"))
+
+    async with a_pool(confine=cells) as pool:
+        with pytest.raises(UpstreamDown, match="Landlock could not be set up"):
+            await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+        assert cells.left == cells.cells
+        assert children() == []
+
+
+async def test_a_start_that_is_stopped_leaves_no_cell_behind() -> None:
+    cells = ScriptedCells()
+
+    async with a_pool(confine=cells) as pool:
+        hung = target(launched("hung", "deaf"))
+        with pytest.raises(UpstreamDown, match="still starting"):
+            await pool.call(hung, "echo", {}, timeout=timedelta(milliseconds=200))
+        await until(lambda: cells.cells and cells.cells[0].processes)
+        await pool.stop(HOME, "server")
+        await until(lambda: cells.left == cells.cells)
+
+        assert children() == []
+
+
+async def test_another_profile_is_another_process() -> None:
+    cells = ScriptedCells()
+
+    async with a_pool(confine=cells) as pool:
+        first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
+        tighter = replace(PLAIN, profile=Profile())
+        second = await pool.call(tighter, "where", {}, timeout=AMPLE)
+        await until(lambda: not lives(int(said(first))))
+
+        assert said(first) != said(second)
+        assert [each.profile for each in cells.targets] == [None, Profile()]
+
+
+async def test_a_cell_runs_its_own_command_and_not_the_servers(tmp_path: Path) -> None:
+    class Elsewhere(ScriptedCells):
+        async def cell(
+            self, target: Target, command: Command, environment: Mapping[str, str]
+        ) -> AbstractAsyncContextManager[Cell] | None:
+            plain = launched("plain")
+            texts = tuple(each.value for each in plain.arguments if isinstance(each, Plain))
+            instead = replace(command, program=plain.command, arguments=texts)
+            return await super().cell(target, instead, environment)
+
+    async with a_pool(confine=Elsewhere()) as pool:
+        nowhere = target(Stdio("no-such-program-at-all", folder=str(tmp_path / "nowhere")))
+        await pool.call(nowhere, "echo", {}, timeout=AMPLE)

@@ -1,0 +1,223 @@
+"""What servers may reach is looked at and said, by those who may."""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+import pytest
+
+from portico.box.core.errors import BadProfile
+from portico.box.core.profile import Network, Place, Profile
+from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.confinement import Hold
+from portico.gateway.core.errors import NotStartedHere, ServerNotFound, UnboxedRefused
+from portico.gateway.core.server import Http, Plain, Stdio
+from portico.gateway.core.upstream import Target
+from portico.gateway.manage_servers import ServerWish
+from portico.guard.core.errors import NotPermitted
+from portico.guard.core.roles import Role, Scope
+from portico.testing.guard import a_person
+from tests.gateway.server_room import ROOT, VIEWER, Room
+
+MAIL = Stdio("npx", (Plain("-y"), Plain("mail"), Plain("/srv/mail"), Plain("127.0.0.1:8025")))
+PUBLIC = Profile(write=("/srv/mail",), network=Network.PUBLIC, reach=(Place("127.0.0.1", 8025),))
+NARROW = Profile(write=("/srv/mail/in",))
+WRITER = a_person("wim", roles=[Role.VIEWER], grants=[Scope.SERVERS_WRITE])
+
+
+async def a_room(**walls: bool | tuple[str, ...]) -> Room:
+    room = Room()
+    for name, value in walls.items():
+        setattr(room.walls, name, value)
+    await room.add_server(ROOT, ServerWish(name="mail", launch=MAIL))
+    return room
+
+
+async def test_what_a_server_may_reach_follows_from_its_launch() -> None:
+    room = await a_room()
+
+    look = await room.show_profile(VIEWER, "mail")
+
+    assert look.held.confinement.hold is Hold.BOXED
+    assert look.held.confinement.profile == look.default == PUBLIC
+    assert not look.held.confinement.stated
+    assert look.held.said == "network: public, 127.0.0.1:8025 · writes /srv/mail · own home"
+
+
+async def test_something_tighter_is_proposed_for_a_server_that_is_known() -> None:
+    room = await a_room()
+
+    look = await room.show_profile(VIEWER, "mail")
+
+    assert look.proposed == Profile(
+        write=("/srv/mail",), reach=(Place("mail.example", 443), Place("127.0.0.1", 8025))
+    )
+
+
+async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    room = await a_room()
+
+    with (
+        caplog.at_level(logging.WARNING, "portico.box"),
+        room.bus.listen(ROOT.space, CATALOGUE) as ear,
+    ):
+        look = await room.set_profile(ROOT, "mail", NARROW)
+        await asyncio.wait_for(ear.wait(), 1)
+
+    assert (await room.servers.get(ROOT, "mail")).profile == NARROW
+    assert look.held.confinement.stated
+    assert look.held.said == "network: none · writes /srv/mail/in · own home"
+    assert room.upstreams.stopped == ["mail"]
+    assert "root" in caplog.text
+    assert "from the default to" in caplog.text
+    assert '"write":["/srv/mail/in"]' in caplog.text
+
+
+async def test_a_profile_is_taken_back(caplog: pytest.LogCaptureFixture) -> None:
+    room = await a_room()
+    await room.set_profile(ROOT, "mail", NARROW)
+
+    with caplog.at_level(logging.WARNING, "portico.box"):
+        look = await room.set_profile(ROOT, "mail", None)
+
+    assert look.held.confinement.profile == PUBLIC
+    assert (await room.servers.get(ROOT, "mail")).profile is None
+    assert "to the default" in caplog.text
+
+
+async def test_whoever_may_not_approve_may_narrow_and_not_widen() -> None:
+    room = await a_room()
+
+    await room.set_profile(WRITER, "mail", NARROW)
+
+    for wider in (Profile(write=("/srv",)), replace(NARROW, network=Network.PUBLIC), None):
+        with pytest.raises(NotPermitted):
+            await room.set_profile(WRITER, "mail", wider)
+    assert (await room.servers.get(ROOT, "mail")).profile == NARROW
+
+
+async def test_whoever_only_looks_says_nothing() -> None:
+    room = await a_room()
+
+    with pytest.raises(NotPermitted):
+        await room.set_profile(VIEWER, "mail", NARROW)
+
+
+async def test_a_path_that_nobody_could_be_given_is_refused() -> None:
+    room = await a_room()
+    room.walls.refused.add("/nowhere")
+
+    with pytest.raises(BadProfile, match="/nowhere"):
+        await room.set_profile(ROOT, "mail", Profile(read=("/nowhere",)))
+
+    assert (await room.servers.get(ROOT, "mail")).profile is None
+
+
+async def test_what_runs_elsewhere_has_no_profile() -> None:
+    room = Room()
+    await room.add_server(ROOT, ServerWish(name="far", launch=Http("https://far.example/mcp")))
+
+    with pytest.raises(NotStartedHere):
+        await room.show_profile(ROOT, "far")
+    with pytest.raises(NotStartedHere):
+        await room.set_profile(ROOT, "far", NARROW)
+    [look] = await room.list_servers(ROOT)
+    assert look.held.said == "runs elsewhere"
+
+
+async def test_a_server_that_is_not_there_has_no_profile() -> None:
+    with pytest.raises(ServerNotFound):
+        await Room().show_profile(ROOT, "mail")
+
+
+async def test_lists_and_reviews_say_what_each_may_reach() -> None:
+    room = await a_room()
+    await room.set_profile(ROOT, "mail", NARROW)
+
+    [listed] = await room.list_servers(VIEWER)
+    shown = await room.show_server(VIEWER, "mail")
+    [review] = await room.review(ROOT, "mail")
+
+    said = "network: none · writes /srv/mail/in · own home"
+    assert {listed.held.said, shown.held.said, review.held.said} == {said}
+
+
+async def test_whoever_the_configuration_lets_out_is_not_boxed() -> None:
+    pin = (await (await a_room()).show_server(VIEWER, "mail")).server.launch_pin
+    room = await a_room(named=(f"mail:{pin[:12]}",))
+
+    [look] = await room.list_servers(VIEWER)
+
+    assert look.held.said.startswith("NOT BOXED")
+
+
+async def test_where_there_is_no_box_it_starts_with_consent_for_exactly_this_launch(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    room = await a_room(holds=False)
+    before = await room.show_profile(ROOT, "mail")
+
+    with caplog.at_level(logging.WARNING, "portico.box"):
+        server = await room.approve_launch(ROOT, "mail", before.server.launch_pin, unboxed=True)
+
+    after = await room.show_profile(ROOT, "mail")
+    assert before.held.confinement.hold is Hold.REFUSED
+    assert after.held.confinement.hold is Hold.UNBOXED
+    assert server.unboxed is not None
+    assert (server.unboxed.by, server.unboxed.launch_pin) == ("root", server.launch_pin)
+    assert "npx -y mail /srv/mail" in caplog.text
+
+    moved = replace(server, launch_pin="another")
+    await room.servers.put(ROOT, moved)
+    [look] = await room.list_servers(ROOT)
+    assert look.held.confinement.hold is Hold.REFUSED
+
+
+async def test_an_approval_without_consent_takes_it_back() -> None:
+    room = await a_room(holds=False)
+    pin = (await room.servers.get(ROOT, "mail")).launch_pin
+    await room.approve_launch(ROOT, "mail", pin, unboxed=True)
+
+    server = await room.approve_launch(ROOT, "mail", pin)
+
+    assert server.unboxed is None
+
+
+async def test_where_there_is_a_box_nobody_agrees_to_do_without() -> None:
+    room = await a_room()
+    pin = (await room.servers.get(ROOT, "mail")).launch_pin
+
+    with pytest.raises(UnboxedRefused, match="box"):
+        await room.approve_launch(ROOT, "mail", pin, unboxed=True)
+
+    assert (await room.servers.get(ROOT, "mail")).approved_launch_pin is None
+
+
+async def test_nobody_agrees_to_run_what_is_not_run_here() -> None:
+    room = Room()
+    room.walls.holds = False
+    far = await room.add_server(ROOT, ServerWish(name="far", launch=Http("https://far.example")))
+
+    with pytest.raises(NotStartedHere):
+        await room.approve_launch(ROOT, "far", far.launch_pin, unboxed=True)
+
+
+async def test_whoever_may_not_approve_does_not_agree_either() -> None:
+    room = await a_room(holds=False)
+    pin = (await room.servers.get(ROOT, "mail")).launch_pin
+
+    with pytest.raises(NotPermitted):
+        await room.approve_launch(WRITER, "mail", pin, unboxed=True)
+
+
+async def test_a_target_is_another_once_its_profile_or_its_consent_is() -> None:
+    room = await a_room()
+    server = await room.servers.get(ROOT, "mail")
+    target = Target.of(ROOT.space, server)
+
+    assert target.same_as(Target.of(ROOT.space, replace(server, era=None)))
+    assert not target.same_as(Target.of(ROOT.space, replace(server, profile=NARROW)))
+    assert not target.same_as(Target.of(ROOT.space, replace(server, launch_pin="p")))
+    assert target.id == server.id
