@@ -1,11 +1,15 @@
 """What a space takes with it of its servers, its tools, and what was called."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pytest
 
+from portico.box.core.profile import Place, Profile
 from portico.gateway.core.call import Call, CallId, ResultId
+from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.kernel.effect import Effect
@@ -16,6 +20,8 @@ from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.doors import Doors
 
 TABLES = ["acquaintance", "embedding", "server", "tool", "tool_call", "tool_result"]
+PROFILE = Profile(write=("/srv/notes",), reach=(Place("db", 5432),))
+CONSENT = Unboxed(by="root", at=BEGINNING, launch_pin="p")
 
 
 async def filled(doors: Doors, name: str) -> Principal:
@@ -30,7 +36,8 @@ async def filled(doors: Doors, name: str) -> Principal:
         started_at=BEGINNING,
     )
     result, tomorrow = ResultId.mint(BEGINNING, entropy), BEGINNING + timedelta(days=1)
-    await doors.servers.add(root, a_server())
+    confined = replace(a_server(), profile=PROFILE, unboxed=CONSENT)
+    await doors.servers.add(root, confined)
     await doors.tools.put(root, a_server().id, [a_tool("files.read", "Of a \0 stranger.")])
     await doors.vectors.put(root, "m", {"k": np.ones(2, np.float32)})
     await doors.calls.begin(root, call)
@@ -55,6 +62,8 @@ async def test_an_export_has_what_strangers_wrote_to_the_last_letter(doors: Door
         "arguments": ["files"],
         "environment": {},
     }
+    assert by_table["server"]["profile"] == profile_json(PROFILE)
+    assert by_table["server"]["unboxed"] == unboxed_json(CONSENT)
     assert by_table["tool"]["definition"] == {
         "raw": a_tool("files.read", "Of a \0 stranger.").definition.raw,
         **_beside(by_table["tool"]["definition"]),

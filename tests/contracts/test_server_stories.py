@@ -16,6 +16,7 @@ from portico.gateway.reconcile_servers import ReconcileServers
 from portico.kernel.json import JsonObject
 from portico.testing.kernel import SeededEntropy
 from portico.testing.upstreams import ScriptedUpstreams, seen
+from portico.testing.walls import ScriptedWalls
 from tests.contracts.doors import Doors
 from tests.gateway.server_room import READ, WRITE, Letters, raw
 
@@ -40,6 +41,7 @@ class Story:
     def __init__(self, doors: Doors) -> None:
         self.upstreams = ScriptedUpstreams(offers={"files": seen(READ, WRITE, ODD)})
         servers, tools, bus, clock = doors.servers, doors.tools, doors.bus, doors.clock
+        walls = ScriptedWalls()
         self.reconcile = ReconcileServers(
             servers=servers,
             upstreams=self.upstreams,
@@ -55,12 +57,14 @@ class Story:
             bus=bus,
             clock=clock,
         )
-        self.approve = ApproveLaunch(servers=servers, bus=bus, clock=clock)
+        self.approve = ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock)
         self.accept = AcceptTools(
             servers=servers, tools=tools, shipped=ShippedEffects(), bus=bus, clock=clock
         )
-        self.list = ListServers(servers=servers, tools=tools, upstreams=self.upstreams)
-        self.review = ReviewServers(servers=servers, tools=tools, shipped=ShippedEffects())
+        self.list = ListServers(servers=servers, tools=tools, upstreams=self.upstreams, walls=walls)
+        self.review = ReviewServers(
+            servers=servers, tools=tools, walls=walls, shipped=ShippedEffects()
+        )
 
 
 async def test_a_server_comes_out_of_a_file_and_its_tools_into_the_catalogue(

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from portico.box.core.profile import Network, Place, Profile
+from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import ServerExists, ServerNotFound
 from portico.gateway.core.server import (
     Era,
@@ -13,6 +15,8 @@ from portico.gateway.core.server import (
     FromFile,
     Http,
     Identity,
+    Inside,
+    Launch,
     Plain,
     Server,
     ServerId,
@@ -54,6 +58,13 @@ EVERYTHING: dict[str, object] = {
     "listed_at": LATER,
     "failure": "it did not start",
     "timeout": 2.5,
+    "profile": Profile(
+        read=("/srv/é",),
+        write=("/srv/notes",),
+        network=Network.PUBLIC,
+        reach=(Place("::1", 80), Place("db", 5432)),
+    ),
+    "unboxed": Unboxed(by="ana", at=LATER, launch_pin="p1"),
     "gone_at": LATER,
     "launch_pin": "p2",
 }
@@ -63,8 +74,10 @@ def everything(server: Server) -> Server:
     return replace(server, **EVERYTHING)  # type: ignore[arg-type] # fields
 
 
-@pytest.mark.parametrize("launch", [STDIO, HTTP, Stdio("a"), Http("http://b")])
-async def test_a_server_comes_back_as_it_was_added(doors: Doors, launch: Stdio | Http) -> None:
+@pytest.mark.parametrize(
+    "launch", [STDIO, HTTP, Stdio("a"), Http("http://b"), Inside("builtin", "1")]
+)
+async def test_a_server_comes_back_as_it_was_added(doors: Doors, launch: Launch) -> None:
     root = await doors.founded("home")
     plain = a_server("plain", launch=launch)
     full = everything(a_server("full", launch=launch, origin="/home/ana/.mcp.json"))

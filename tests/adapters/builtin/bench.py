@@ -1,0 +1,115 @@
+"""Portico's own tools on doors in memory, and callers that use them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+from portico.adapters.builtin.fetch import Fetch
+from portico.adapters.builtin.list_files import ListFiles
+from portico.adapters.builtin.make_folder import MakeFolder
+from portico.adapters.builtin.move_file import MoveFile
+from portico.adapters.builtin.offers import LAUNCH
+from portico.adapters.builtin.read_file import ReadFile
+from portico.adapters.builtin.remove_file import RemoveFile
+from portico.adapters.builtin.run_code import RunCode
+from portico.adapters.builtin.send_request import SendRequest
+from portico.adapters.builtin.server import BuiltinTools
+from portico.adapters.builtin.shell import Shell
+from portico.adapters.builtin.tool import BuiltinTool
+from portico.adapters.builtin.workspace import Workspaces
+from portico.adapters.builtin.write_file import WriteFile
+from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.box.core.errors import BoxUnavailable
+from portico.box.ports import Box, Files, Interpreter, Web
+from portico.gateway.core.call import Answer
+from portico.gateway.core.pin import launch_pin
+from portico.gateway.core.upstream import Target
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
+from portico.testing.files import MemoryFiles
+from portico.testing.guard import a_person
+
+ANA, BEN = a_person("ana"), a_person("ben")
+SECONDS = timedelta(seconds=30)
+
+
+def target(caller: Principal = ANA, server: str = "builtin") -> Target:
+    return Target(
+        space=caller.space,
+        server=server,
+        launch=LAUNCH,
+        launch_pin=launch_pin(LAUNCH),
+        caller=caller.id,
+    )
+
+
+def every_tool(
+    box: Box | None, web: Web, interpreter: Interpreter, workspaces: Workspaces
+) -> list[BuiltinTool]:
+    async def open_box() -> Box:
+        if box is None:
+            raise BoxUnavailable("there are no user namespaces", fix="Install bubblewrap.")
+        return box
+
+    async def open_web() -> Web:
+        return web
+
+    async def open_interpreter() -> Interpreter:
+        return interpreter
+
+    return [
+        Shell(open_box, workspaces),
+        ReadFile(workspaces),
+        WriteFile(workspaces),
+        ListFiles(workspaces),
+        MoveFile(workspaces),
+        RemoveFile(workspaces),
+        MakeFolder(workspaces),
+        Fetch(open_web),
+        SendRequest(open_web),
+        RunCode(open_interpreter),
+    ]
+
+
+@dataclass
+class Bench:
+    root: Path
+    box: ScriptedBox | None = field(default_factory=ScriptedBox)
+    web: ScriptedWeb = field(default_factory=ScriptedWeb)
+    interpreter: ScriptedInterpreter = field(default_factory=ScriptedInterpreter)
+    largest: int = 1_000_000
+    folders: dict[Path, MemoryFiles] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.workspaces = Workspaces(self.root, self._open, largest=self.largest)
+        tools = every_tool(self.box, self.web, self.interpreter, self.workspaces)
+        self.tools = BuiltinTools(tools)
+        self.schemas = {
+            str(each["name"]): each for each in (tool.offered.definition for tool in tools)
+        }
+
+    def _open(self, folder: Path) -> Files:
+        return self.folders.setdefault(folder, MemoryFiles())
+
+    async def __call__(self, tool: str, by: Principal = ANA, /, **arguments: JsonValue) -> Answer:
+        """As the gateway does: what is given fits the schema; and what comes back fits too."""
+        check = JsonSchemaCheck()
+        said = self.schemas[tool]
+        assert check.flaws(cast("JsonObject", said["inputSchema"]), arguments) == []
+        answer = await self.tools.call(target(by), tool, arguments, timeout=SECONDS)
+        if not answer.failed:
+            assert check.flaws(cast("JsonObject", said["outputSchema"]), facts(answer)) == []
+        return answer
+
+
+def facts(answer: Answer) -> Mapping[str, Any]:
+    assert isinstance(answer.structured, Mapping)
+    return answer.structured
+
+
+def words(answer: Answer) -> str:
+    [block] = answer.content
+    return str(block["text"])
