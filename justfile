@@ -22,7 +22,7 @@ check:
     ruff check
     lint-imports --no-logo
     ty check
-    pytest -n 2 --dist loadscope --timeout=20 -m "not scenario and not postgres"
+    pytest -n 2 --dist loadscope --timeout=20 -m "not scenario and not postgres and not process"
     mypy
 
 # the whole suite: real PostgreSQL, real servers, reduced storms
@@ -32,12 +32,12 @@ test *arguments:
 # kernel and cores: every branch
 coverage:
     coverage erase
-    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/engine tests/gateway
+    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/box tests/engine tests/gateway
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 
 # storms and soaks at full size
 proof:
-    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py
+    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py tests/scenarios/test_hostile_runs.py tests/scenarios/test_racing_files.py tests/scenarios/test_hostile_code.py tests/scenarios/test_way_out.py
 
 # generate the reference and build the site; fails on what is stale
 docs:

@@ -56,6 +56,17 @@ def tcp_database(tcp_template: Template) -> Iterator[Addresses]:
         yield addresses
 
 
+STRANGERS = ("mcp", "box", "monty", "builtin", "web")
+"""Adapters whose tests start strangers' programs and talk to servers: too long for `just check`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        inside = item.path.parts
+        if "adapters" in inside and set(STRANGERS) & set(inside):
+            item.add_marker("process")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-schema", action="store_true", help="write schema.sql instead of comparing it"

@@ -11,6 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "portico"
+MAKES_A_CONNECTION = re.compile(
+    r"(?:Async)?(?:Client|HTTPTransport|ConnectionPool|HTTPProxy|SOCKSProxy|HTTPConnection)"
+    r"|get|post|put|patch|delete|head|options|request|stream"
+)
+LIBRARY = re.compile("httpx|httpcore|requests|aiohttp|urllib|http.client|websockets")
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "manager", "service", "data", "info", "schemas"}
 
 
@@ -65,6 +70,52 @@ def test_every_ignored_rule_says_why() -> None:
                 unexplained.append(f"{path.relative_to(ROOT)}:{number}")
 
     assert unexplained == []
+
+
+@pytest.mark.requirement("web:gate:only-one")
+def test_only_the_gate_makes_http_clients() -> None:
+    """But for our own way to our own server, and what measures and tests."""
+    ours = ("faces/cli/server.py", "faces/cli/stdio_link.py", "adapters/system/listening.py")
+    free = (*ours, "adapters/web/", "bench/", "testing/")
+    found = [
+        f"{name}: {reached}"
+        for name, path in ((path.relative_to(SOURCE).as_posix(), path) for path in modules())
+        if not name.startswith(free)
+        if LIBRARY.search(text := path.read_text())
+        for reached in ways_out(ast.parse(text))
+    ]
+
+    assert found == []
+
+
+def ways_out(tree: ast.Module) -> list[str]:
+    libraries = {"requests", "aiohttp", "urllib3", "httpx", "httpcore", "httpcore2", "websockets"}
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found += [each.name for each in names if each.name.split(".")[0] in libraries]
+                found += [each.name for each in names if each.name == "http.client"]
+            case ast.ImportFrom(module=str(module), names=names):
+                bare = module.split(".")[0] in {*libraries, "httpx2"} or module == "http.client"
+                found += [module] if bare else []
+                found += [each.name for each in names if each.name in {"urlopen", "build_opener"}]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="httpx2"), attr=made)):
+                found += [made] if MAKES_A_CONNECTION.fullmatch(made) else []
+            case _:
+                pass
+    return found
+
+
+def test_a_second_way_out_would_be_seen() -> None:
+    seen = [
+        *("import requests", "from urllib.request import urlopen", "import http.client"),
+        *("httpx2.AsyncClient()", "httpx2.AsyncHTTPTransport()", "httpx2.get('http://x')"),
+        *("from httpx2 import Client", "import httpcore2 as pool"),
+    ]
+
+    assert [each for each in seen if not ways_out(ast.parse(each))] == []
+    assert ways_out(ast.parse("import httpx2\nhttpx2.URL('x')\nhttpx2.Request('GET', 'x')")) == []
 
 
 def test_nothing_names_a_package_registry_or_a_path_of_one_machine() -> None:

@@ -2,12 +2,15 @@
 
 import pytest
 
+from portico.box.core.report import Backend, Report
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import Source, StoreStatus
-from portico.engine.show_status import ShowStatus
+from portico.engine.show_status import HouseStatus, ShowStatus
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Role
 from portico.testing.guard import a_person
+
+BOXES = [Report(backend=Backend.LANDLOCK, missing="the kernel has none")]
 
 
 def a_status(*, running: bool = True, pending: int | None = 0) -> StoreStatus:
@@ -18,7 +21,7 @@ def showing(status: StoreStatus) -> ShowStatus:
     async def ask() -> StoreStatus:
         return status
 
-    return ShowStatus(store_status=ask)
+    return ShowStatus(store_status=ask, boxes=lambda: BOXES)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,6 @@ async def test_it_is_ready_when_the_store_runs_and_nothing_is_pending(
 async def test_how_it_is_is_shown_to_who_may_see_it() -> None:
     viewer, guest = a_person(roles=[Role.VIEWER]), a_person(roles=[])
 
-    assert await showing(a_status())(viewer) == a_status()
+    assert await showing(a_status())(viewer) == HouseStatus(store=a_status(), boxes=BOXES)
     with pytest.raises(NotPermitted):
         await showing(a_status())(guest)

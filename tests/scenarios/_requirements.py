@@ -608,4 +608,49 @@ REQUIREMENTS = [
         "design.md §5",
         "Changes of portico.toml and of imported files take effect while the server runs.",
     ),
+    Requirement(
+        "box:files:no-escape-in-a-race",
+        "design.md §3",
+        "No file outside its folder is opened, whatever an attacker changes meanwhile.",
+    ),
+    Requirement(
+        "box:code:hostile-programs-contained",
+        "design.md §3",
+        "Hostile programs read nothing, end within their limits, and harm no other program.",
+    ),
+    Requirement(
+        "box:servers:canaries",
+        "design.md §3",
+        "A real server in its default profile works, and reaches nothing outside of it.",
+    ),
+    Requirement(
+        "box:probes:as-published",
+        "design.md §3",
+        "Every attempt to get out of a box ends as the published table says, wherever it is.",
+    ),
+    Requirement(
+        "box:probes:every-wall-holds-something",
+        "design.md §3",
+        "Without any one wall of a box a named attempt gets out.",
+    ),
+    Requirement(
+        "box:runs:hostile-leave-nothing",
+        "design.md §3",
+        "Hostile programs leave no process, no file and no memory behind.",
+    ),
+    Requirement(
+        "web:canary:never-reached",
+        "design.md §3",
+        "No address, name, redirect or proxy that somebody names leads to this machine.",
+    ),
+    Requirement(
+        "web:allow:exactly",
+        "design.md §3",
+        "An allow-entry opens its host at its port, and nothing else.",
+    ),
+    Requirement(
+        "web:gate:only-one",
+        "design.md §3",
+        "Everything that leaves for an address that was given passes one gate.",
+    ),
 ]

@@ -4,6 +4,7 @@ approved it, what a server says on its way to a model."""
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from tests.installation import installation
 from tests.real_servers.gateway import Gateway, echo, said, script_command, write_plan
 from tests.real_servers.recording import Recording, recording
+from tests.real_servers.world import give_away
 
 CANARY = "quetzal7f3a9c"
 TRACE = "c0ffee00c0ffee00c0ffee00c0ffee00"
@@ -141,8 +143,16 @@ async def _asked(client: Client) -> AsyncIterator[str]:
 
 
 def a_bird(gateway: Gateway, word: str) -> None:
-    path = write_plan(gateway.house.home.parent / "bird.json", plan(word))
-    gateway.add("bird", script_command(path))
+    folder = plans(gateway)
+    folder.mkdir(exist_ok=True)
+    give_away(folder)
+    path = write_plan(folder / "bird.json", plan(word))
+    gateway.add("bird", script_command(path), folder=folder)
+
+
+def plans(gateway: Gateway) -> Path:
+    """Where a server in its box may write, too."""
+    return gateway.house.home.parent / "plans"
 
 
 @pytest.mark.requirement("gateway:approval:nothing-before")
@@ -171,7 +181,7 @@ async def test_nothing_of_what_a_server_changes_reaches_a_model_before_it_is_acc
     a_bird(gateway, "sparrow")
     gateway.approve("bird")
     before = await seen(gateway)
-    write_plan(gateway.house.home.parent / "bird.json", plan(CANARY))
+    write_plan(plans(gateway) / "bird.json", plan(CANARY))
     gateway.restart("bird")
     changed = await seen(gateway)
     known = gateway.tools("bird")

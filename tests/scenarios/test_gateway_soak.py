@@ -80,7 +80,9 @@ def add_small(gateway: Gateway, around: World, mark: str, count: int) -> list[st
     for name in names:
         plan = {"name": name, "tools": [echo(f"{name}_echo"), echo(f"{name}_wait")]}
         path = write_plan(around.folder / f"{name}.json", plan)
-        gateway.add(name, script_command(path), environment={"SOAK_MARK": mark})
+        gateway.add(
+            name, script_command(path), environment={"SOAK_MARK": mark}, folder=around.folder
+        )
     gateway.approve(*names)
     return names
 

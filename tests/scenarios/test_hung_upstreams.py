@@ -24,6 +24,7 @@ from tests.installation import Installation, installation
 from tests.real_servers.gateway import Gateway, echo, said, script_command, write_plan
 from tests.real_servers.recording import recording
 from tests.real_servers.watching import eventually
+from tests.real_servers.world import give_away
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 BLOCKS = 20 if FULL_SIZE else 2
@@ -80,6 +81,7 @@ class Hall:
 def hall(house: Installation) -> Iterator[Hall]:
     folder = house.home.parent / "plans"
     folder.mkdir()
+    give_away(folder)
     made = Hall(Gateway(house), folder)
     with ExitStack() as stack:
         urls = {
@@ -90,9 +92,9 @@ def hall(house: Installation) -> Iterator[Hall]:
         for name, url in urls.items():
             made.gateway.add_http(name, url)
         for name in (*PROCESSES, HEALTHY):
-            made.gateway.add(name, script_command(made.plan(name, hangs=False)))
+            made.gateway.add(name, script_command(made.plan(name, hangs=False)), folder=folder)
         made.gateway.approve(*OVER_HTTP, *PROCESSES, HEALTHY)
-        made.gateway.add(NEVER, script_command(made.plan(NEVER, hangs=True)))
+        made.gateway.add(NEVER, script_command(made.plan(NEVER, hangs=True)), folder=folder)
         made.gateway.allow(NEVER)
         yield made
 

@@ -1,4 +1,5 @@
-"""Real servers from npm and PyPI behind a real Portico: started, listed, found and called."""
+"""Real servers from npm and PyPI behind a real Portico, in their default profiles: started,
+listed, found and called."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +44,9 @@ def hall() -> Iterator[Hall]:
 @each_server
 def test_it_is_started_and_listed(hall: Hall, server: RealServer) -> None:
     tools = hall.gateway.tools(server.name)
+    confinement = hall.gateway.server(server.name)["confinement"]
 
+    assert (confinement["hold"], confinement["stated"]) == ("boxed", False)
     assert tools[f"{server.name}.{server.example.tool}"]["standing"] == "live"
     assert {tool["standing"] for tool in tools.values()} == {"live"}
 

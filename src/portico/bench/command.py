@@ -17,3 +17,4 @@ app.command(
 app.command(
     "portico.bench.search:search", name="search", help="Are the right tools found, and how fast."
 )
+app.command("portico.bench.box:box", name="box", help="What a box costs, and what it holds.")

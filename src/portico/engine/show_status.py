@@ -1,8 +1,9 @@
 """How the house is: to anybody whether it is ready, to who may see it how."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from portico.box.core.report import Report
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import StoreStatus
 from portico.guard.core.roles import Scope
@@ -11,15 +12,23 @@ from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HouseStatus:
+    store: StoreStatus
+    boxes: Sequence[Report] | None
+    """Of each box that was tried, in the order of trying; None while they are being tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowStatus:
     store_status: Callable[[], Awaitable[StoreStatus]]
+    boxes: Callable[[], Sequence[Report] | None]
 
-    async def __call__(self, caller: Principal) -> StoreStatus:
+    async def __call__(self, caller: Principal) -> HouseStatus:
         """Raises `NotPermitted`."""
         permit(caller, Scope.STATUS_READ)
-        return await self.store_status()
+        return HouseStatus(store=await self.store_status(), boxes=self.boxes())
 
     async def ready(self) -> None:
-        """Raises `StoreUnavailable` unless everything is."""
+        """Raises `StoreUnavailable` unless everything is. Without a box one can still do much."""
         if not (await self.store_status()).ready:
             raise StoreUnavailable("The database is not ready.")

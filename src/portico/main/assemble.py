@@ -1,8 +1,9 @@
 """Every use case, put on its doors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from portico.box.core.report import Report
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
 from portico.engine.core.store import StoreStatus
 from portico.engine.do_once import DoOnce
@@ -45,6 +46,11 @@ async def nothing_measured() -> str:
     return ""
 
 
+def nothing_tried() -> Sequence[Report] | None:
+    """Only a server runs what needs a box."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
     """What all of them need from outside: given once, shared by all."""
@@ -69,6 +75,7 @@ class Doors:
     version: str
     base_url: str
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
+    boxes: Callable[[], Sequence[Report] | None] = nothing_tried
 
 
 def assemble(doors: Doors) -> UseCases:
@@ -123,7 +130,7 @@ def assemble(doors: Doors) -> UseCases:
             pepper=pepper,
         ),
         revoke_key=RevokeKey(keys=keys, principals=principals, clock=clock),
-        show_status=ShowStatus(store_status=doors.store_status),
+        show_status=ShowStatus(store_status=doors.store_status, boxes=doors.boxes),
         start_run=StartRun(runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy),
         wait_for_run=WaitForRun(book=book, bus=bus),
         list_runs=ListRuns(book=book),

@@ -10,7 +10,9 @@ from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewSer
 from portico.gateway.build_index import BuildIndex
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
+from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.core.shipped_effects import ShippedEffects
+from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.describe_tools import DescribeTools
 from portico.gateway.find_tools import FindTools
 from portico.gateway.habits import Habits
@@ -39,6 +41,7 @@ from portico.gateway.ports import (
     Tools,
     Upstreams,
     Vectors,
+    Walls,
 )
 from portico.gateway.show_surface import ShowSurface
 from portico.kernel.clock import Clock
@@ -67,12 +70,14 @@ class GatewayDoors:
     results: Results
     acquaintances: Acquaintances
     upstreams: Upstreams
+    walls: Walls
     schemas: SchemaCheck
     static: Embedder
     encoder: Embedder | None
     stem: Callable[[str], str]
     tokenizer: Tokenizer
     shipped: ShippedEffects
+    profiles: ShippedProfiles
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -155,6 +160,8 @@ def _over_http(
 ) -> GatewayUseCases:
     servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
     bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
+    walls = doors.walls
+    show_profile = ShowProfile(servers=servers, walls=walls, shipped=doors.profiles)
     return GatewayUseCases(
         add_server=AddServer(servers=servers, bus=bus, clock=clock, entropy=entropy),
         remove_server=RemoveServer(servers=servers, upstreams=upstreams, bus=bus),
@@ -162,10 +169,16 @@ def _over_http(
         restart_server=RestartServer(
             servers=servers, upstreams=upstreams, index_server=index_server
         ),
-        list_servers=ListServers(servers=servers, tools=tools, upstreams=upstreams),
-        show_server=ShowServer(servers=servers, tools=tools, upstreams=upstreams),
-        approve_launch=ApproveLaunch(servers=servers, bus=bus, clock=clock),
-        review_servers=ReviewServers(servers=servers, tools=tools, shipped=doors.shipped),
+        list_servers=ListServers(servers=servers, tools=tools, upstreams=upstreams, walls=walls),
+        show_server=ShowServer(servers=servers, tools=tools, upstreams=upstreams, walls=walls),
+        show_profile=show_profile,
+        set_profile=SetProfile(
+            servers=servers, upstreams=upstreams, walls=walls, show=show_profile, bus=bus
+        ),
+        approve_launch=ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock),
+        review_servers=ReviewServers(
+            servers=servers, tools=tools, walls=walls, shipped=doors.shipped
+        ),
         accept_tools=AcceptTools(
             servers=servers, tools=tools, shipped=doors.shipped, bus=bus, clock=clock
         ),

@@ -1,8 +1,10 @@
-"""What can be wrong with the house as a whole: whether the key in the drawer opens its door."""
+"""What can be wrong with the house as a whole: whether the key in the drawer opens its door, and
+whether there is a box that holds."""
 
 from dataclasses import dataclass
 
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.box.core.errors import BoxUnavailable
 from portico.engine.core.health import Finding, State
 from portico.kernel.errors import Kind, PorticoError
 from portico.main.ground import Ground
@@ -29,3 +31,27 @@ class CheckKey:
                 return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
             return Finding(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
         return Finding(check="key", state=State.GOOD, detail=f"opens as {entry.principal.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBox:
+    """Tries to get out of the box, as a server does when it starts. None is a warning: much can
+    be done without, and what cannot says so itself."""
+
+    ground: Ground
+
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # what is missing is the system's
+        from portico.main.box import Boxes
+
+        boxes = Boxes(self.ground)
+        try:
+            report = (await boxes.find()).report
+        except BoxUnavailable as error:
+            return Finding(check="box", state=State.WARNING, detail=str(error), fix=error.fix)
+        held = f"{report.backend}, {len(report.probes)} probes held"
+        unboxed = self.ground.loaded.settings.box.unboxed
+        if unboxed:
+            detail = f"{held}; without a box run: {', '.join(unboxed)}"
+            fix = "portico config unset box.unboxed"
+            return Finding(check="box", state=State.WARNING, detail=detail, fix=fix)
+        return Finding(check="box", state=State.GOOD, detail=held)

@@ -7,10 +7,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import httpx2
 
+from portico.adapters.builtin.offers import LAUNCH
+from portico.adapters.builtin.routing import RoutedUpstreams
+from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.client_files.sources import FileSources
 from portico.adapters.embeddings.source import open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
@@ -25,6 +29,7 @@ from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.adapters.system.shipped_effects import shipped_effects
+from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.adapters.tokens.o200k import O200k
 from portico.adapters.words.snowball import stem
 from portico.engine.ports import Bus
@@ -33,6 +38,7 @@ from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.follow_sources import FollowSources
 from portico.gateway.house import house
+from portico.gateway.keep_builtin import KeepBuiltin
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
 from portico.guard.authenticate import Entry
@@ -40,6 +46,8 @@ from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.main.box import Boxes
+from portico.main.builtin import BuiltinDoors, open_builtin
 from portico.main.client_files import client_files
 from portico.main.encoders import GroundEncoders
 from portico.main.ground import Ground
@@ -61,7 +69,10 @@ class Opened:
     gateway: Gateway
     pool: UpstreamPool
     history: PostgresCallHistory
+    boxes: Boxes
     client: httpx2.AsyncClient
+    builtin: BuiltinDoors
+    keep_builtin: KeepBuiltin
     follow: FollowSources
 
     @asynccontextmanager
@@ -74,6 +85,7 @@ class Opened:
 
         async with AsyncExitStack() as open_ones:
             await open_ones.enter_async_context(self.client)
+            await open_ones.enter_async_context(self.builtin.running())
             lasting = await open_ones.enter_async_context(asyncio.TaskGroup())
             tasks = [lasting.create_task(_kept_up(each)) for each in self._lasting]
             await open_ones.enter_async_context(self.pool)
@@ -86,14 +98,22 @@ class Opened:
 
     @property
     def _lasting(self) -> Sequence[Lasting]:
-        return *self.gateway.lasting, self.history.run
+        keep = partial(self.keep_builtin.run, self.gateway.index_server)
+        return *self.gateway.lasting, self.history.run, keep, self.boxes.try_out
 
 
 def open_gateway(ground: Ground, outside: Outside) -> Opened:
     transactions, clock = outside.transactions, outside.clock
     bus = BusAfterCommit(outside.bus, transactions)
-    client = httpx2.AsyncClient()
-    servers = PostgresServers(transactions)
+    client = GroundEncoders(ground).client()
+    keep_builtin = KeepBuiltin(
+        servers=PostgresServers(transactions),
+        bus=bus,
+        clock=clock,
+        entropy=outside.entropy,
+        launch=LAUNCH,
+    )
+    servers = ServersWithBuiltin(keep_builtin.servers, keep_builtin)
     incarnation = f"{os.getpid()} {outside.entropy(8).hex()}"
     history = PostgresCallHistory(transactions, clock, incarnation)
     told: list[Gateway] = []
@@ -105,14 +125,18 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         except PorticoError as error:
             _log.warning("the server %s could not be asked what it offers: %s", server, error)
 
+    boxes = Boxes(ground)
     pool = UpstreamPool(
         clock=clock,
         entropy=outside.entropy,
         secrets=ground.secrets,
         changed=changed,
+        confine=boxes.cells(),
         terms=terms(ground),
         environment=process_environment(),
     )
+    builtin = BuiltinDoors(ground)
+    upstreams = RoutedUpstreams(open_builtin(ground, builtin, boxes.find), pool)
     gateway = assemble_gateway(
         GatewayDoors(
             servers=servers,
@@ -121,13 +145,15 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             history=history,
             results=PostgresResults(transactions),
             acquaintances=PostgresAcquaintances(transactions),
-            upstreams=pool,
+            upstreams=upstreams,
+            walls=boxes.walls(),
             schemas=JsonSchemaCheck(),
             static=StaticTable(),
             encoder=_encoder(ground, client),
             stem=stem,
             tokenizer=O200k(),
             shipped=shipped_effects(),
+            profiles=shipped_profiles(),
             bus=bus,
             clock=clock,
             entropy=outside.entropy,
@@ -140,11 +166,20 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         sources=sources(ground),
         servers=servers,
         reconcile=ReconcileServers(
-            servers=servers, upstreams=pool, bus=bus, clock=clock, entropy=outside.entropy
+            servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=outside.entropy
         ),
         index=gateway.index_server,
     )
-    return Opened(gateway=gateway, pool=pool, history=history, client=client, follow=follow)
+    return Opened(
+        gateway=gateway,
+        pool=pool,
+        history=history,
+        boxes=boxes,
+        client=client,
+        builtin=builtin,
+        keep_builtin=keep_builtin,
+        follow=follow,
+    )
 
 
 def terms(ground: Ground) -> Terms:

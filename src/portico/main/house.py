@@ -165,7 +165,7 @@ class PorticoHouse:
         from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
         from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
         from portico.engine.diagnose import Diagnose
-        from portico.main.checks import CheckKey
+        from portico.main.checks import CheckBox, CheckKey
 
         paths, server = self.ground.loaded.paths, self.ground.loaded.settings.server
         private = [
@@ -190,6 +190,7 @@ class PorticoHouse:
                 CheckWalls(self.store),
                 CheckKey(self.ground),
                 CheckPort(reachable(server.host), server.port, self.ground.private_socket),
+                CheckBox(self.ground),
             ]
         )
 

@@ -17,7 +17,7 @@ from portico.main.ground import Ground
 if TYPE_CHECKING:
     from portico.adapters.postgres.transaction import Transactions
     from portico.engine.ports import Bus
-    from portico.gateway.ports import Upstreams
+    from portico.gateway.ports import Upstreams, Walls
     from portico.kernel.ids import SpaceId
     from portico.kernel.principal import Principal
 
@@ -62,6 +62,7 @@ class GroundImporting:
         from portico.adapters.postgres.bus_after_commit import BusAfterCommit
         from portico.adapters.postgres.transaction import Transactions, open_pool
         from portico.adapters.system.clock import SystemClock, system_entropy
+        from portico.main.box import Boxes
         from portico.main.gateway import terms
         from portico.settings.sources import process_environment
 
@@ -71,17 +72,20 @@ class GroundImporting:
             async with open_pool(store.addresses.app, 6) as pool:
                 transactions = Transactions(pool)
                 bus = PostgresBus(store.addresses.app, system_entropy)
+                boxes = Boxes(self.ground)
                 upstreams = UpstreamPool(
                     terms=terms(self.ground),
                     clock=SystemClock(),
                     entropy=system_entropy,
                     secrets=self.ground.secrets,
                     changed=_nobody_is_told,
+                    confine=boxes.cells(),
                     environment=process_environment(),
                 )
                 caller = await self._caller(transactions)
                 async with upstreams:
-                    yield _room(transactions, BusAfterCommit(bus, transactions), upstreams, caller)
+                    said = BusAfterCommit(bus, transactions)
+                    yield _room(transactions, said, upstreams, boxes.walls(), caller)
                 await bus.say_all()
         finally:
             await store.release()
@@ -95,7 +99,11 @@ class GroundImporting:
 
 
 def _room(
-    transactions: "Transactions", bus: "Bus", upstreams: "Upstreams", caller: "Principal"
+    transactions: "Transactions",
+    bus: "Bus",
+    upstreams: "Upstreams",
+    walls: "Walls",
+    caller: "Principal",
 ) -> ImportRoom:
     from portico.adapters.postgres.servers import PostgresServers
     from portico.adapters.postgres.tools import PostgresTools
@@ -118,7 +126,7 @@ def _room(
             reconcile=ReconcileServers(
                 servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=system_entropy
             ),
-            approve=ApproveLaunch(servers=servers, bus=bus, clock=clock),
+            approve=ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock),
             index=IndexServer(
                 servers=servers,
                 tools=tools,
@@ -127,7 +135,7 @@ def _room(
                 bus=bus,
                 clock=clock,
             ),
-            review=ReviewServers(servers=servers, tools=tools, shipped=shipped),
+            review=ReviewServers(servers=servers, tools=tools, walls=walls, shipped=shipped),
         ),
         accept=AcceptListed(
             accept=AcceptTools(servers=servers, tools=tools, shipped=shipped, bus=bus, clock=clock)

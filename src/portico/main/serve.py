@@ -151,10 +151,16 @@ def app(
         entropy=system_entropy,
         clean=ground.secrets.clean_json,
     )
-    shared = Shared(bus=bus, line=line, kinds=kinds, metrics_text=observing.metrics_text)
+    opened = open_gateway(ground, outside)
+    shared = Shared(
+        bus=bus,
+        line=line,
+        kinds=kinds,
+        metrics_text=observing.metrics_text,
+        boxes=lambda: opened.boxes.reports,
+    )
     use = use_cases(ground, transactions, shared)
     watch_sse_clients(lambda: use.tails.size[0])
-    opened = open_gateway(ground, outside)
     mcp = McpFace(over_mcp(opened.gateway, use.authenticate, bus, ground.version))
     inside = build(
         use,

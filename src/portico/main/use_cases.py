@@ -1,6 +1,6 @@
 """Every use case on its real doors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from portico.adapters.dbos.late_line import LateLine
@@ -15,10 +15,11 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.seals.aes_siv import AesSivSeal
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.box.core.report import Report
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Line
 from portico.faces.http.use_cases import UseCases
-from portico.main.assemble import Doors, assemble, nothing_measured
+from portico.main.assemble import Doors, assemble, nothing_measured, nothing_tried
 from portico.main.ground import Ground
 
 
@@ -31,6 +32,7 @@ class Shared:
     """Until somebody brings a line, whoever joins is found in the store by those who have one."""
     kinds: Kinds = field(default_factory=lambda: Kinds([]))
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
+    boxes: Callable[[], Sequence[Report] | None] = nothing_tried
 
 
 def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None = None) -> UseCases:
@@ -59,5 +61,6 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             version=ground.version,
             base_url=ground.base_url,
             metrics_text=shared.metrics_text,
+            boxes=shared.boxes,
         )
     )

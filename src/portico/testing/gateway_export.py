@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from portico.gateway.core.launch_text import to_json
+from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool
 from portico.guard.core.space import ExportedRow
@@ -77,6 +78,8 @@ def _server(id_: ServerId, server: Server) -> JsonObject:
         "tools_accepted": server.tools_accepted,
         "instructions": server.instructions,
         "offers": server.offers,
+        "profile": None if server.profile is None else profile_json(server.profile),
+        "unboxed": None if server.unboxed is None else unboxed_json(server.unboxed),
         "created_at": server.created_at.isoformat(),
     }
 

@@ -38,6 +38,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._answer()
 
+    def do_PUT(self) -> None:
+        self._answer()
+
     def do_DELETE(self) -> None:
         self._answer()
 

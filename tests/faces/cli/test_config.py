@@ -246,6 +246,8 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "embeddings",
         "gateway",
         "servers",
+        "box",
+        "web",
     }
     assert set(schema["properties"]) == sections
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]

@@ -12,7 +12,7 @@ from portico.faces.cli.app import run
 from portico.faces.cli.house import ImportRoom
 from portico.faces.cli.init_words import offers, picked, take_question, weight_text
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.server import FromFile, Launch, Plain, Stdio
+from portico.gateway.core.server import FromFile, Http, Plain, Stdio
 from portico.gateway.core.tool import Standing
 from portico.gateway.import_servers import AcceptListed, ImportServers
 from portico.gateway.weigh_context import ContextWeight, WeighContext
@@ -27,7 +27,7 @@ Captured = pytest.CaptureFixture[str]
 MINE, PROJECT = "/home/ana/.cursor/mcp.json", "/srv/shop/.mcp.json"
 
 
-def a_wish(name: str, launch: Launch | None = None, *, enabled: bool = True) -> Wish:
+def a_wish(name: str, launch: Stdio | Http | None = None, *, enabled: bool = True) -> Wish:
     return Wish(
         name=name,
         called=name,

@@ -18,6 +18,15 @@ Captured = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 
+GRANTS = {"read": [], "write": ["/srv/lab"], "network": "public", "reach": []}
+CONFINED = {
+    "hold": "boxed",
+    "reaches": "network: public · writes /srv/lab · own home",
+    "stated": False,
+    "profile": GRANTS,
+}
+
+
 def a_tool(name: str = "read", **changes: Any) -> dict[str, Any]:
     return {
         "tool": f"lab.{name}",
@@ -37,6 +46,7 @@ def a_review(*tools: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "name": "lab",
         "origin": "api",
         "command": "npx lab",
+        "confinement": CONFINED,
         "launch_pin": "p1",
         "launch_approved": True,
         "loaders": [],
@@ -58,6 +68,7 @@ def a_server(**changes: Any) -> dict[str, Any]:
         "tools": {"live": 2},
         "tokens": 100,
         "vitals": {"phase": "idle"},
+        "confinement": CONFINED,
     } | changes
 
 
@@ -190,7 +201,8 @@ def test_one_that_is_gone_is_shown_so_and_not_approved(tmp_path: Path, capsys: C
         assert run(house, ["servers", "list"]) == 0
         assert run(house, ["servers", "approve", "lab", "--yes"]) == Exit.FAILED
 
-    assert capsys.readouterr().out == "lab\tgone\t2\t100\tidle\tportico.toml\n"
+    reaches = CONFINED["reaches"]
+    assert capsys.readouterr().out == f"lab\tgone\t2\t100\tidle\tportico.toml\t{reaches}\n"
     assert "POST /servers/lab/accept" not in asked(server)
 
 

@@ -145,7 +145,7 @@ def a_status(*, ready: bool) -> dict[str, Any]:
         "migrations_applied": 2,
         "migrations_pending": 0,
     }
-    return {"version": "1.2.3", "ready": ready, "store": store}
+    return {"version": "1.2.3", "ready": ready, "store": store, "boxes": None}
 
 
 def test_a_server_that_is_starting_is_waited_for_when_told_to(

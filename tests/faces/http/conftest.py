@@ -31,6 +31,7 @@ from portico.testing.gateway_doors import memory_gateway
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.walls import ScriptedWalls
 from portico.testing.world import MemoryWorld, together
 from tests.faces.http.asgi import Answer, Header, ask
 
@@ -58,6 +59,7 @@ class Site:
     use: UseCases
     gateway: GatewayUseCases
     upstreams: ScriptedUpstreams
+    walls: ScriptedWalls
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
@@ -110,9 +112,9 @@ async def site() -> Site:
     install = InstallHome(spaces=doors.spaces, clock=clock, entropy=entropy, pepper=PEPPER)
     installed = await install(SpaceWish(name="home", admin="ana"))
     use = assemble(doors)
-    upstreams = ScriptedUpstreams()
+    upstreams, walls = ScriptedUpstreams(), ScriptedWalls()
     gateway = assemble_gateway(
-        memory_gateway(world, upstreams, bus=bus, clock=clock, entropy=entropy)
+        memory_gateway(world, upstreams, bus=bus, clock=clock, entropy=entropy, walls=walls)
     ).over_http
     return Site(
         build(use, gateway, allowed(3100, None), nothing_running),
@@ -120,6 +122,7 @@ async def site() -> Site:
         use,
         gateway,
         upstreams,
+        walls,
         installed.key.key.reveal(),
         partial(line.working, RunLeg(journal=runs, bus=bus, kinds=kinds, clock=clock), runs.due),
     )

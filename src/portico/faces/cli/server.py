@@ -130,6 +130,9 @@ class Server:
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         return self._ask("PATCH", path, json=body, headers=headers)
 
+    def put(self, path: str, body: object) -> Any:  # noqa: ANN401 # likewise
+        return self._ask("PUT", path, json=body)
+
     def delete(self, path: str, **query: object) -> None:
         self._ask("DELETE", path, params=query)
 

@@ -9,6 +9,7 @@ from portico.faces.cli.errors import NeedsYes
 from portico.faces.cli.server import Server
 from portico.faces.cli.server_words import offered_row
 from portico.faces.cli.terminal import Terminal
+from portico.gateway.core.confinement import Hold
 from portico.kernel.effect import Effect
 
 Review = dict[str, Any]
@@ -16,6 +17,11 @@ Review = dict[str, Any]
 _COLUMNS: Final = ["tool", "standing", "proposed", "why", "says"]
 _MAY_START: Final = "The server may be started; its tools wait."
 _MORE: Final = "--all takes what is proposed"
+_RIGHTS: Final = "your files, your keys, your network."
+_NO_BOX: Final = (
+    "There is no box on this machine (portico doctor says why), and it will not start without "
+    "one, unless you agree to that: --unboxed"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +31,14 @@ class Approval:
     name: str
     yes: bool
     all_effects: bool
+    unboxed: bool = False
+    """Whoever approves agrees that it runs without a box, where there is none."""
 
     def __call__(self) -> None:
         review = self._review()
         if review.get("gone"):
             self.server.post(f"/servers/{self.name}/restart")  # refused, in the server's own words
-        started = not review["launch_approved"]
+        started = not review["launch_approved"] or self.unboxed
         if started:
             self._let_start(review)
         if started or not review["listed"]:
@@ -53,11 +61,22 @@ class Approval:
             self.at.say(
                 f"  {variable} decides which code runs, and may change without being noticed."
             )
-        question = f"Start {self.name}?"
+        question = self._how_it_is_held(review["confinement"])
         if not self.yes and not self.at.confirm(question):
             raise NeedsYes(question)
-        pin = {"launch_pin": review["launch_pin"]}
-        self.server.post(f"/servers/{self.name}/approve-launch", pin)
+        body = {"launch_pin": review["launch_pin"], "unboxed": self.unboxed}
+        self.server.post(f"/servers/{self.name}/approve-launch", body)
+
+    def _how_it_is_held(self, confinement: Mapping[str, Any]) -> str:
+        """Says it; what then is to be asked."""
+        if confinement["hold"] == Hold.UNBOXED or self.unboxed:
+            self.at.alarm(f"  NOT BOXED: it will run with all rights of Portico: {_RIGHTS}")
+            return f"Start {self.name} without a box?"
+        if confinement["hold"] == Hold.REFUSED:
+            self.at.say(f"  {_NO_BOX}\n")
+        else:
+            self.at.say(f"  It may reach: {confinement['reaches']}\n")
+        return f"Start {self.name}?"
 
     def _waits(self, review: Review) -> bool:
         """Also what was let in as destructive for want of a decision, if all is to be decided."""

@@ -64,6 +64,7 @@ def server_row(server: Mapping[str, Any]) -> JsonObject:
         "tools": server["tools"].get("live", 0) or sum(server["tools"].values()),
         "tokens": server["tokens"],
         "phase": server["vitals"]["phase"],
+        "may_reach": server["confinement"]["reaches"],
         "origin": server["origin"],
     }
 
@@ -90,6 +91,7 @@ def server_facts(server: Mapping[str, Any]) -> JsonObject:
         "name": server["name"],
         "state": state(server),
         "command": server["command"],
+        "may_reach": server["confinement"]["reaches"],
         "origin": server["origin"],
         "approved_by": server["approved_by"],
         "approved_at": server["approved_at"],
@@ -102,6 +104,7 @@ def server_facts(server: Mapping[str, Any]) -> JsonObject:
         "phase": vitals["phase"],
         "process": vitals["process"],
         "starts": vitals["starts"],
+        **({"lacking": vitals["lacking"]} if vitals.get("lacking") else {}),
         "launch_pin": server["launch_pin"],
     }
 

@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 from portico.faces.cli.errors import NeedsYes
 from portico.faces.cli.server import Server
 from portico.faces.cli.server_approval import Approval
+from portico.faces.cli.server_profile import NOT_BOXED, profile
 from portico.faces.cli.server_words import (
     approved,
     launch_of,
@@ -15,6 +16,7 @@ from portico.faces.cli.server_words import (
     server_row,
 )
 from portico.faces.cli.terminal import PLAIN, At, Terminal
+from portico.gateway.core.server import OURS
 
 app = App(
     name="servers",
@@ -23,15 +25,23 @@ app = App(
     default_parameter=PLAIN,
 )
 
-_COLUMNS: Final = ["name", "state", "tools", "tokens", "phase", "origin"]
+_COLUMNS: Final = ["name", "state", "tools", "tokens", "phase", "origin", "may_reach"]
 
 
 @app.command(name="list", sort_key=1)
 def list_(*, at: At) -> None:
-    """Every server, how it is, and what its tools would cost without a gateway."""
+    """Every server, how it is, what it may reach, and what its tools would cost without a
+    gateway."""
     found = Server(at.house).get("/servers")
-    at.table(_COLUMNS, [server_row(each) for each in found], {"data": found}, right=["tokens"])
-    if not found:
+    at.table(
+        _COLUMNS,
+        [server_row(each) for each in found],
+        {"data": found},
+        right=["tokens"],
+        fold=["origin", "may_reach"],
+        red=[NOT_BOXED],
+    )
+    if all(each["origin"] == OURS for each in found):
         at.say("No servers yet. Import those you have: portico init, or: portico servers add NAME")
 
 
@@ -101,6 +111,7 @@ def approve(
     *,
     yes: bool = False,
     all_effects: Annotated[bool, Parameter(name="--all")] = False,
+    unboxed: bool = False,
     at: At,
 ) -> None:
     """Allow a server to be started, look at what it offers, and let it in.
@@ -113,8 +124,18 @@ def approve(
         Do not ask; lowers only the effects of tools proposed to be reads.
     all_effects
         Accept every proposed effect, not only the reads.
+    unboxed
+        Agree that it runs without a box, where this machine has none: the command that is shown
+        then has all your rights. Who agreed is recorded, and it holds for exactly this command.
     """
-    Approval(at=at, server=Server(at.house), name=name, yes=yes, all_effects=all_effects)()
+    Approval(
+        at=at,
+        server=Server(at.house),
+        name=name,
+        yes=yes,
+        all_effects=all_effects,
+        unboxed=unboxed,
+    )()
 
 
 @app.command(sort_key=5)
@@ -161,7 +182,10 @@ def logs(name: str, /, *, at: At) -> None:
     at.data(found, "\n".join(found["lines"]) or "Nothing so far.")
 
 
-@app.command(sort_key=10)
+app.command(profile, name="profile", sort_key=10)
+
+
+@app.command(sort_key=11)
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Take a server and its tools away.
 

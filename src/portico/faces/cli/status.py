@@ -14,6 +14,7 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
     wait
         Seconds to wait until it is ready, if it has only just been started.
     """
+    from portico.faces.cli.box_words import in_words
     from portico.faces.cli.patience import patiently
     from portico.faces.cli.server import Server
 
@@ -27,6 +28,7 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
         "server": where.remote or where.server_url,
         "version": found["version"],
         "ready": found["ready"],
+        "box": in_words(found["boxes"]),
     }
     if verbose:
         me = server.get("/me")

@@ -52,13 +52,15 @@ class Terminal:
         *,
         right: Sequence[str] = (),
         fold: Sequence[str] = (),
+        red: Sequence[str] = (),
     ) -> None:
         """`right` names the columns of figures; what holds only numbers is one unasked. `fold`
-        names those of sentences, which may take several lines; the last one if none is named."""
+        names those of sentences, which may take several lines; the last one if none is named.
+        `red` are words that nobody should overlook."""
         if self.json:
             print(_dumped(value))
         elif self.for_a_person:
-            self._rich_table(columns, rows, right, fold)
+            self._rich_table(columns, rows, right, fold, red)
         else:
             for row in rows:
                 print("\t".join(shown(row.get(column)) for column in columns))
@@ -77,6 +79,11 @@ class Terminal:
         """To a person: a program that asked for JSON gets nothing else."""
         if not self.quiet and not self.json:
             print(text, file=sys.stderr)
+
+    def alarm(self, text: str) -> None:
+        """To a person, in red."""
+        if not self.quiet and not self.json:
+            self._console(stderr=True).print(f"[bold red]{_plain(text)}[/]", soft_wrap=True)
 
     def fail(self, error: PorticoError) -> None:
         if self.json:
@@ -124,6 +131,7 @@ class Terminal:
         rows: Sequence[JsonObject],
         right: Sequence[str],
         fold: Sequence[str],
+        red: Sequence[str],
     ) -> None:
         from rich.text import Text
 
@@ -140,7 +148,9 @@ class Terminal:
         folded = [columns.index(column) for column in fold or columns[-1:]]
         lines = laid_out([head, *cells], width=console.width, right=figures, fold=folded)
         for number, line in enumerate(lines):
-            console.print(Text(line, style="" if number else "bold"), soft_wrap=True)
+            text = Text(line, style="" if number else "bold")
+            text.highlight_words(red, "bold red")
+            console.print(text, soft_wrap=True)
 
     @staticmethod
     def _console(*, stderr: bool) -> "Console":

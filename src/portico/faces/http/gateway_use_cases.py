@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.call_tool import CallTool
+from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.find_tools import FindTools
 from portico.gateway.keep_result import ReadResult
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
@@ -29,6 +30,8 @@ class GatewayUseCases:
     restart_server: RestartServer
     list_servers: ListServers
     show_server: ShowServer
+    show_profile: ShowProfile
+    set_profile: SetProfile
     approve_launch: ApproveLaunch
     review_servers: ReviewServers
     accept_tools: AcceptTools

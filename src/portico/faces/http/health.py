@@ -5,6 +5,7 @@ from typing import Any, Final
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from portico.box.core.report import Backend, Report
 from portico.engine.core.store import StoreStatus
 from portico.faces.http.authentication import Caller
 from portico.faces.http.problems import documented
@@ -23,10 +24,25 @@ class StoreOut(BaseModel):
     migrations_pending: int | None
 
 
+class BoxOut(BaseModel):
+    """What strangers' code runs in, if all probes held; else why not."""
+
+    backend: Backend
+    offered: bool
+    held: int
+    """How many attempts to get out of it came to nothing."""
+    escapes: list[str]
+    missing: str | None
+    fix: str | None
+
+
 class StatusOut(BaseModel):
     version: str
     ready: bool
     store: StoreOut
+    boxes: list[BoxOut] | None
+    """In the order in which they were tried; the first that is offered is used. None while they
+    are being tried."""
 
 
 _NO_KEY: Final[dict[str, Any]] = {"security": []}
@@ -53,8 +69,13 @@ router = APIRouter(tags=["health"])
 
 @router.get("/status", responses=documented())
 async def status(use: Use, caller: Caller) -> StatusOut:
-    store = await use.show_status(caller)
-    return StatusOut(version=use.version, ready=store.ready, store=_store(store))
+    found = await use.show_status(caller)
+    return StatusOut(
+        version=use.version,
+        ready=found.store.ready,
+        store=_store(found.store),
+        boxes=None if found.boxes is None else [_box(each) for each in found.boxes],
+    )
 
 
 def _store(store: StoreStatus) -> StoreOut:
@@ -64,4 +85,15 @@ def _store(store: StoreStatus) -> StoreOut:
         server_version=store.server_version,
         migrations_applied=store.applied,
         migrations_pending=store.pending,
+    )
+
+
+def _box(report: Report) -> BoxOut:
+    return BoxOut(
+        backend=report.backend,
+        offered=report.offered,
+        held=len(report.probes) - len(report.escapes),
+        escapes=[probe.name for probe in report.escapes],
+        missing=report.missing,
+        fix=report.fix,
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.gateway.approve_server import ServerReview, ToolReview
 from portico.gateway.core.diff import Change
 from portico.gateway.core.tool import Standing
@@ -35,6 +36,8 @@ class ReviewOut(BaseModel):
     origin: str
     command: str
     """Exactly what would be started, or asked."""
+    confinement: ConfinementOut
+    """What it may reach once it is started."""
     launch_changes: list[ChangeOut]
     """Since it was allowed to be started."""
     launch_pin: str
@@ -56,6 +59,7 @@ def review_out(review: ServerReview) -> ReviewOut:
         name=server.name,
         origin=server.origin,
         command=review.command,
+        confinement=confinement_out(review.held),
         launch_changes=_changes(review.launch_changes),
         launch_pin=server.launch_pin,
         launch_approved=server.approved_launch_pin == server.launch_pin,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
@@ -12,6 +12,8 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.once import Asked
 from portico.faces.http.problems import documented
+from portico.faces.http.server_names import ServerName
+from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.faces.http.server_reviews import ReviewOut, review_out
 from portico.faces.http.words import Body, wire_object
 from portico.gateway.core.acceptance import Proposed
@@ -22,7 +24,6 @@ from portico.gateway.core.upstream import Phase
 from portico.gateway.manage_servers import ServerLook, ServerWish
 from portico.kernel.effect import Effect
 
-ServerName = Annotated[str, Path(max_length=80, description="As `portico servers list` shows it.")]
 Pin = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -38,6 +39,9 @@ class ServerIn(Body):
 class LaunchApproval(Body):
     launch_pin: Pin
     """Of the launch that was looked at; refused if it is another by now."""
+    unboxed: bool = False
+    """The consent to start exactly this launch without a box, where there is none: it then has
+    all rights of Portico itself."""
 
 
 class Acceptance(Body):
@@ -59,6 +63,8 @@ class VitalsOut(BaseModel):
     until: datetime | None
     starts: int
     calls_now: int
+    lacking: str | None
+    """What it cannot offer on this machine, and why; only a part of Portico says so."""
 
 
 class ServerOut(BaseModel):
@@ -87,6 +93,7 @@ class ServerLookOut(ServerOut):
     tools: dict[Standing, int]
     tokens: int
     vitals: VitalsOut
+    confinement: ConfinementOut
 
 
 class LogsOut(BaseModel):
@@ -166,7 +173,8 @@ async def approve_launch(
     gateway: Gateway, caller: Caller, name: ServerName, body: LaunchApproval
 ) -> ServerOut:
     """Let it be started, exactly as it is described now."""
-    return server_out(await gateway.approve_launch(caller, name, body.launch_pin))
+    made = await gateway.approve_launch(caller, name, body.launch_pin, unboxed=body.unboxed)
+    return server_out(made)
 
 
 @router.get("/{name}/review", responses=documented(404))
@@ -214,6 +222,7 @@ def _look(look: ServerLook) -> ServerLookOut:
         **server_out(look.server).model_dump(),
         tools=dict(look.tools),
         tokens=look.tokens,
+        confinement=confinement_out(look.held),
         vitals=VitalsOut(
             phase=vitals.phase,
             process=vitals.process,
@@ -221,5 +230,6 @@ def _look(look: ServerLook) -> ServerLookOut:
             until=vitals.until,
             starts=vitals.starts,
             calls_now=vitals.calls_now,
+            lacking=vitals.lacking,
         ),
     )

@@ -1,0 +1,73 @@
+"""`portico bench box`, at its smallest."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from portico.bench.box import box
+from portico.bench.box_probes import compared
+from portico.bench.boxes import by_round
+from portico.box.core.probes import Situation
+from portico.box.core.report import Backend, Probe
+from portico.faces.cli.house import SettingEntry
+from portico.faces.cli.terminal import Terminal
+from tests.faces.cli.house import ScriptedHouse
+
+ALWAYS = {
+    "shell_start_ratio",
+    "stdio_call_ratio",
+    "code_start_ms",
+    "http_guard_ratio",
+    "probes",
+    "probes_as_declared",
+    "corpus",
+    "conditions",
+    "baseline",
+}
+
+
+class HouseWithABox(ScriptedHouse):
+    def settings(self) -> Sequence[SettingEntry]:
+        return [*super().settings(), SettingEntry("box.run_as", "nobody", "default")]
+
+
+def test_what_ends_otherwise_than_the_table_says_is_counted_and_named() -> None:
+    probes = [
+        Probe("read_by_path", held=True, detail="EACCES"),
+        Probe("loopback", held=False, detail="read what is outside"),
+        Probe("see_outside", held=False, detail="it has 50 bytes"),
+    ]
+
+    found = compared(probes, Backend.LANDLOCK, Situation.USER)
+
+    assert (found.made, found.as_declared) == (3, 2)
+    assert found.wrong == ["loopback: read what is outside"]
+
+
+def test_what_is_held_although_it_is_said_to_be_open_is_wrong_too() -> None:
+    found = compared([Probe("see_outside", held=True, detail="")], Backend.LANDLOCK, Situation.USER)
+
+    assert found.as_declared == 0
+
+
+def test_rounds_are_compared_by_their_medians() -> None:
+    assert by_round([2, 2, 9, 4, 4, 4], [1, 1, 1, 4, 4, 1], 3) == [2, 1]
+
+
+@pytest.mark.scenario
+@pytest.mark.timeout(180)
+def test_it_measures_every_figure_with_a_baseline_of_the_same_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = Terminal(house=HouseWithABox(tmp_path), json=True)
+
+    assert box(rounds=1, starts=1, calls=20, at=at) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert told.keys() >= ALWAYS
+    assert told["probes"] == told["probes_as_declared"] >= 60
+    assert told["conditions"]["offered"] in list(Backend)
+    assert told["shell_start_ratio"] > 1
+    assert told["baseline"]["bare_start_cpu_ms"] > 0
