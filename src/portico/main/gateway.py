@@ -57,6 +57,7 @@ from portico.settings.sources import process_environment
 _log: Final = logging.getLogger("portico.gateway")
 
 _PAUSE: Final = 5.0
+_TIMES_ASKED: Final = 5
 
 Lasting = Callable[[], Coroutine[None, None, None]]
 Home = Callable[[], Awaitable[SpaceId | None]]
@@ -93,8 +94,7 @@ class Opened:
             try:
                 yield
             finally:
-                for task in tasks:
-                    task.cancel()
+                await _ended(tasks)
 
     @property
     def _lasting(self) -> Sequence[Lasting]:
@@ -267,6 +267,17 @@ async def home_of(
     except (OSError, NotAuthenticated, InvitationUsed):
         _log.info("there is no key of this machine's own: no files are followed")
         return None
+
+
+async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Asked again if need be: being cancelled can get lost in what it interrupts."""
+    for _ in range(_TIMES_ASKED):
+        for task in tasks:
+            task.cancel()
+        _, left = await asyncio.wait(tasks, timeout=_PAUSE)
+        if not left:
+            return
+        _log.warning("%d things that go on in the background do not end yet", len(left))
 
 
 async def _kept_up(work: Lasting) -> None:
