@@ -7,6 +7,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import settings
 
 from portico.adapters.postgres.addresses import Addresses
+from tests.children import none_left
 from tests.servers import Template, embedded_store, provisioned, reachable_folder, tcp_server
 
 settings.register_profile("portico", deadline=None)
@@ -22,6 +23,14 @@ def anyio_backend() -> str:
 def nothing_blocks() -> Iterator[None]:
     """A blocking call from Portico's own code inside the event loop fails the test."""
     with blockbuster_ctx("portico"):
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_child_outlives_its_module() -> Iterator[None]:
+    """A process that is left behind is blamed here, not on whoever looks for strays later. The
+    databases that all modules share are nobody's children."""
+    with none_left():
         yield
 
 

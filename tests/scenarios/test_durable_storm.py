@@ -15,7 +15,7 @@ import pytest
 
 from portico.engine.core.run import RunStatus
 from tests.servers import reachable_folder
-from tests.storm.conductor import Conductor, Said, conducting
+from tests.storm.conductor import Conductor, Said, conducting, forking
 from tests.storm.graph import BRANCHES, LENGTH, expected
 from tests.storm.house import House, storm_house
 from tests.storm.oracle import effects
@@ -36,6 +36,12 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.timeout(7200 if FULL_SIZE else 1500),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fork_server() -> Iterator[None]:
+    with forking():
+        yield
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from portico.box.core.outcome import Outcome
 from portico.box.core.profile import Order, Profile
 from portico.box.core.report import Backend
 from portico.box.ports import Box
+from tests.children import children, named
 from tests.real_servers.watching import eventually, own_memory
 from tests.scenarios.box_table import a_box
 from tests.scenarios.boxed_programs import PROGRAMS, Hostile
@@ -172,7 +173,7 @@ def test_what_were_left_would_be_seen(folder: Path) -> None:
 async def test_hostile_programs_leave_nothing_behind(
     backend: Backend, folder: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mark = f"hostile-{os.getpid()}-{backend}"
+    mark, before = f"hostile-{os.getpid()}-{backend}", children()
     run = Run(a_box(backend), folder, mark)
     await run.many(a_mix(2 * len(PROGRAMS), seed=1))
     gc.collect()
@@ -197,5 +198,5 @@ async def test_hostile_programs_leave_nothing_behind(
     assert left_outside(mark, folder) == []
     assert names_in(scratch) == []
     assert open_files() == opened
-    assert psutil.Process().children(recursive=True) == []
+    assert named(children() - before) == []
     assert grown < MOST_GROWTH

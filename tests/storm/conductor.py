@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,18 @@ class Conductor:
             assert time.monotonic() < deadline
             assert all(process.is_alive() for process in self.workers.values())
             await asyncio.sleep(0.05)
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """Workers come from a process that has read their program already. It and the one that keeps
+    account for it would stay until we end ourselves; there is no public way to ask them to."""
+    try:
+        yield
+    finally:
+        keepers: list[Any] = [forkserver._forkserver, resource_tracker._resource_tracker]
+        for keeper in keepers:
+            keeper._stop()
 
 
 @asynccontextmanager

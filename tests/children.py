@@ -1,0 +1,38 @@
+"""Processes that a test has started and that outlive it: who they are, and whose they are."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+
+import psutil
+
+from tests.real_servers.watching import eventually
+
+PATIENCE = 10.0
+"""Seconds in which whoever has been ended may still be on the way out."""
+
+
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def named(processes: Collection[psutil.Process]) -> list[str]:
+    """As `ps` would show them."""
+    return sorted(map(_named, processes))
+
+
+def _named(process: psutil.Process) -> str:
+    name, status, command = "?", "gone", ""
+    with suppress(psutil.Error):
+        name, status = process.name(), process.status()
+        command = " ".join(process.cmdline())
+    return f"{process.pid} {name} ({status}): {command[:300]}"
+
+
+@contextmanager
+def none_left(patience: float = PATIENCE) -> Iterator[None]:
+    """Whoever was there before may stay."""
+    before = children()
+    yield
+    eventually(lambda: not children() - before, patience)
+    left = named(children() - before)
+    assert not left, "processes were left behind:\n" + "\n".join(left)
