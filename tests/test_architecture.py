@@ -72,6 +72,14 @@ def test_every_ignored_rule_says_why() -> None:
     assert unexplained == []
 
 
+def test_nothing_waits_in_a_way_that_may_forget_of_being_cancelled() -> None:
+    """Before Python 3.12 `wait_for` does, if what it waits for comes at the same moment;
+    `asyncio.timeout` does not."""
+    forgetful = [path for path in modules() if "asyncio.wait_for(" in path.read_text()]
+
+    assert forgetful == []
+
+
 @pytest.mark.requirement("web:gate:only-one")
 def test_only_the_gate_makes_http_clients() -> None:
     """But for our own way to our own server, and what measures and tests."""

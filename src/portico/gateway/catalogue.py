@@ -148,7 +148,8 @@ class Catalogues:
 
         self._jobs.put_nowait(built)
         with suppress(TimeoutError):
-            await asyncio.wait_for(done.wait(), self.patience.total_seconds())
+            async with asyncio.timeout(self.patience.total_seconds()):
+                await done.wait()
 
 
 def _not_to_run(before: Shelf, after: Shelf) -> Sequence[str]:

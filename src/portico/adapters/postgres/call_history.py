@@ -145,7 +145,8 @@ class PostgresCallHistory:
             while True:
                 await self._something.wait()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._enough.wait(), _PAUSE)
+                    async with asyncio.timeout(_PAUSE):
+                        await self._enough.wait()
                 await self._flush_or_say()
         finally:
             await asyncio.shield(self._flush_or_say())

@@ -7,8 +7,8 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
 
+from portico.adapters.postgres.connections import Connections
 from portico.adapters.postgres.transaction import KEEPALIVE, PATIENCE, translated
 
 
@@ -20,7 +20,7 @@ class EnginePool:
             "application_name": "portico engine",
             **KEEPALIVE,
         }
-        self.pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
+        self.pool = Connections(
             address,
             connection_class=AsyncConnection[DictRow],
             kwargs=settings,

@@ -17,6 +17,7 @@ from psycopg import AsyncClientCursor, AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from portico.adapters.postgres.connections import Connections
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
 from portico.kernel.principal import Principal
@@ -221,7 +222,7 @@ async def _next(cursor: AsyncClientCursor[DictRow]) -> Sequence[DictRow]:
 
 def open_pool(address: str, size: int) -> AsyncConnectionPool[Connection]:
     """Not opened yet; `await pool.open()` does that."""
-    return AsyncConnectionPool(
+    return Connections(
         address,
         connection_class=AsyncConnection[DictRow],
         kwargs={"row_factory": dict_row, "application_name": "portico", **KEEPALIVE},
