@@ -1,6 +1,6 @@
 """The gateway's use cases, put on its doors."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -100,11 +100,6 @@ class Gateway:
     read_resource: ReadResource
     get_prompt: GetPrompt
     complete: Complete
-
-    @property
-    def lasting(self) -> tuple[Callable[[], Coroutine[None, None, None]], ...]:
-        """What goes on for as long as the process serves."""
-        return self.catalogues.run, self.habits.run
 
 
 def assemble_gateway(doors: GatewayDoors) -> Gateway:

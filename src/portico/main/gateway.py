@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -46,6 +46,7 @@ from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.main.background import Lasting, ended, kept_up
 from portico.main.box import Boxes
 from portico.main.builtin import BuiltinDoors, open_builtin
 from portico.main.client_files import client_files
@@ -56,10 +57,6 @@ from portico.settings.sources import process_environment
 
 _log: Final = logging.getLogger("portico.gateway")
 
-_PAUSE: Final = 5.0
-_TIMES_ASKED: Final = 5
-
-Lasting = Callable[[], Coroutine[None, None, None]]
 Home = Callable[[], Awaitable[SpaceId | None]]
 
 
@@ -88,18 +85,26 @@ class Opened:
             await open_ones.enter_async_context(self.client)
             await open_ones.enter_async_context(self.builtin.running())
             lasting = await open_ones.enter_async_context(asyncio.TaskGroup())
-            tasks = [lasting.create_task(_kept_up(each)) for each in self._lasting]
+            tasks = [
+                lasting.create_task(kept_up(each), name=name)
+                for name, each in self._lasting.items()
+            ]
             await open_ones.enter_async_context(self.pool)
-            tasks.append(lasting.create_task(_kept_up(follow)))
+            tasks.append(lasting.create_task(kept_up(follow), name="files of clients"))
             try:
                 yield
             finally:
-                await _ended(tasks)
+                await ended(tasks)
 
     @property
-    def _lasting(self) -> Sequence[Lasting]:
-        keep = partial(self.keep_builtin.run, self.gateway.index_server)
-        return *self.gateway.lasting, self.history.run, keep, self.boxes.try_out
+    def _lasting(self) -> Mapping[str, Lasting]:
+        return {
+            "catalogues": self.gateway.catalogues.run,
+            "habits": self.gateway.habits.run,
+            "history of calls": self.history.run,
+            "our own tools": partial(self.keep_builtin.run, self.gateway.index_server),
+            "the box": self.boxes.try_out,
+        }
 
 
 def open_gateway(ground: Ground, outside: Outside) -> Opened:
@@ -267,31 +272,3 @@ async def home_of(
     except (OSError, NotAuthenticated, InvitationUsed):
         _log.info("there is no key of this machine's own: no files are followed")
         return None
-
-
-async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Asked again if need be: being cancelled can get lost in what it interrupts."""
-    for _ in range(_TIMES_ASKED):
-        for task in tasks:
-            task.cancel()
-        _, left = await asyncio.wait(tasks, timeout=_PAUSE)
-        if not left:
-            return
-        _log.warning("%d things that go on in the background do not end yet", len(left))
-
-
-async def _kept_up(work: Lasting) -> None:
-    """What goes on all the time goes on after a failure too, and takes nothing else with it: the
-    database may be away for a while."""
-    while True:
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 # the edge of a background loop
-            _log.warning("begun again in %g s: %s", _PAUSE, error, exc_info=_unforeseen(error))
-            await asyncio.sleep(_PAUSE)
-        else:
-            return
-
-
-def _unforeseen(error: Exception) -> bool:
-    return not isinstance(error, PorticoError)

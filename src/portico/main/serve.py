@@ -10,6 +10,7 @@ from functools import partial
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
+from portico.adapters.system.last_call import LastCall
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
 from portico.engine.core.errors import SchemaBehind
@@ -31,15 +32,18 @@ _log: Final = logging.getLogger("portico.serve")
 def serve(ground: Ground, announce: Callable[[str], None]) -> None:
     settings = ground.loaded.settings
     write_down(ground)
-    end_orderly()
+    last_call = LastCall()
+    end_orderly(last_call.begin)
     with listen(settings.server.host, settings.server.port) as listener:
         try:
-            _start_and_serve(ground, listener, announce)
+            _start_and_serve(ground, listener, announce, last_call)
         finally:
             asyncio.run(ground.store.release())
 
 
-def _start_and_serve(ground: Ground, listener: socket, announce: Callable[[str], None]) -> None:
+def _start_and_serve(
+    ground: Ground, listener: socket, announce: Callable[[str], None], last_call: LastCall
+) -> None:
     with ThreadPoolExecutor(1) as starting:
         started = starting.submit(ground.store.start_here, create=False)
         import portico.faces.http.app  # noqa: F401 # loads while the database starts
@@ -52,7 +56,7 @@ def _start_and_serve(ground: Ground, listener: socket, announce: Callable[[str],
         if (private := ground.private_socket) is not None:
             listeners.append(open_ones.enter_context(listen_privately(private)))
             open_ones.callback(private.unlink, missing_ok=True)
-        asyncio.run(_serve(ground, observing, listeners, announce))
+        asyncio.run(_serve(ground, observing, listeners, announce, last_call))
 
 
 async def _serve(
@@ -60,10 +64,12 @@ async def _serve(
     observing: "Observing",
     listeners: list[socket],
     announce: Callable[[str], None],
+    last_call: LastCall,
 ) -> None:
     import uvicorn
 
     from portico.adapters.postgres.transaction import open_pool
+    from portico.faces.http.asked_server import AskedServer
     from portico.faces.http.protocol import LineProtocol
 
     settings = ground.loaded.settings
@@ -84,7 +90,7 @@ async def _serve(
     known_as = settings.server.public_url
     announce(f"{address}, known as {known_as}" if known_as else address)
     _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
-    await uvicorn.Server(config).serve(sockets=listeners)
+    await AskedServer(config, last_call.begin).serve(sockets=listeners)
     _log.info("stopped as asked")
 
 
@@ -126,13 +132,14 @@ def app(
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with pool, asyncio.TaskGroup() as background:
+            runs = carry_out_runs(ground, outside, kinds, line)
             lasting = [
-                background.create_task(bus.run()),
-                background.create_task(carry_out_runs(ground, outside, kinds, line)),
+                background.create_task(bus.run(), name="the bus"),
+                background.create_task(runs, name="runs"),
             ]
             if store.heals:
                 healer = Healer(store.addresses.app, store.restart, pool)
-                lasting.append(background.create_task(healer.watch()))
+                lasting.append(background.create_task(healer.watch(), name="healing"))
             home = partial(home_of, ground, use.authenticate)
             async with opened.running(home), mcp.running():
                 yield
