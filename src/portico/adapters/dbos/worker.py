@@ -38,6 +38,7 @@ class DbosWorker:
         self._run_leg = run_leg
         self._queues = queues
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._launching: asyncio.Future[None] | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
         self._open = False
 
@@ -51,7 +52,8 @@ class DbosWorker:
 
     async def launch(self) -> None:
         self._loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self._launch)
+        self._launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
+        await asyncio.shield(self._launching)
         _log.info("runs are carried out here, as %s", self._configuration["executor_id"])
 
     async def close(self) -> None:
@@ -59,7 +61,19 @@ class DbosWorker:
         await self.shut()
         if self._loop is not None:
             self._loop = None
+            await self._no_longer_launching()
             await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+
+    async def _no_longer_launching(self) -> None:
+        """A thread cannot be cancelled: what is ended while it still begins would begin after it
+        was ended, and stay."""
+        launching, self._launching = self._launching, None
+        if launching is None:
+            return
+        done, _ = await asyncio.wait([launching], timeout=_PATIENCE)
+        if not done:
+            _log.error("DBOS is still starting, and cannot be ended in order")
+        launching.add_done_callback(lambda each: each.cancelled() or each.exception())
 
     def open(self) -> None:
         self._open = True
