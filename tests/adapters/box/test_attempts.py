@@ -1,5 +1,6 @@
 """Attempts to get out of a box are believed only if they were made, and told to their end."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.box.probing.attempts import CanaryAttempts
+from portico.adapters.box.probing.attempts import LIMITS, CanaryAttempts
 from portico.adapters.box.probing.bundle import bundled
+from portico.adapters.box.probing.canaries import canaries
 from portico.adapters.box.probing.canary_processes import with_word
 from portico.adapters.box.probing.trying import Marks
 from portico.box.core.errors import BoxUnavailable
@@ -23,6 +25,8 @@ from portico.box.core.profile import Network, Order
 from portico.box.core.report import Backend, Report
 from portico.box.core.trials import TRIALS
 from portico.box.ports import Cell
+from tests.children import children
+from tests.children import named as processes
 from tests.servers import IS_ROOT, reachable_folder
 
 
@@ -148,6 +152,30 @@ async def test_whoever_is_left_behind_is_seen_from_outside(attempts: CanaryAttem
 
     assert not probe.held
     assert probe.detail == "1 processes are left"
+
+
+SLOW_PYTHON = "#!/bin/sh\nsleep 0.3\necho\nexec sleep 60\n"
+
+
+async def test_who_is_cancelled_while_canaries_are_put_out_leaves_none_behind() -> None:
+    before = children()
+    with reachable_folder() as folder:
+        python = folder / "python"
+        python.write_text(SLOW_PYTHON)
+        python.chmod(0o755)
+
+        async def put_out() -> None:
+            async with canaries(folder, LIMITS, python=str(python)):
+                raise AssertionError
+
+        putting = asyncio.create_task(put_out())
+        while not children() - before:  # noqa: ASYNC110 # nothing tells of it
+            await asyncio.sleep(0.01)
+        putting.cancel()
+        await asyncio.wait([putting])
+
+        assert putting.cancelled()
+        assert processes(children() - before) == []
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root becomes somebody else")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from portico.adapters.box.cell import to_its_end
 from portico.adapters.box.probing.canary_processes import (
     asleep,
     in_our_environment,
@@ -86,7 +87,8 @@ async def canaries(
             await asyncio.to_thread(_give, place, account)
         outside = place / "outside"
         sleeper = asleep(outside, variable, python, account)
-        process: int = await asyncio.to_thread(lambda: open_ones.enter_context(sleeper))
+        # Also if we are cancelled meanwhile: nobody would end what it then has started.
+        process = await to_its_end(asyncio.to_thread(open_ones.enter_context, sleeper))
         for each in (in_our_environment(variable), segment(key), queue(variable)):
             open_ones.enter_context(each)
         yield Canaries(
