@@ -51,8 +51,10 @@ class LastCall:
 
 
 def what_is_left() -> Sequence[str]:
-    """Tasks and where they wait, and threads that the interpreter would wait for."""
-    return [*sorted(_tasks())[:_MOST], *sorted(_threads())[:_MOST]]
+    """Tasks and where they wait, those with a name of their own first; and threads that the
+    interpreter would wait for."""
+    tasks = sorted(_tasks(), key=lambda each: (each.startswith("Task-"), each))
+    return [*tasks[:_MOST], *sorted(_threads())[:_MOST]]
 
 
 def _tasks() -> Iterator[str]:
