@@ -98,6 +98,29 @@ async def test_whoever_may_not_approve_may_narrow_and_not_widen() -> None:
     assert (await room.servers.get(ROOT, "mail")).profile == NARROW
 
 
+async def test_a_path_that_is_a_link_counts_as_what_it_leads_to() -> None:
+    room = await a_room()
+    await room.set_profile(ROOT, "mail", NARROW)
+    room.walls.links["/srv/mail/in/link"] = "/srv"
+
+    with pytest.raises(NotPermitted):
+        await room.set_profile(WRITER, "mail", Profile(write=("/srv/mail/in/link",)))
+    kept = (await room.servers.get(ROOT, "mail")).profile
+    await room.set_profile(ROOT, "mail", Profile(write=("/srv/mail/in/link",)))
+
+    assert kept == NARROW
+    assert (await room.servers.get(ROOT, "mail")).profile == Profile(write=("/srv",))
+
+
+async def test_a_default_that_is_a_link_is_what_it_leads_to() -> None:
+    room = await a_room()
+    room.walls.links["/srv/mail"] = "/mnt/mail"
+
+    await room.set_profile(WRITER, "mail", Profile(write=("/mnt/mail",)))
+
+    assert (await room.servers.get(ROOT, "mail")).profile == Profile(write=("/mnt/mail",))
+
+
 async def test_whoever_only_looks_says_nothing() -> None:
     room = await a_room()
 
