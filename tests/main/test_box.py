@@ -22,6 +22,8 @@ Patch = pytest.MonkeyPatch
 @dataclass
 class ScriptedAttempts:
     escapes: set[Backend] = field(default_factory=set)
+    fails: set[Backend] = field(default_factory=set)
+    """At the moment."""
     tried: list[Backend] = field(default_factory=list)
 
     def __call__(self, _folder: Path, *, run_as: str) -> "ScriptedAttempts":
@@ -32,6 +34,8 @@ class ScriptedAttempts:
         backend = box.report.backend
         self.tried.append(backend)
         await asyncio.sleep(0)
+        if backend in self.fails:
+            raise BoxUnavailable("too busy")
         held = backend not in self.escapes
         return [Probe(each.name, held, "") for each in trials]
 
@@ -47,6 +51,21 @@ def house(tmp_path: Path, monkeypatch: Patch) -> Callable[..., Boxes]:
             monkeypatch.setenv(f"PORTICO_BOX__{name.upper()}", value)
         return Boxes(Ground())
 
+    return made
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: Patch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(main_box, "time", made)
     return made
 
 
@@ -117,6 +136,96 @@ async def test_what_is_missing_is_said_with_its_fix(
 
     assert refused.value.fix == "Install it."
     assert attempts.tried == []
+
+
+@pytest.mark.parametrize(
+    ("missing", "escapes", "backend", "lacks"),
+    [
+        (set(Backend), set(), "auto", True),
+        ({Backend.BUBBLEWRAP}, {Backend.LANDLOCK}, "auto", False),
+        ({Backend.BUBBLEWRAP}, set(), "auto", False),
+        ({Backend.BUBBLEWRAP}, set(), "bubblewrap", True),
+        (set(), set(Backend), "auto", False),
+        (set(), set(), "none", False),
+    ],
+)
+async def test_a_machine_lacks_a_box_only_where_none_that_is_wanted_could_be_there(
+    *,
+    house: House,
+    attempts: ScriptedAttempts,
+    monkeypatch: Patch,
+    missing: set[Backend],
+    escapes: set[Backend],
+    backend: str,
+    lacks: bool,
+) -> None:
+    """One that failed just now, or does not hold, gives nobody a reason to do without."""
+    lack = Lack("it is not installed", "Install it.")
+    monkeypatch.setattr(main_box, "lack_of", lambda each, run_as: lack if each in missing else None)
+    attempts.escapes = escapes
+    boxes = house(backend=backend)
+    before = boxes.lacks()
+
+    await boxes.try_out()
+
+    assert not before
+    assert boxes.lacks() is lacks
+
+
+async def test_one_that_fails_for_a_moment_is_not_lacking_and_tried_again_a_while_later(
+    house: House, attempts: ScriptedAttempts, clock: Clock
+) -> None:
+    attempts.fails = {Backend.LANDLOCK}
+    boxes = house(backend="landlock")
+
+    with pytest.raises(BoxUnavailable, match="too busy"):
+        await boxes.find()
+    lacks = boxes.lacks()
+    attempts.fails.clear()
+    clock.now += 30.0
+    with pytest.raises(BoxUnavailable, match="too busy"):
+        await boxes.find()
+    clock.now += 0.1
+    found = await boxes.find()
+
+    assert not lacks
+    assert found.report.backend is Backend.LANDLOCK
+    assert attempts.tried == [Backend.LANDLOCK] * 2
+
+
+async def test_what_a_machine_lacks_is_not_looked_for_again(
+    house: House, attempts: ScriptedAttempts, monkeypatch: Patch, clock: Clock
+) -> None:
+    looked: list[Backend] = []
+
+    def lacking(backend: Backend, run_as: str) -> Lack:
+        assert run_as
+        looked.append(backend)
+        return Lack("it is not installed", "Install it.")
+
+    monkeypatch.setattr(main_box, "lack_of", lacking)
+    boxes = house()
+
+    for _ in range(2):
+        with pytest.raises(BoxUnavailable):
+            await boxes.find()
+        clock.now += 60.0
+
+    assert looked == list(Backend)
+    assert attempts.tried == []
+
+
+async def test_one_that_holds_is_not_tried_again(
+    house: House, attempts: ScriptedAttempts, clock: Clock
+) -> None:
+    boxes = house()
+
+    first = await boxes.find()
+    clock.now += 60.0
+    second = await boxes.find()
+
+    assert first is second
+    assert attempts.tried == [Backend.BUBBLEWRAP]
 
 
 async def test_one_that_is_named_is_the_only_one(house: House, attempts: ScriptedAttempts) -> None:
