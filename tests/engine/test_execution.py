@@ -644,6 +644,7 @@ async def test_while_the_database_is_away_nothing_is_lost_and_nothing_done_twice
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.engine.execution._PAUSE", 0.001)
+    monkeypatch.setattr("portico.engine.record._PAUSE", 0.001)
     monkeypatch.setattr("portico.engine.run_leg._PAUSE", 0.001)
     done: list[str] = []
 

@@ -1,27 +1,17 @@
-"""A run being carried out: its steps by their names, and its waits.
-
-What ended is numbered here, in the order in which this process came to know of it, before it is
-noted. That order is what `wait_any` goes by, so that the same one is first each time.
-"""
+"""A run being carried out: its steps by their names, and its waits."""
 
 import asyncio
 import re
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.errors import (
-    BadEventType,
-    BadStepName,
-    StepFailed,
-    StepNamedTwice,
-    StoreUnavailable,
-)
+from portico.engine.core.errors import BadEventType, BadStepName, StepFailed, StoreUnavailable
 from portico.engine.core.run import Cleaning, Failure, Step, StepState, Taken, failure_of
 from portico.engine.long_steps import LongSteps
 from portico.engine.ports import Journal, Wakeups
+from portico.engine.record import Lost, Record
 from portico.engine.waits import Stir, Wait, Waits
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Action, Begun
@@ -34,16 +24,11 @@ _PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
 
-_NAME: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,300}")
 _LONGEST_TOPIC: Final = 200
 _OWN_TYPE: Final = re.compile(r"(?!(?:run|step|text)\.)[a-z_]{1,40}(?:\.[a-z_]{1,40}){1,3}")
 """What a work may tell: what becomes of runs, steps and texts is told by whoever sees to it."""
 
 Ended = TypeVar("Ended")
-
-
-class Lost(BaseException):
-    """This run is somebody else's now. No work may catch it: it has nothing more to say."""
 
 
 @dataclass(slots=True)
@@ -67,36 +52,29 @@ class Execution:
         self._journal = journal
         self._clock = clock
         self._grace = grace
-        self._steps = {step.name: step for step in taken.steps}
-        self._last = max((step.number for step in taken.steps), default=0)
-        self._used: set[str] = set()
-        self._numbers: dict[str, int] = {}
+        self._record = Record(taken, journal)
         self._waits = Waits()
         self._begun: list[asyncio.Task[Step]] = []
         self._called = False
         self._busy = 0
-        self._gate = asyncio.Event()
-        self._gate.set()
-        self._away = False
         self._stir = Stir()
         self._long = LongSteps(self._stir.set)
         self._group: asyncio.TaskGroup | None = None
-        self._topic = str(taken.run.id)
 
     @property
     def run(self) -> RunId:
         return self._taken.run.id
 
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
-        self._use(name)
-        known = self._steps.get(name)
+        self._record.use(name)
+        known = self._record.known(name)
         if known is None or known.state is StepState.OPEN:
             known = await self._carried_out(name, action, tries)
         return _given(known)
 
     def begin(self, name: str, action: Action, *, tries: int = 1) -> Begun:
-        self._use(name)
-        known = self._steps.get(name)
+        self._record.use(name)
+        known = self._record.known(name)
         if known is not None and known.state is not StepState.OPEN:
             over: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
             over.set_result(known)
@@ -127,14 +105,14 @@ class Execution:
                 )
 
     async def sleep(self, name: str, duration: timedelta) -> None:
-        self._use(name)
+        self._record.use(name)
         await self._waited(name, None, duration)
 
     async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
         if len(topic) > _LONGEST_TOPIC:
             raise BadStepName(topic)
         name = f"signal:{topic}"
-        self._use(name)
+        self._record.use(name)
         return await self._waited(name, topic, patience)
 
     async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
@@ -142,13 +120,13 @@ class Execution:
             raise BadEventType(type_)
         canonical(facts)
         clean = {key: self._clean(value) for key, value in facts.items()}
-        self._use(name)
-        if name in self._steps:
+        self._record.use(name)
+        if self._record.known(name) is not None:
             return
-        await self._admitted()
+        await self._record.admitted()
         now = self._clock.now()
-        step = self._ended(name, now, now, None, None)
-        await self._noted(step, self._entry(type_, clean))
+        step = self._record.ended(name, now, now, None, None)
+        await self._record.noted(step, self._record.entry(type_, clean))
 
     async def until_over(self, work: Coroutine[Any, Any, Ended], wakeups: Wakeups) -> Ended | None:
         """What the work came to; None if it was put away to wait. Raises `Lost`."""
@@ -174,30 +152,8 @@ class Execution:
             while running := [task for task in self._begun if not task.done()]:
                 await asyncio.wait(running)
         except asyncio.CancelledError:
-            self._away = True
+            self._record.away = True
             raise
-
-    async def _admitted(self) -> None:
-        """What comes to the gate while the run is put away is done when it goes on, not now.
-
-        Raises `Lost`.
-        """
-        if not self._gate.is_set():
-            await self._gate.wait()
-        if self._away:
-            raise Lost
-
-    def _lost(self) -> Lost:
-        """Shuts the door first: whatever a work still does on its way out is not done."""
-        self._away = True
-        return Lost()
-
-    def _use(self, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            raise BadStepName(name)
-        if name in self._used:
-            raise StepNamedTwice(name)
-        self._used.add(name)
 
     def _spawn(self, work: Coroutine[Any, Any, Step]) -> "asyncio.Task[Step]":
         if self._group is None:
@@ -205,10 +161,7 @@ class Execution:
         return self._group.create_task(work)
 
     def _number_of(self, begun: _Begun) -> float:
-        """Infinite for what has not ended: it will get a number after all that have."""
-        if begun.number is not None:
-            return begun.number
-        return self._numbers.get(begun.name, float("inf"))
+        return begun.number if begun.number is not None else self._record.number_of(begun.name)
 
     async def _begun_step(self, name: str, action: Action, tries: int) -> Step:
         """As `_carried_out`, but whatever breaks is told to whoever asks for the result."""
@@ -216,12 +169,12 @@ class Execution:
         try:
             return await self._carried_out(name, action, tries)
         except Exception as error:  # noqa: BLE001 # else it would tear everything down around it
-            return self._ended(
+            return self._record.ended(
                 name, started, self._clock.now(), None, failure_of(error, name, self._clean)
             )
 
     async def _carried_out(self, name: str, action: Action, tries: int) -> Step:
-        await self._admitted()
+        await self._record.admitted()
         started = self._clock.now()
         self._busy += 1
         self._long.begin(name)
@@ -229,69 +182,24 @@ class Execution:
         failure: Failure | None = None
         try:
             try:
-                output = kept(await _tried(action, f"{self._topic}:{name}", tries))
+                output = kept(await _tried(action, f"{self._record.topic}:{name}", tries))
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
                 failure = failure_of(error, name, self._clean)
             finally:
                 self._long.end(name)
-            step = self._ended(name, started, self._clock.now(), output, failure)
-            await self._noted(step, self._step_entry(step))
+            step = self._record.ended(name, started, self._clock.now(), output, failure)
+            await self._record.noted(step, self._record.step_entry(step))
         finally:
             self._busy -= 1
             if self._waits:
                 self._stir.set()
         return step
 
-    def _ended(
-        self,
-        name: str,
-        started: datetime,
-        finished: datetime,
-        output: JsonValue,
-        failure: Failure | None,
-    ) -> Step:
-        self._last += 1
-        self._numbers[name] = self._last
-        return Step(
-            name=name,
-            number=self._last,
-            state=StepState.DONE if failure is None else StepState.FAILED,
-            started_at=started,
-            finished_at=finished,
-            output=output,
-            failure=failure,
-        )
-
-    async def _noted(self, step: Step, told: NewEntry) -> None:
-        """Until it is written down, however long the database is away. Raises `Lost`."""
-        while True:
-            try:
-                if not await self._journal.finish(self._taken, step, told):
-                    raise self._lost()
-            except StoreUnavailable:
-                await asyncio.sleep(_PAUSE)
-            else:
-                self._steps[step.name] = step
-                return
-
-    def _entry(self, type_: str, facts: JsonObject) -> NewEntry:
-        label = self._taken.run.label
-        return NewEntry(topic=self._topic, type=type_, facts=facts, topic_label=label, label=label)
-
-    def _step_entry(self, step: Step) -> NewEntry:
-        """What it gave is not in it: whoever may see that asks for the run's steps."""
-        finished = step.finished_at or step.started_at
-        seconds = (finished - step.started_at).total_seconds()
-        facts: dict[str, JsonValue] = {"step": step.name, "seconds": round(seconds, 3)}
-        if step.failure is not None:
-            facts["error"] = step.failure.as_json()
-        return self._entry("step.done" if step.failure is None else "step.failed", facts)
-
     async def _waited(self, name: str, topic: str | None, duration: timedelta | None) -> JsonValue:
-        known = self._steps.get(name)
+        known = self._record.known(name)
         if known is not None and known.state is StepState.DONE:
             return known.output
-        await self._admitted()
+        await self._record.admitted()
         now = self._clock.now()
         if known is None:
             known = Step(
@@ -306,7 +214,7 @@ class Execution:
                 "topic": topic,
                 "until": None if known.due_at is None else known.due_at.isoformat(),
             }
-            await self._noted(known, self._entry("step.waiting", facts))
+            await self._record.noted(known, self._record.entry("step.waiting", facts))
         over: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
         self._waits[name] = Wait(name, topic, known.due_at, over, known.started_at)
         self._stir.set()
@@ -328,7 +236,7 @@ class Execution:
             if not await self._stir.within(self._waits.pause(self._clock.now())):
                 self._called = True  # nobody called; but a call can be lost
             try:
-                await self._announced()
+                await self._record.announced(self._long.new())
                 if (self._waits or self._called) and await self._attended():
                     main.cancel()
                     return
@@ -336,18 +244,12 @@ class Execution:
                 await asyncio.sleep(_PAUSE)
                 self._stir.set()
 
-    async def _announced(self) -> None:
-        """Only what is still running: the end of the rest has been told."""
-        told = [self._entry("step.started", {"step": name}) for name in self._long.new()]
-        if told and not await self._journal.announce(self._taken, told):
-            raise self._lost()
-
     async def _attended(self) -> bool:
         """Whether it was put away. Raises `Lost`."""
         self._called = False
         answers = await self._journal.answer(self._taken, self._waits.topics)
         if answers is None:
-            raise self._lost()
+            raise self._record.lost()
         now = self._clock.now()
         for wait in list(self._waits.values()):
             if wait.topic is not None and wait.topic in answers:
@@ -363,21 +265,18 @@ class Execution:
 
     async def _over(self, wait: Wait, output: JsonValue) -> None:
         self._waits.pop(wait.name, None)
-        step = self._ended(wait.name, wait.began, self._clock.now(), output, None)
-        await self._noted(step, self._step_entry(step))
+        step = self._record.ended(wait.name, wait.began, self._clock.now(), output, None)
+        await self._record.noted(step, self._record.step_entry(step))
         if not wait.over.done():
             wait.over.set_result(output)
 
     async def _parked(self) -> bool:
         """No step starts while this is undecided: the gate is shut."""
-        self._gate.clear()
-        try:
+        with self._record.shut():
             parked = await self._journal.park(self._taken, self._waits.topics, self._waits.next_due)
-            self._away = parked is True
-        finally:
-            self._gate.set()
+            self._record.away = parked is True
         if parked is False:
-            raise self._lost()
+            raise self._record.lost()
         if parked is None:
             self._stir.set()
         return parked is True

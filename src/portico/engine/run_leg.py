@@ -12,9 +12,10 @@ from typing import Final, TypeVar
 from portico.engine.control_run import control_topic
 from portico.engine.core.errors import KindNotFound, StoreUnavailable
 from portico.engine.core.run import Cleaning, Failure, Leg, RunStatus, Taken, as_it_is, failure_of
-from portico.engine.execution import Execution, Lost
+from portico.engine.execution import Execution
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Journal
+from portico.engine.record import Lost
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Work
 from portico.kernel.ids import RunId
