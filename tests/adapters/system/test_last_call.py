@@ -15,7 +15,7 @@ PRELUDE = """
     from portico.adapters.system.signals import end_orderly
 
     logging.basicConfig(format="%(message)s")
-    last_call = LastCall((0.2, 0.2, 0.2))
+    last_call = LastCall((1.0, 1.0, 20.0))
     end_orderly(last_call.begin)
 """
 SERVING = """
@@ -57,7 +57,7 @@ def asked_to_end(program: str) -> tuple[int, str]:
         assert process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGTERM)
         try:
-            said, errors = process.communicate(timeout=30)
+            said, errors = process.communicate(timeout=50)
         finally:
             process.kill()
     return process.returncode, said + errors
@@ -110,9 +110,11 @@ def test_a_thread_that_never_ends_is_named_and_left() -> None:
 
 def test_who_cannot_be_broken_off_is_ended_by_force() -> None:
     code, said = asked_to_end("""
-        print("here", flush=True)
+        last_call = LastCall((1.0, 1.0, 1.0))
+        end_orderly(last_call.begin)
         while True:
             try:
+                print("here", flush=True)
                 threading.Event().wait()
             except SystemExit:
                 pass

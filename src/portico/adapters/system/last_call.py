@@ -19,7 +19,8 @@ class LastCall:
     """For the main thread. A clock begins to run when the process is asked to end. Whenever it
     has run out, what is left is named, and whatever the main thread waits for is broken off: first
     what was to end by itself, then all of the loop. When it has run out for the last time, the
-    process ends there and then."""
+    process ends there and then: by its own hand, or by the signal itself should the interpreter
+    be beyond hearing it."""
 
     def __init__(self, patience: Iterable[float] = _PATIENCE) -> None:
         """Seconds, one after another."""
