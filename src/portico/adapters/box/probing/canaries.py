@@ -88,7 +88,7 @@ async def canaries(
         outside = place / "outside"
         sleeper = asleep(outside, variable, python, account)
         # Also if we are cancelled meanwhile: nobody would end what it then has started.
-        process = await to_its_end(asyncio.to_thread(open_ones.enter_context, sleeper))
+        process: int = await to_its_end(asyncio.to_thread(lambda: open_ones.enter_context(sleeper)))
         for each in (in_our_environment(variable), segment(key), queue(variable)):
             open_ones.enter_context(each)
         yield Canaries(
