@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from random import Random
+from typing import Protocol
 
+from portico.adapters.inline.runs import InlineRuns
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.run import Failure, Leg, RunStatus, Step, Taken
@@ -14,10 +16,14 @@ from portico.kernel.json import JsonValue
 from tests.engine.room import Room
 
 
+class HasRuns(Protocol):
+    runs: InlineRuns
+
+
 class Through:
     """`before` each of them happens nothing."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: HasRuns) -> None:
         self._runs = room.runs
 
     async def before(self) -> None:

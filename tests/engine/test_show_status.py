@@ -21,7 +21,10 @@ def showing(status: StoreStatus) -> ShowStatus:
     async def ask() -> StoreStatus:
         return status
 
-    return ShowStatus(store_status=ask, boxes=lambda: BOXES)
+    async def kept_in() -> str:
+        return "age"
+
+    return ShowStatus(store_status=ask, boxes=lambda: BOXES, secrets_in=kept_in)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,7 @@ async def test_it_is_ready_when_the_store_runs_and_nothing_is_pending(
 async def test_how_it_is_is_shown_to_who_may_see_it() -> None:
     viewer, guest = a_person(roles=[Role.VIEWER]), a_person(roles=[])
 
-    assert await showing(a_status())(viewer) == HouseStatus(store=a_status(), boxes=BOXES)
+    shown = await showing(a_status())(viewer)
+    assert shown == HouseStatus(store=a_status(), boxes=BOXES, secrets="age")
     with pytest.raises(NotPermitted):
         await showing(a_status())(guest)

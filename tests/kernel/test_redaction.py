@@ -216,3 +216,38 @@ def test_no_hostile_text_takes_long(piece: str) -> None:
     Redaction(["c4nary-value"]).clean(text)
 
     assert time.process_time() - started < 2
+
+
+def test_only_the_very_values_are_hidden_where_forms_are_what_was_asked_for() -> None:
+    redaction = Redaction(["s3cr3t/value", "short", "password"])
+
+    text = 'password=hunter2 "s3cr3t/value" s3cr3t%2Fvalue short sk-0123456789abcdef0123'
+
+    assert redaction.hide(text) == (
+        f'password=hunter2 "{BLACK}" {BLACK} short sk-0123456789abcdef0123'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "hidden"),
+    [
+        ('x s3cr3t"1 x', f"x {BLACK} x"),
+        (
+            {'s3cr3t"1': [1, None, True, {"a": ('s3cr3t"1',)}]},
+            {BLACK: [1, None, True, {"a": [BLACK]}]},
+        ),
+        ([12345678, 2.5, "12345678"], [BLACK, 2.5, BLACK]),
+        ('{"inner": "s3cr3t\\"1"}', f'{{"inner": "{BLACK}"}}'),
+        ('s3cr3t\ud800 s3cr3t"1', f"s3cr3t\ud800 {BLACK}"),
+    ],
+    ids=["text", "nested", "number", "written inside", "half a letter"],
+)
+def test_very_values_are_hidden_however_deep_they_are(value: JsonValue, hidden: JsonValue) -> None:
+    assert Redaction(['s3cr3t"1', "12345678"]).hide_json(value) == hidden
+
+
+@pytest.mark.parametrize("values", [[], ["s3cr3t-1"]])
+def test_where_there_is_nothing_to_hide_it_is_the_very_same_object(values: list[str]) -> None:
+    value: JsonValue = {"token": ["password=hunter2"]}
+
+    assert Redaction(values).hide_json(value) is value

@@ -17,6 +17,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.durable import Action, Begun
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical, kept
+from portico.kernel.principal import Principal
 
 _SETTLING: Final = 0.02
 """Seconds in which nothing happens before a run that only waits is put away."""
@@ -64,6 +65,10 @@ class Execution:
     @property
     def run(self) -> RunId:
         return self._taken.run.id
+
+    @property
+    def caller(self) -> Principal:
+        return self._taken.worker
 
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         self._record.use(name)

@@ -143,6 +143,11 @@ class Wording(Protocol):
 class Wakeups(Protocol):
     """One listener's ear. What was said while it was not listening is remembered, once."""
 
+    @property
+    def rung(self) -> bool:
+        """Whether something was said that nobody has waited for yet."""
+        ...
+
     async def wait(self) -> None: ...
 
 

@@ -16,17 +16,21 @@ class HouseStatus:
     store: StoreStatus
     boxes: Sequence[Report] | None
     """Of each box that was tried, in the order of trying; None while they are being tried."""
+    secrets: str | None
+    """What secrets are kept in here; None if they cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowStatus:
     store_status: Callable[[], Awaitable[StoreStatus]]
     boxes: Callable[[], Sequence[Report] | None]
+    secrets_in: Callable[[], Awaitable[str | None]]
 
     async def __call__(self, caller: Principal) -> HouseStatus:
         """Raises `NotPermitted`."""
         permit(caller, Scope.STATUS_READ)
-        return HouseStatus(store=await self.store_status(), boxes=self.boxes())
+        store, secrets = await self.store_status(), await self.secrets_in()
+        return HouseStatus(store=store, boxes=self.boxes(), secrets=secrets)
 
     async def ready(self) -> None:
         """Raises `StoreUnavailable` unless everything is. Without a box one can still do much."""

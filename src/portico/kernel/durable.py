@@ -12,6 +12,7 @@ from typing import Protocol
 
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
 
 Action = Callable[[str], Awaitable[JsonValue]]
 """What a step does. It is given `run:step`, the same however often it is tried: hand it on as the
@@ -34,6 +35,12 @@ class Durable(Protocol):
 
     @property
     def run(self) -> RunId: ...
+
+    @property
+    def caller(self) -> Principal:
+        """In whose name it is carried out: whoever started it, as they are now, with no more than
+        they had then."""
+        ...
 
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         """Done once, as far as can be known; a failure is remembered as well.

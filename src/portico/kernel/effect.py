@@ -1,6 +1,6 @@
 """How much a tool can change: from nothing at all to nobody knows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -31,6 +31,16 @@ class Effect(StrEnum):
 
 
 _ORDER: Final = tuple(Effect)
+EFFECT_WORDS: Final[Mapping[Effect, str]] = {
+    Effect.PURE: "changes nothing",
+    Effect.LOCAL_READ: "only reads here",
+    Effect.EXTERNAL_READ: "sends what it is given to somebody else's server",
+    Effect.LOCAL_WRITE: "changes something here",
+    Effect.EXTERNAL_WRITE: "changes something elsewhere",
+    Effect.IRREVERSIBLE: "cannot be undone",
+    Effect.UNKNOWN: "nobody has said what it can change",
+}
+"""For whoever has to decide about it."""
 
 
 def worst(effects: Iterable[Effect]) -> Effect:

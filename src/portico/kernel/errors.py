@@ -5,8 +5,10 @@ PorticoError
 ├── NotCanonical        kernel.json
 ├── BadLabel            kernel.label
 ├── ReservationExceeded kernel.budget
-├── guard.core.errors   who may do what
+├── guard.core          who may do what: errors, and those of secret and vault_keys
+├── box.core.errors     what runs inside walls
 ├── engine.core.errors  the store and its upkeep
+├── gateway.core.errors tools and the servers that have them
 └── settings.errors     the configuration
 """
 

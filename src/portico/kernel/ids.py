@@ -74,6 +74,18 @@ class EventId(Id):
     prefix = "evt"
 
 
+class ContextId(Id):
+    """Of a task: what has been read in it, and so how secret what comes of it is."""
+
+    __slots__ = ()
+    prefix = "ctx"
+
+
+class ApprovalId(Id):
+    __slots__ = ()
+    prefix = "apr"
+
+
 class RunId(Id):
     __slots__ = ()
     prefix = "run"

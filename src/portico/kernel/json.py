@@ -8,7 +8,7 @@ different arguments would then share one hash, and so one approval.
 import json
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from portico.kernel.errors import Kind, PorticoError
 
@@ -27,7 +27,7 @@ class NotCanonical(PorticoError):
 def canonical(value: JsonValue) -> bytes:
     """Raises `NotCanonical` for NaN, the infinities, half of a surrogate pair, and non-JSON."""
     try:
-        return _text(value).encode()
+        return (_quick(value) if _usual(value) else _text(value)).encode()
     except UnicodeEncodeError as error:
         raise NotCanonical("A string holds half of a surrogate pair.") from error
     except ValueError as error:  # Python writes no integer of more than 4,300 digits
@@ -44,6 +44,29 @@ def kept(value: JsonValue) -> JsonValue:
     except (TypeError, ValueError, RecursionError) as error:
         raise NotCanonical(f"What was given is not JSON: {error}.") from error
     return back
+
+
+def pointed(pointer: str, name: str) -> str:
+    """One step further into a value, as RFC 6901 writes it."""
+    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+_quick: Final = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False
+).encode
+"""The same text, ten times as fast, of what `_usual` says yes to."""
+
+
+def _usual(value: object) -> bool:
+    """No float, whose text is another there, no key beyond ASCII, whose order is, and nothing but
+    JSON's own types, of which it would let others pass."""
+    if type(value) is str or type(value) is int or type(value) is bool or value is None:
+        return True
+    if type(value) is list or type(value) is tuple:
+        return all(map(_usual, value))
+    return type(value) is dict and all(
+        type(key) is str and key.isascii() and _usual(item) for key, item in value.items()
+    )
 
 
 def _text(value: JsonValue) -> str:

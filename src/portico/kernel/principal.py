@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 
 
@@ -28,6 +28,16 @@ class Principal:
     """Asks with all that it may, now and later; not so through a key that names its scopes."""
     until: datetime | None = None
     """When the key that it came with ends, if it does."""
+    key: str | None = None
+    """The id of the key that it came with."""
+    tools: tuple[tuple[str, ...], ...] = ()
+    """Lists of tools, with wildcards, each of which must name a tool that it may use: one that was
+    set for itself, one for its key."""
+    reach: Label | None = None
+    """What that key was made for: nothing above this was ever read through it, whatever the
+    clearance of its principal was since."""
+    context: ContextId | None = None
+    """The task that it says it is at; if it says nothing, that of its key."""
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes

@@ -17,6 +17,9 @@ BLACK: Final = "********"
 
 _DEEPEST: Final = 100
 _SHORTEST: Final = 8
+_NAMED: Final = (dict, Mapping)
+"""What is mostly a dict is told quickest by asking for that first."""
+_LEAST: Final = 10 ** (_SHORTEST - 1)
 _WORD: Final = re.compile(r"[a-z]{1,11}")
 
 _TOKENS: Final[Sequence[tuple[str, str, int]]] = [
@@ -132,6 +135,11 @@ def blacked_out(text: str) -> str:
     return text
 
 
+def hidden(value: str) -> bool:
+    """Whether it is looked for by itself, wherever it turns up."""
+    return len(value) >= _SHORTEST and not _WORD.fullmatch(value)
+
+
 class Redaction:
     """What must not be told: whatever has the form of a secret, and these very values.
 
@@ -141,17 +149,25 @@ class Redaction:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self.values = frozenset(
-            value for value in values if len(value) >= _SHORTEST and not _WORD.fullmatch(value)
-        )
+        self.values = frozenset(value for value in values if hidden(value))
         spellings = {spelling for value in self.values for spelling in _spellings(value)}
         self._spellings = sorted(spellings, key=len, reverse=True)
 
     def clean(self, text: str) -> str:
-        for spelling in self._spellings:
-            if spelling in text:
-                text = text.replace(spelling, BLACK)
-        return blacked_out(text)
+        return blacked_out(self.hide(text))
+
+    def hide(self, text: str) -> str:
+        """Only these very values; whatever merely has the form of a secret stays."""
+        return _without(self._spellings, text)
+
+    def hide_json(self, value: JsonValue) -> JsonValue:
+        """The same in names and values; the very same object if there is nothing to hide, which
+        costs no more than to put its texts together once and to look through that."""
+        if not self._spellings:
+            return value
+        said = "\n".join(_texts(value))
+        there = [spelling for spelling in self._spellings if spelling in said]
+        return _hidden(there, value) if there else value
 
     def clean_json(self, value: JsonValue) -> JsonValue:
         """Names as well as values; a text is black if its name says what it is, and so is
@@ -177,6 +193,49 @@ class Redaction:
     def _member(self, name: str, value: JsonValue, depth: int) -> JsonValue:
         told = isinstance(value, str) and value and _SECRET_NAME.fullmatch(name)
         return BLACK if told else self._cleaned(value, depth)
+
+
+def _without(spellings: Sequence[str], text: str) -> str:
+    for spelling in spellings:
+        if spelling in text:
+            text = text.replace(spelling, BLACK)
+    return text
+
+
+def _texts(value: JsonValue) -> Sequence[str]:
+    """All that stands in it, in no order; of numbers those that are long enough for a secret."""
+    found: list[str] = []
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, int):
+            found += [str(item)] if item >= _LEAST else []
+        elif item is None or isinstance(item, float):
+            continue
+        elif isinstance(item, _NAMED):
+            found += item
+            left += item.values()
+        else:
+            left += item
+    return found
+
+
+def _hidden(spellings: Sequence[str], value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return _without(spellings, value)
+        case int():
+            return BLACK if value >= _LEAST and str(value) in spellings else value
+        case Mapping():
+            return {
+                _without(spellings, name): _hidden(spellings, item) for name, item in value.items()
+            }
+        case Sequence():
+            return [_hidden(spellings, item) for item in value]
+        case _:
+            return value
 
 
 def _spellings(value: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ class Keep:
     events: timedelta = timedelta(days=90)
     receipts: timedelta = timedelta(days=7)
     calls: timedelta = timedelta(days=90)
-    """Of tools, on the record."""
+    """Of tools, on the record, and requests to be allowed one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class Forgotten:
     calls: int = 0
     results: int = 0
     """Of calls, that were kept for a while."""
+    approvals: int = 0
 
     @property
     def anything(self) -> bool:
