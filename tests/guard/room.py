@@ -1,10 +1,11 @@
 """The guard with in-memory doors: every use case over one world, one clock and one entropy."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
-from portico.guard.core.api_key import ApiKey
+from portico.guard.core.api_key import ApiKey, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
@@ -27,6 +28,7 @@ from portico.guard.manage_spaces import (
 )
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.testing.audit import MemoryAudit
 from portico.testing.guard import (
     TEAM,
     MemoryKeyRing,
@@ -49,10 +51,17 @@ class Room:
         self.keys = keys = MemoryKeys(world)
         self.principals = principals = MemoryPrincipals(world)
         self.spaces = spaces = MemorySpaces(world)
+        self.audit = audit = MemoryAudit(world, clock)
         entropy, pepper = SeededEntropy(), PEPPER
         self.authenticate = Authenticate(key_ring=MemoryKeyRing(world), clock=clock, pepper=pepper)
         self.issue_key = IssueKey(
-            keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
+            keys=keys,
+            principals=principals,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
         )
         self.list_keys = ListKeys(keys=keys)
         self.show_key = ShowKey(keys=keys)
@@ -60,21 +69,27 @@ class Room:
             keys=keys,
             principals=principals,
             together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         )
-        self.revoke_key = RevokeKey(keys=keys, principals=principals, clock=clock)
-        self.add_principal = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
+        self.revoke_key = RevokeKey(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        )
+        self.add_principal = AddPrincipal(
+            principals=principals, together=together, audit=audit, clock=clock, entropy=entropy
+        )
         self.list_principals = ListPrincipals(principals=principals)
         self.show_principal = ShowPrincipal(principals=principals)
         self.change_principal = ChangePrincipal(
-            principals=principals, keys=keys, together=together, clock=clock
+            principals=principals, keys=keys, together=together, audit=audit, clock=clock
         )
         self.invite_person = InvitePerson(
             add_principal=self.add_principal,
             keys=keys,
             together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
@@ -83,19 +98,39 @@ class Room:
             principals=principals,
             keys=keys,
             together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         )
         self.accept_invitation = AcceptInvitation(
-            keys=keys, together=together, clock=clock, entropy=entropy, pepper=pepper
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
         )
-        self.install_home = InstallHome(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper)
-        self.found_space = FoundSpace(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper)
+        self.install_home = InstallHome(
+            spaces=spaces,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
+        self.found_space = FoundSpace(
+            spaces=spaces,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
         self.show_space = ShowSpace(spaces=spaces)
-        self.rename_space = RenameSpace(spaces=spaces)
+        self.rename_space = RenameSpace(spaces=spaces, together=together, audit=audit)
         self.export_space = ExportSpace(spaces=spaces)
-        self.delete_space = DeleteSpace(spaces=spaces)
+        self.delete_space = DeleteSpace(spaces=spaces, audit=audit)
 
     def holds(self, *identities: Identity, space: Space | None = None) -> None:
         """They were there before the story begins."""
@@ -109,6 +144,10 @@ class Room:
         identity = an_identity(name, roles=[role], clearance=clearance)
         self.holds(identity)
         return as_principal(identity)
+
+    def through(self, who: Principal, key: StoredKey) -> Principal:
+        """Them, as they come in with a key that narrows nothing."""
+        return replace(who, key=key.id, reach=key.clearance)
 
     async def enters(self, key: ApiKey) -> Principal:
         return (await self.authenticate(key.reveal())).principal

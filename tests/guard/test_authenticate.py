@@ -24,7 +24,7 @@ async def test_a_key_lets_its_holder_in() -> None:
 
     entry = await room.authenticate(issued.key.reveal())
 
-    assert entry.principal == room.person("ana")
+    assert entry.principal == room.through(room.person("ana"), issued.stored)
     assert entry.key_id == issued.stored.id
 
 

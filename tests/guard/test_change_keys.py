@@ -131,7 +131,7 @@ async def test_both_keys_work_during_the_overlap_and_then_only_the_new_one() -> 
     assert new.stored.name == "laptop"
     assert (await room.enters(old.key)).id == (await room.enters(new.key)).id == ana.id
     room.clock.turn(DAY)
-    assert await room.enters(new.key) == ana
+    assert await room.enters(new.key) == room.through(ana, new.stored)
     with pytest.raises(NotAuthenticated):
         await room.enters(old.key)
 
@@ -219,3 +219,20 @@ async def test_an_operator_shuts_out_whoever_is_below_them_and_nobody_above() ->
     await room.authenticate(above.key.reveal())
     with pytest.raises(NotAuthenticated):
         await room.authenticate(below.key.reveal())
+
+
+@pytest.mark.requirement("guard:principals:no-escalation")
+async def test_nobody_rotates_their_own_key_who_may_make_none_of_their_own() -> None:
+    """Its successor is at a clean task: for a program that would be forgetting what it read."""
+    room = Room()
+    operator = room.person("ana", Role.OPERATOR)
+    scopes = frozenset({Scope.KEYS_READ, Scope.KEYS_WRITE})
+    narrow = await room.issue_key(operator, KeyWish(name="narrow", scopes=scopes))
+    program = await room.enters(narrow.key)
+
+    with pytest.raises(NotPermitted, match="keys:own"):
+        await room.rotate_key(program, narrow.stored.id, HOUR)
+
+    await room.revoke_key(program, narrow.stored.id)
+    with pytest.raises(NotAuthenticated):
+        await room.enters(narrow.key)

@@ -1,6 +1,7 @@
 """A schemer with every use case at hand, and no way to more than they were given."""
 
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
+from portico.guard.core.wildcard import fits
 from portico.guard.issue_key import KeyWish
 from portico.guard.manage_principals import PrincipalChange, PrincipalWish
 from portico.guard.manage_spaces import SpaceWish
@@ -41,13 +43,16 @@ SCHEMERS = [
     an_identity("schemer", roles=[Role.OPERATOR], clearance=Label(Level.CONFIDENTIAL)),
     an_identity("schemer", roles=[Role.ADMIN], clearance=TEAM),
     an_identity("schemer", roles=[Role.MEMBER], clearance=Label(Level.RESTRICTED)),
+    replace(an_identity("schemer", roles=[Role.ADMIN], clearance=TEAM), tools=("git.*", "a.b")),
 ]
+TABU = "mail.send"
 OTHERS = [
     an_identity("bob", clearance=Label(Level.TEAM, frozenset({"finance"}))),
     an_identity("carol", roles=[Role.VIEWER], clearance=Label(Level.RESTRICTED)),
     an_identity("dan", roles=[Role.OPERATOR], clearance=TEAM),
 ]
 
+tool_lists = st.lists(st.sampled_from(["*", "git.*", "git.get_*", "mail.*"]), max_size=2).map(tuple)
 any_of = st.integers(0, 30)
 labels = st.builds(
     Label, st.sampled_from(Level), st.frozensets(st.sampled_from(["finance", "legal"]))
@@ -99,12 +104,20 @@ class Scheming(RuleBasedStateMachine):
         to=st.none() | any_of,
         scopes=st.none() | few_scopes | scopes,
         clearance=st.none() | labels,
+        tools=st.none() | tool_lists,
     )
-    def makes_a_key(
-        self, hand: int, to: int | None, scopes: frozenset[Scope] | None, clearance: Label | None
+    def makes_a_key(  # a wish each
+        self,
+        hand: int,
+        to: int | None,
+        scopes: frozenset[Scope] | None,
+        clearance: Label | None,
+        tools: tuple[str, ...] | None = None,
     ) -> None:
         principal = None if to is None else self._anybody(to).id
-        wish = KeyWish(name="k", principal=principal, scopes=scopes, clearance=clearance)
+        wish = KeyWish(
+            name="k", principal=principal, scopes=scopes, clearance=clearance, tools=tools
+        )
         if (caller := self._enters(hand)) and (made := tried(self.room.issue_key(caller, wish))):
             self.hand.append(made.key)
 
@@ -119,19 +132,33 @@ class Scheming(RuleBasedStateMachine):
         if caller := self._enters(hand):
             tried(self.room.revoke_key(caller, self._any_key(key)))
 
-    @rule(hand=any_of, roles=roles, clearance=labels, kind=st.sampled_from(PrincipalKind))
+    @rule(hand=any_of, roles=roles, clearance=labels, tools=st.none() | tool_lists)
     def adds_somebody(
-        self, hand: int, roles: frozenset[Role], clearance: Label, kind: PrincipalKind
+        self,
+        hand: int,
+        roles: frozenset[Role],
+        clearance: Label,
+        tools: tuple[str, ...] | None,
     ) -> None:
         name = f"puppet {len(self.room.world.identities)}"
-        wish = PrincipalWish(kind=kind, name=name, roles=roles, clearance=clearance)
+        wish = PrincipalWish(
+            kind=PrincipalKind.AGENT, name=name, roles=roles, clearance=clearance, tools=tools
+        )
         if caller := self._enters(hand):
             tried(self.room.add_principal(caller, wish))
 
-    @rule(hand=any_of, roles=roles, clearance=labels)
-    def invites_themselves(self, hand: int, roles: frozenset[Role], clearance: Label) -> None:
+    @rule(hand=any_of, roles=roles, clearance=labels, tools=st.none() | tool_lists)
+    def invites_themselves(
+        self,
+        hand: int,
+        roles: frozenset[Role],
+        clearance: Label,
+        tools: tuple[str, ...] | None = None,
+    ) -> None:
         name = f"alias {len(self.room.world.identities)}"
-        wish = PrincipalWish(kind=PrincipalKind.PERSON, name=name, roles=roles, clearance=clearance)
+        wish = PrincipalWish(
+            kind=PrincipalKind.PERSON, name=name, roles=roles, clearance=clearance, tools=tools
+        )
         caller = self._enters(hand)
         if caller and (made := tried(self.room.invite_person(caller, wish))):
             self.hand.append(made.key)
@@ -154,16 +181,18 @@ class Scheming(RuleBasedStateMachine):
         roles=st.none() | roles,
         clearance=st.none() | labels,
         disabled=st.none() | st.booleans(),
+        tools=st.none() | tool_lists,
     )
-    def changes_somebody(
+    def changes_somebody(  # noqa: PLR0917 # a change each
         self,
         hand: int,
         who: int,
         roles: frozenset[Role] | None,
         clearance: Label | None,
         disabled: bool | None,
+        tools: tuple[str, ...] | None,
     ) -> None:
-        change = PrincipalChange(roles=roles, clearance=clearance, disabled=disabled)
+        change = PrincipalChange(roles=roles, clearance=clearance, disabled=disabled, tools=tools)
         if caller := self._enters(hand):
             tried(self.room.change_principal(caller, self._anybody(who).id, change))
 
@@ -195,6 +224,13 @@ class Scheming(RuleBasedStateMachine):
                     clearance.compartments <= given.compartments
                     or Scope.COMPARTMENTS_GRANT in self.given_scopes
                 )
+
+    @invariant()
+    def no_key_in_hand_is_good_for_a_tool_that_was_not_listed(self) -> None:
+        if self.hand and self.schemer.tools is not None:
+            for number in range(len(self.hand)):
+                principal = self._enters(number)
+                assert principal is None or not all(fits(TABU, its) for its in principal.tools)
 
     @invariant()
     def whoever_is_above_is_not_spoken_for_and_not_shut_out(self) -> None:
@@ -262,3 +298,17 @@ def test_the_law_notices_a_key_that_is_too_wide() -> None:
 
     with pytest.raises(AssertionError):
         state.no_key_in_hand_opens_more_than_was_given()
+
+
+def test_the_law_notices_a_key_that_is_good_for_too_many_tools() -> None:
+    state = Scheming()
+    state.the_schemer_comes_in(SCHEMERS[3])
+    state.no_key_in_hand_is_good_for_a_tool_that_was_not_listed()
+    stolen = run(
+        state.room.issue_key(state.root, KeyWish(name="stolen", tools=("git.*", "mail.*")))
+    )
+
+    state.hand.append(stolen.key)
+
+    with pytest.raises(AssertionError):
+        state.no_key_in_hand_is_good_for_a_tool_that_was_not_listed()

@@ -1,1 +1,1 @@
-"""Who may do what: identities, keys and spaces; policy, approvals and audit to come."""
+"""Who may do what: identities, keys, spaces, policy, approvals, secrets and the audit."""

@@ -1,10 +1,11 @@
-"""From what was sent as a key to the principal it stands for."""
+"""From what was sent as a key, or as somebody else's token, to the principal it stands for."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.guard.core.api_key import ApiKey, Purpose
+from portico.guard.core.api_key import ApiKey, KeyHolder, Purpose
 from portico.guard.core.authentication import genuine, opens, principal_of
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.guard.ports import KeyRing
@@ -28,16 +29,16 @@ class Authenticate:
     key_ring: KeyRing
     clock: Clock
     pepper: bytes
+    of_token: Callable[[str], Awaitable[KeyHolder]] | None = None
+    """Where tokens of others are taken too. Raises `NotAuthenticated`, `IssuerUnavailable`."""
 
     async def __call__(self, shown: str) -> Entry:
-        """Raises `NotAuthenticated`, in the same words whatever was wrong.
+        """Raises `NotAuthenticated`, in the same words whatever was wrong, and `IssuerUnavailable`
+        if nobody can say whether a token is genuine.
 
         `InvitationUsed` only to whoever shows the invitation itself.
         """
-        key = ApiKey.parse(shown)
-        holder = await self.key_ring.find(key.id) if key else None
-        if key is None or holder is None or not genuine(holder, key, self.pepper):
-            raise NotAuthenticated
+        holder = await self._holder(shown)
         now = self.clock.now()
         if not opens(holder, now):
             raise InvitationUsed if holder.key.purpose is Purpose.INVITATION else NotAuthenticated
@@ -45,5 +46,14 @@ class Authenticate:
         principal = principal_of(holder)
         last = holder.key.last_used_at
         if last is None or now - last >= _WORTH_NOTING:
-            await self.key_ring.used(principal, key.id, now)
-        return Entry(principal, key.id)
+            await self.key_ring.used(principal, holder.key.id, now)
+        return Entry(principal, holder.key.id)
+
+    async def _holder(self, shown: str) -> KeyHolder:
+        key = ApiKey.parse(shown)
+        if key is None and self.of_token is not None:
+            return await self.of_token(shown)
+        holder = await self.key_ring.find(key.id) if key else None
+        if key is None or holder is None or not genuine(holder, key, self.pepper):
+            raise NotAuthenticated
+        return holder

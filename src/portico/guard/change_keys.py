@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.audit_facts import about_key
 from portico.guard.core.errors import KeyEnded, KeyNotFound, PrincipalDisabled
-from portico.guard.core.reach import check_holder, earlier
+from portico.guard.core.reach import check_holder, check_tools, earlier
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey
 from portico.guard.permit import permit
-from portico.guard.ports import Keys, Principals, Together
+from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.label import meet
@@ -44,6 +45,7 @@ class RotateKey:
     keys: Keys
     principals: Principals
     together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -51,9 +53,13 @@ class RotateKey:
     async def __call__(self, caller: Principal, key_id: str, overlap: timedelta) -> IssuedKey:
         """Both keys work during the overlap, and an old one has one successor at a time.
 
-        Raises `KeyNotFound`, `KeyEnded`, `Overreach`, `PrincipalDisabled`.
+        One's own only by whoever may make keys of their own: the new one's task is a clean one.
+
+        Raises `NotPermitted`, `KeyNotFound`, `KeyEnded`, `Overreach`, `PrincipalDisabled`.
         """
         old = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
+        if old.principal == caller.id:
+            permit(caller, Scope.KEYS_OWN)
         now = self.clock.now()
         if old.ended(now):
             raise KeyEnded(key_id)
@@ -62,6 +68,7 @@ class RotateKey:
             raise PrincipalDisabled(identity.name)
         scopes = identity.scopes if old.scopes is None else old.scopes
         check_holder(caller, identity, scopes, old.clearance)
+        check_tools(caller, identity.tools, old.tools)
 
         own = old.principal == caller.id
         end = now + (old.expires_at - old.created_at) if old.expires_at else None
@@ -78,6 +85,7 @@ class RotateKey:
             if not await self.keys.expire(caller, old, old.expiring(now, overlap)):
                 raise KeyEnded(key_id)
             await self.keys.add(caller, stored, key.digest(self.pepper))
+            await self.audit.note(caller, about_key("key.rotated", old, successor=stored.id))
         return IssuedKey(key, stored)
 
 
@@ -85,6 +93,8 @@ class RotateKey:
 class RevokeKey:
     keys: Keys
     principals: Principals
+    together: Together
+    audit: Audit
     clock: Clock
 
     async def __call__(self, caller: Principal, key_id: str) -> None:
@@ -96,7 +106,9 @@ class RevokeKey:
         holder = await self.principals.get(caller, key.principal)
         scopes = holder.scopes if key.scopes is None else key.scopes & holder.scopes
         check_holder(caller, holder, scopes, meet(key.clearance, holder.clearance))
-        await self.keys.revoke(caller, key_id, self.clock.now())
+        async with self.together(caller):
+            if await self.keys.revoke(caller, key_id, self.clock.now()):
+                await self.audit.note(caller, about_key("key.revoked", key))
 
 
 async def _reachable(keys: Keys, caller: Principal, key_id: str, scope: Scope) -> StoredKey:

@@ -5,13 +5,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.audit_facts import about_key
 from portico.guard.core.errors import InvitationUsed, PrincipalDisabled, PrincipalNotFound
 from portico.guard.core.identity import Identity
+from portico.guard.core.reach import check_tools
 from portico.guard.core.roles import Scope, check_reach
 from portico.guard.issue_key import IssuedKey
 from portico.guard.manage_principals import AddPrincipal, PrincipalWish
 from portico.guard.permit import permit
-from portico.guard.ports import Keys, Principals, Together
+from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId
@@ -32,6 +34,7 @@ class InvitePerson:
     add_principal: AddPrincipal
     keys: Keys
     together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -42,6 +45,7 @@ class InvitePerson:
             identity = await self.add_principal(caller, wish)
             stored, key = invitation_for(identity, self.clock.now(), self.entropy)
             await self.keys.add(caller, stored, key.digest(self.pepper))
+            await self.audit.note(caller, about_key("invitation.made", stored))
         return Invitation(identity, key, self.clock.now() + INVITATION_LIFETIME)
 
 
@@ -52,6 +56,7 @@ class InviteAgain:
     principals: Principals
     keys: Keys
     together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -65,11 +70,13 @@ class InviteAgain:
         if identity.disabled_at is not None:
             raise PrincipalDisabled(identity.name)
         check_reach(caller, identity.scopes, identity.clearance)
+        check_tools(caller, identity.tools)
         now = self.clock.now()
         stored, key = invitation_for(identity, now, self.entropy)
         async with self.together(caller):
             await self.keys.end_invitations(caller, principal, now)
             await self.keys.add(caller, stored, key.digest(self.pepper))
+            await self.audit.note(caller, about_key("invitation.renewed", stored))
         return Invitation(identity, key, now + INVITATION_LIFETIME)
 
 
@@ -77,6 +84,7 @@ class InviteAgain:
 class AcceptInvitation:
     keys: Keys
     together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -101,6 +109,8 @@ class AcceptInvitation:
                 raise InvitationUsed
             await self.keys.end_invitations(guest, guest.id, now)
             await self.keys.add(guest, stored, key.digest(self.pepper))
+            entry = about_key("invitation.accepted", stored, invitation=invitation_id)
+            await self.audit.note(guest, entry)
         return IssuedKey(key, stored)
 
 

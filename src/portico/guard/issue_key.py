@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.audit_facts import about_key
 from portico.guard.core.errors import PrincipalDisabled
-from portico.guard.core.reach import check_holder, earlier
+from portico.guard.core.reach import check_holder, check_tools, earlier, handed_on
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
-from portico.guard.ports import Keys, Principals
+from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId
@@ -24,6 +25,7 @@ class KeyWish:
     principal: PrincipalId | None = None
     scopes: frozenset[Scope] | None = None
     clearance: Label | None = None
+    tools: tuple[str, ...] | None = None
     lifetime: timedelta | None = None
 
 
@@ -39,6 +41,8 @@ class IssuedKey:
 class IssueKey:
     keys: Keys
     principals: Principals
+    together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -54,6 +58,8 @@ class IssueKey:
         clearance = wish.clearance or (caller.clearance if own else identity.clearance)
         scopes = identity.scopes if wish.scopes is None else wish.scopes
         check_holder(caller, identity, scopes, clearance)
+        tools = handed_on(caller, identity) if own and wish.tools is None else wish.tools
+        check_tools(caller, identity.tools, tools)
 
         now = self.clock.now()
         end = now + wish.lifetime if wish.lifetime else None
@@ -66,8 +72,11 @@ class IssueKey:
             name=wish.name,
             scopes=None if wish.scopes is None and own and caller.whole else scopes,
             clearance=clearance,
+            tools=tools,
             created_at=now,
             expires_at=earlier(end, caller.until) if own else end,
         )
-        await self.keys.add(caller, stored, key.digest(self.pepper))
+        async with self.together(caller):
+            await self.keys.add(caller, stored, key.digest(self.pepper))
+            await self.audit.note(caller, about_key("key.issued", stored))
         return IssuedKey(key, stored)

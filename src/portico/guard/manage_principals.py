@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from portico.guard.core.audit_facts import about_principal, identity_facts
 from portico.guard.core.errors import OwnAccess
 from portico.guard.core.identity import Identity
+from portico.guard.core.reach import check_tools
 from portico.guard.core.roles import Role, Scope, check_reach, scopes_of
 from portico.guard.permit import permit
-from portico.guard.ports import Keys, Principals, Together
+from portico.guard.ports import Audit, Keys, Principals, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId
@@ -22,6 +24,7 @@ class PrincipalWish:
     name: str
     roles: frozenset[Role] = field(default_factory=lambda: frozenset({Role.MEMBER}))
     clearance: Label
+    tools: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +33,16 @@ class PrincipalChange:
 
     roles: frozenset[Role] | None = None
     clearance: Label | None = None
+    tools: tuple[str, ...] | None = None
+    """The whole list; one of `*` alone is every tool."""
     disabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPrincipal:
     principals: Principals
+    together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
 
@@ -43,6 +50,7 @@ class AddPrincipal:
         """Raises `NotPermitted`, `Overreach`, `NameTaken`."""
         permit(caller, Scope.PRINCIPALS_WRITE)
         check_reach(caller, scopes_of(wish.roles), wish.clearance)
+        check_tools(caller, wish.tools)
         now = self.clock.now()
         identity = Identity(
             id=PrincipalId.mint(now, self.entropy),
@@ -51,9 +59,12 @@ class AddPrincipal:
             name=wish.name,
             roles=wish.roles,
             clearance=wish.clearance,
+            tools=wish.tools,
             created_at=now,
         )
-        await self.principals.add(caller, identity)
+        async with self.together(caller):
+            await self.principals.add(caller, identity)
+            await self.audit.note(caller, about_principal("principal.added", identity))
         return identity
 
 
@@ -84,6 +95,7 @@ class ChangePrincipal:
     principals: Principals
     keys: Keys
     together: Together
+    audit: Audit
     clock: Clock
 
     async def __call__(
@@ -99,9 +111,13 @@ class ChangePrincipal:
             after = _changed(before, change, now)
             for identity in (before, after):
                 check_reach(caller, identity.scopes, identity.clearance)
+                check_tools(caller, identity.tools)
             await self.principals.save(caller, after)
             if after.disabled_at is not None:
                 await self.keys.end_invitations(caller, principal, now)
+            if after != before:
+                entry = about_principal("principal.changed", after, was=identity_facts(before))
+                await self.audit.note(caller, entry)
         return after
 
 
@@ -113,5 +129,6 @@ def _changed(identity: Identity, change: PrincipalChange, now: datetime) -> Iden
         identity,
         roles=identity.roles if change.roles is None else change.roles,
         clearance=change.clearance or identity.clearance,
+        tools=identity.tools if change.tools is None else change.tools,
         disabled_at=disabled_at,
     )

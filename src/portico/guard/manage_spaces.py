@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.audit_facts import about_key, about_principal, about_space
+from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotConfirmed, SpaceNotFound
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import OF_THE_INSTALLATION, Role, Scope
@@ -11,7 +13,7 @@ from portico.guard.core.space import ExportedRow, Space
 from portico.guard.invite import INVITATION_LIFETIME, Invitation, invitation_for
 from portico.guard.issue_key import IssuedKey
 from portico.guard.permit import permit
-from portico.guard.ports import Spaces
+from portico.guard.ports import Audit, Spaces, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -37,6 +39,8 @@ class InstallHome:
     """The first space of an installation, whose admin may found others and see their figures."""
 
     spaces: Spaces
+    together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -56,7 +60,15 @@ class InstallHome:
             clearance=admin.clearance,
             created_at=now,
         )
-        await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+        caller = as_principal(admin)
+        async with self.together(caller):
+            await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+            await self.audit.note(
+                caller,
+                about_space("space.founded", space),
+                about_principal("principal.added", admin),
+                about_key("key.issued", stored),
+            )
         return Installed(space, admin, IssuedKey(key, stored))
 
 
@@ -65,6 +77,8 @@ class FoundSpace:
     """A new tenant. Its admin comes in by invitation; the founder has no way in."""
 
     spaces: Spaces
+    together: Together
+    audit: Audit
     clock: Clock
     entropy: Entropy
     pepper: bytes
@@ -74,7 +88,16 @@ class FoundSpace:
         permit(caller, Scope.SPACES_CREATE)
         space, admin = _founding(wish, self.clock, self.entropy)
         stored, key = invitation_for(admin, self.clock.now(), self.entropy)
-        await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+        founded = about_space("space.founded", space, founder=str(caller.id))
+        async with self.together(caller):
+            await self.spaces.found(space, admin, stored, key.digest(self.pepper))
+            await self.audit.note(caller, founded)
+            await self.audit.note(
+                as_principal(admin),
+                founded,
+                about_principal("principal.added", admin),
+                about_key("invitation.made", stored),
+            )
         return space, Invitation(admin, key, self.clock.now() + INVITATION_LIFETIME)
 
 
@@ -91,12 +114,17 @@ class ShowSpace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameSpace:
     spaces: Spaces
+    together: Together
+    audit: Audit
 
     async def __call__(self, caller: Principal, space: SpaceId, name: str) -> Space:
         permit(caller, Scope.SPACE_WRITE)
         before = await _own(self.spaces, caller, space)
-        await self.spaces.rename(caller, name)
-        return replace(before, name=name)
+        after = replace(before, name=name)
+        async with self.together(caller):
+            await self.spaces.rename(caller, name)
+            await self.audit.note(caller, about_space("space.renamed", after, was=before.name))
+        return after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +141,11 @@ class ExportSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSpace:
+    """What was done in it goes with it; what stays is the head that its audit ended in, where
+    heads are exported to."""
+
     spaces: Spaces
+    audit: Audit
 
     async def __call__(self, caller: Principal, space: SpaceId, *, confirm: str) -> None:
         """Raises `NotConfirmed` unless `confirm` repeats the space's name."""
@@ -121,6 +153,7 @@ class DeleteSpace:
         doomed = await _own(self.spaces, caller, space)
         if confirm != doomed.name:
             raise NotConfirmed(doomed.name)
+        await self.audit.note(caller, about_space("space.deleted", doomed))
         await self.spaces.delete(caller)
 
 

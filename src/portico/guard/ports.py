@@ -3,16 +3,24 @@
 Everything here but `KeyRing` acts inside the caller's space: what is elsewhere does not exist.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
+from portico.guard.core.act import Act, Aim, TaskContext
 from portico.guard.core.api_key import KeyHolder, StoredKey
+from portico.guard.core.audit_chain import Head, Link
+from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.context import OpenedContext
 from portico.guard.core.identity import Identity
+from portico.guard.core.rules import Rule
+from portico.guard.core.secret import KeptSecret
 from portico.guard.core.space import ExportedRow, Space
-from portico.kernel.ids import PrincipalId
+from portico.kernel.budget import Cost, OverBudget
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonValue
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 
@@ -104,3 +112,180 @@ class SpaceSettings(Protocol):
         ...
 
     async def put(self, caller: Principal, name: str, value: JsonValue) -> None: ...
+
+
+class Rules(Protocol):
+    """What a space, and this installation, have decided about who may do what."""
+
+    async def all(self, caller: Principal) -> Sequence[Rule]:
+        """Of the file and of the database, those in force now; cheap to ask for again."""
+        ...
+
+    async def add(self, caller: Principal, rule: Rule) -> None:
+        """In force everywhere when this returns, or within two seconds of it where the news did
+        not arrive. Raises `RuleTaken`."""
+        ...
+
+    async def remove(self, caller: Principal, name: str) -> bool:
+        """False if the space has made no such rule."""
+        ...
+
+
+class Aims(Protocol):
+    """What can be called, as the guard would be told of it."""
+
+    async def of(self, caller: Principal, tool: str) -> Aim:
+        """As the caller sees it. Raises whatever says that there is no such tool."""
+        ...
+
+
+class Contexts(Protocol):
+    """The tasks of a space: what has been read in each."""
+
+    async def get(self, caller: Principal) -> TaskContext:
+        """The one that the caller is at; one that nothing was read in yet is as low as can be.
+        Raises `ContextNotFound` if it names one that is not its own."""
+        ...
+
+    async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+        """It covers this from now on, for every process."""
+        ...
+
+
+class ContextBook(Protocol):
+    """The tasks that somebody opened: each only for whoever did."""
+
+    async def open(self, caller: Principal, context: OpenedContext) -> None: ...
+
+    async def find(self, caller: Principal, context: ContextId) -> OpenedContext | None:
+        """Also one that is closed."""
+        ...
+
+    async def all(self, caller: Principal) -> Sequence[OpenedContext]:
+        """Those that are open, oldest first."""
+        ...
+
+    async def close(self, caller: Principal, context: ContextId, at: datetime) -> bool:
+        """False if there is no such one that is open."""
+        ...
+
+
+class CallLimits(Protocol):
+    """How often something may be done, counted across processes."""
+
+    async def take_own(self, act: Act) -> None:
+        """One of the caller's, whatever will be decided. Raises `LimitReached`."""
+        ...
+
+    async def take_shared(self, act: Act) -> None:
+        """One of the server's and the tool's, for what may be done: who is refused uses up
+        nothing that is everybody's. Raises `LimitReached`."""
+        ...
+
+
+class Audit(Protocol):
+    """The record of acts, which nobody can change unnoticed."""
+
+    async def note(self, caller: Principal, *entries: AuditEntry) -> None:
+        """Written when this returns; inside `Together`, with it or not at all."""
+        ...
+
+    async def note_ahead(self, caller: Principal, entry: AuditEntry) -> None:
+        """Written when this returns, and as safe from then on as whatever is written next: for
+        an act that is itself written down before it is made, and then waits for the disk once."""
+        ...
+
+    def note_behind(self, caller: Principal, entry: AuditEntry) -> None:
+        """Soon, together with others: for what changes nothing. While nothing can be written it
+        is kept for later; raises `StoreUnavailable` when too much is."""
+        ...
+
+
+class AuditLog(Protocol):
+    """The same record, for whoever has to answer for it."""
+
+    async def head(self, caller: Principal) -> Head: ...
+
+    async def page(self, caller: Principal, *, before: int | None, limit: int) -> Sequence[Link]:
+        """Newest first, from the one before the number `before`."""
+        ...
+
+    def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
+        """From the first to that number, so many at a time."""
+        ...
+
+
+class AuditHeads(Protocol):
+    """Heads of chains, kept where whoever can change the chains cannot."""
+
+    async def keep(self, space: SpaceId, head: Head) -> None: ...
+
+    async def of(self, space: SpaceId) -> Sequence[Head]: ...
+
+
+class Vault(Protocol):
+    """Keeps what must not stand in the database for everybody who can read it."""
+
+    def seal(self, plain: bytes, context: bytes) -> bytes: ...
+
+    def unseal(self, sealed: bytes, context: bytes) -> bytes | None:
+        """None if it was not sealed by us in this context."""
+        ...
+
+
+class Secrets(Protocol):
+    """What was given to us by name, on this machine; everything raises `SecretsUnavailable`."""
+
+    async def where(self) -> str:
+        """What they are kept in: `keyring`, or `age` for a file that it has encrypted."""
+        ...
+
+    async def get(self, caller: Principal, name: str) -> str | None: ...
+
+    async def put(self, caller: Principal, secret: KeptSecret, value: str) -> None: ...
+
+    async def remove(self, caller: Principal, name: str) -> bool:
+        """False if there was none."""
+        ...
+
+    async def all(self, caller: Principal) -> Sequence[KeptSecret]:
+        """By name."""
+        ...
+
+
+class SecretUses(Protocol):
+    async def __call__(self, caller: Principal) -> Mapping[str, Sequence[str]]:
+        """What is given which secret, by the secret's name."""
+        ...
+
+
+class Budgets(Protocol):
+    """What pieces of work may cost, held across processes: no cap is ever passed."""
+
+    async def open(self, caller: Principal, budget: str, cap: Cost) -> None:
+        """Raises `BudgetTaken`."""
+        ...
+
+    async def reserve(
+        self, caller: Principal, budget: str, name: str, amount: Cost
+    ) -> OverBudget | None:
+        """Before it is spent, under a name of the caller's. Raises `BudgetNotFound`, and
+        `BudgetTaken` if the name is reserved already."""
+        ...
+
+    async def settle(self, caller: Principal, budget: str, name: str, actual: Cost) -> None:
+        """What was reserved and not spent is free again. Raises `BudgetNotFound`, and
+        `ReservationExceeded`, which leaves it reserved."""
+        ...
+
+    async def release(self, caller: Principal, budget: str, name: str) -> None:
+        """Nothing was spent. Raises `BudgetNotFound`."""
+        ...
+
+    async def left(self, caller: Principal, budget: str) -> Cost:
+        """Neither spent nor reserved. Raises `BudgetNotFound`."""
+        ...
+
+    async def close(self, caller: Principal, budget: str) -> None:
+        """It is forgotten, with what is reserved."""
+        ...

@@ -8,12 +8,14 @@ from typing import Final
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from portico.gateway.core.written_value import referred
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
 from portico.settings.gateway import ServerEntry
 from portico.settings.kinds import known_settings, suggestion
 from portico.settings.model import Settings
 from portico.settings.paths import Paths, find_paths
+from portico.settings.policy import meant, written
 from portico.settings.sources import (
     Layer,
     Origin,
@@ -53,11 +55,13 @@ class Loaded:
     def secrets(self) -> Iterator[str]:
         """The values that are in force and must not be told."""
         for _, part in self.settings:
-            for value in dict(part).values():
+            # By hand: `dict` would take a field called `keys` for the method of a mapping.
+            for _, value in part.items() if isinstance(part, Mapping) else part:
                 if isinstance(value, SecretStr):
                     yield value.get_secret_value()
                 elif isinstance(value, ServerEntry):
-                    yield from (*value.env.values(), *value.headers.values())
+                    given = (*value.env.values(), *value.headers.values())
+                    yield from (each for each in given if referred(each) is None)
 
 
 def load(
@@ -202,6 +206,11 @@ def _flaw(detail: Mapping[str, object], merged: Layer) -> Flaw:
         _DEFAULT,
     )
     message = str(detail["msg"]).removeprefix("Value error, ")
+    in_a_rule = parts[:2] == ["policy", "rules"] and len(parts) > 2
     if detail["type"] == "extra_forbidden":
-        message = "there is no such setting" + suggestion(path)
-    return Flaw(path, f"{message} ({origin.describe(path)})")
+        near = meant(parts[-1]) if in_a_rule else suggestion(path)
+        message = f"there is no such setting{near}"
+    if not in_a_rule:
+        return Flaw(path, f"{message} ({origin.describe(path)})")
+    place, whose = written(parts[2:], merged["policy.rules"].value)
+    return Flaw(place, f"{message} ({origin.describe('policy.rules')}{whose})")

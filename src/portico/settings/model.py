@@ -16,8 +16,14 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.settings.approvals import ApprovalsSettings
+from portico.settings.audit import AuditSettings
 from portico.settings.box import BoxSettings, WebSettings
 from portico.settings.gateway import GatewaySettings, Seconds, Servers
+from portico.settings.limits import LimitSettings
+from portico.settings.oauth import OauthSettings
+from portico.settings.policy import PolicySettings
+from portico.settings.secrets import SecretsSettings
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -87,6 +93,9 @@ class ClientSettings(BaseModel):
 
     server: str | None = None
     """Address of the server that the command line talks to; this machine's own if not set."""
+    agent_key_file: str | None = None
+    """File with the key that `portico stdio` comes in with; if not set, the one that `portico init`
+    has left for it."""
 
     _server_is_an_origin = field_validator("server")(_is_an_origin)
 
@@ -289,4 +298,10 @@ class Settings(BaseModel):
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     box: BoxSettings = Field(default_factory=BoxSettings)
     web: WebSettings = Field(default_factory=WebSettings)
+    policy: PolicySettings = Field(default_factory=PolicySettings)
+    audit: AuditSettings = Field(default_factory=AuditSettings)
+    secrets: SecretsSettings = Field(default_factory=SecretsSettings)
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    approvals: ApprovalsSettings = Field(default_factory=ApprovalsSettings)
+    oauth: OauthSettings = Field(default_factory=OauthSettings)
     servers: Servers = Field(default_factory=dict)

@@ -29,6 +29,11 @@ class Paths:
         return self.config / "client.key"
 
     @property
+    def agent_key_file(self) -> Path:
+        """What `portico stdio` comes in with: the programs that start it are not the user."""
+        return self.config / "agent.key"
+
+    @property
     def secrets(self) -> Path:
         return self.data / "secrets"
 
@@ -39,6 +44,21 @@ class Paths:
     @property
     def pepper_file(self) -> Path:
         return self.secrets / "pepper"
+
+    @property
+    def secrets_file(self) -> Path:
+        """What `portico secrets set` was given, where there is no keyring: encrypted by age."""
+        return self.data / "secrets.age"
+
+    @property
+    def identity_file(self) -> Path:
+        """What opens that file."""
+        return self.secrets / "age.identity"
+
+    @property
+    def installation_file(self) -> Path:
+        """A name for what this installation keeps in the keyring of its user."""
+        return self.secrets / "installation"
 
     @property
     def postgres(self) -> Path:
@@ -57,6 +77,10 @@ class Paths:
     @property
     def log_file(self) -> Path:
         return self.state / "logs" / "portico.log"
+
+    @property
+    def audit_heads_file(self) -> Path:
+        return self.state / "audit-heads.ndjson"
 
     @property
     def models(self) -> Path:

@@ -14,6 +14,8 @@ from portico.settings.kinds import known_settings, typed
 
 PREFIX: Final = "PORTICO_"
 SERVERS: Final = "servers"
+_TABLES: Final = frozenset({"limits.tools", "limits.servers", "oauth.scopes"})
+"""Settings that are tables themselves, with names of the user's own in them."""
 _NOT_SETTINGS: Final = frozenset({"PORTICO_HOME", "PORTICO_CONFIG"})
 _FLAGS: Final[Mapping[str, str]] = {
     "server.host": "--host",
@@ -149,7 +151,7 @@ def values_in(parsed: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 def leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and f"{prefix}{key}" not in _TABLES:
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -13,6 +13,7 @@ from portico.guard.core.authentication import as_principal, genuine, opens, prin
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
 from portico.kernel.label import Label, Level
+from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import TEAM, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
@@ -100,10 +101,66 @@ def test_a_key_never_widens_what_its_principal_may(
 
 @given(identities)
 def test_a_key_that_narrows_nothing_gives_all_that_the_principal_has(identity: Identity) -> None:
-    principal = principal_of(holder(identity, clearance=identity.clearance))
+    found = holder(identity, clearance=identity.clearance)
+    principal = principal_of(found)
 
-    assert principal == as_principal(identity)
+    keyed = replace(as_principal(identity), key=found.key.id, reach=found.key.clearance)
+    assert principal == keyed
     assert principal.scopes == identity.scopes
+
+
+def test_the_lists_of_tools_of_a_principal_and_of_its_key_both_count() -> None:
+    bare = holder()
+    listed = replace(bare.identity, tools=("git.*",))
+    narrowed = replace(bare.key, tools=("*.get",))
+
+    assert principal_of(bare).tools == ()
+    assert principal_of(replace(bare, identity=listed)).tools == (("git.*",),)
+    assert principal_of(replace(bare, key=narrowed)).tools == (("*.get",),)
+    assert principal_of(replace(bare, identity=listed, key=narrowed)).tools == (
+        ("git.*",),
+        ("*.get",),
+    )
+    assert as_principal(listed).tools == (("git.*",),)
+
+
+def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
+    agent = an_identity("scout", kind=PrincipalKind.AGENT, roles=[Role.ADMIN])
+    person = an_identity("ana", roles=[Role.ADMIN])
+
+    lacking = principal_of(holder(person)).scopes - principal_of(holder(agent)).scopes
+
+    assert lacking == {
+        Scope.APPROVALS_ANSWER,
+        Scope.COMPARTMENTS_GRANT,
+        Scope.CONTEXTS_OPEN,
+        Scope.KEYS_OWN,
+        Scope.KEYS_WRITE,
+        Scope.POLICY_WRITE,
+        Scope.PRINCIPALS_WRITE,
+        Scope.RUNS_CONTROL,
+        Scope.SECRETS_WRITE,
+        Scope.SERVERS_APPROVE,
+        Scope.SERVERS_WRITE,
+        Scope.SPACE_DELETE,
+        Scope.SPACE_EXPORT,
+        Scope.SPACE_WRITE,
+    }
+
+
+def test_what_was_granted_to_an_agent_by_name_is_cut_too() -> None:
+    granted = frozenset({Scope.KEYS_WRITE, Scope.SPACES_CREATE, Scope.METRICS_READ})
+    agent = replace(an_identity("scout", kind=PrincipalKind.AGENT, roles=[]), grants=granted)
+
+    assert agent.scopes == {Scope.METRICS_READ}
+
+
+def test_what_a_key_was_made_for_stays_known_when_its_principal_may_less() -> None:
+    secret = Label(Level.RESTRICTED)
+    found = holder(an_identity(clearance=TEAM), clearance=secret)
+
+    assert principal_of(found).clearance == TEAM
+    assert principal_of(found).reach == secret
 
 
 @given(identities, st.none() | scopes)

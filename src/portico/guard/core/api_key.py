@@ -82,6 +82,8 @@ class StoredKey:
     name: str
     scopes: frozenset[Scope] | None
     clearance: Label
+    tools: tuple[str, ...] | None = None
+    """The only ones that it is good for, with wildcards; None is all that its principal may."""
     created_at: datetime
     expires_at: datetime | None = None
     last_used_at: datetime | None = None

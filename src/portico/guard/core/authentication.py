@@ -35,6 +35,9 @@ def principal_of(holder: KeyHolder) -> Principal:
         clearance=clearance,
         whole=whole,
         until=key.expires_at,
+        key=key.id,
+        tools=tuple(each for each in (identity.tools, key.tools) if each is not None),
+        reach=key.clearance,
     )
 
 
@@ -48,4 +51,5 @@ def as_principal(identity: Identity) -> Principal:
         roles=identity.roles,
         scopes=identity.scopes,
         clearance=identity.clearance,
+        tools=() if identity.tools is None else (identity.tools,),
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from portico.guard.core.roles import Role, Scope, scopes_of
+from portico.guard.core.roles import MOST_OF_AGENTS, Role, Scope, scopes_of
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import PrincipalKind
@@ -18,9 +18,12 @@ class Identity:
     roles: frozenset[Role]
     grants: frozenset[Scope] = field(default_factory=frozenset)
     clearance: Label
+    tools: tuple[str, ...] | None = None
+    """The only tools that it may use, with wildcards; None is all of them."""
     created_at: datetime
     disabled_at: datetime | None = None
 
     @property
     def scopes(self) -> frozenset[Scope]:
-        return scopes_of(self.roles, self.grants)
+        brought = scopes_of(self.roles, self.grants)
+        return brought & MOST_OF_AGENTS if self.kind is PrincipalKind.AGENT else brought

@@ -36,7 +36,17 @@ class Scope(StrEnum):
     SERVERS_APPROVE = "servers:approve"
     TOOLS_READ = "tools:read"
     TOOLS_CALL = "tools:call"
+    """What only reads; with `tools:write` also what changes something."""
+    TOOLS_WRITE = "tools:write"
     CALLS_READ = "calls:read"
+    CONTEXTS_OPEN = "contexts:open"
+    POLICY_READ = "policy:read"
+    POLICY_WRITE = "policy:write"
+    APPROVALS_READ = "approvals:read"
+    APPROVALS_ANSWER = "approvals:answer"
+    AUDIT_READ = "audit:read"
+    SECRETS_READ = "secrets:read"
+    SECRETS_WRITE = "secrets:write"
     INVITATION_ACCEPT = "invitation:accept"
 
 
@@ -55,13 +65,17 @@ _VIEWER: Final = frozenset(
         Scope.RUNS_READ,
         Scope.SERVERS_READ,
         Scope.TOOLS_READ,
+        Scope.TOOLS_CALL,
     }
 )
 _MEMBER: Final = _VIEWER | {
     Scope.PRINCIPALS_READ,
     Scope.KEYS_OWN,
     Scope.RUNS_WRITE,
-    Scope.TOOLS_CALL,
+    Scope.TOOLS_WRITE,
+    Scope.CONTEXTS_OPEN,
+    Scope.POLICY_READ,
+    Scope.APPROVALS_READ,
 }
 _OPERATOR: Final = _MEMBER | {
     Scope.RUNS_CONTROL,
@@ -70,6 +84,8 @@ _OPERATOR: Final = _MEMBER | {
     Scope.SERVERS_WRITE,
     Scope.SERVERS_APPROVE,
     Scope.CALLS_READ,
+    Scope.APPROVALS_ANSWER,
+    Scope.SECRETS_READ,
 }
 _ADMIN: Final = _OPERATOR | {
     Scope.SPACE_WRITE,
@@ -77,6 +93,9 @@ _ADMIN: Final = _OPERATOR | {
     Scope.SPACE_DELETE,
     Scope.PRINCIPALS_WRITE,
     Scope.COMPARTMENTS_GRANT,
+    Scope.POLICY_WRITE,
+    Scope.AUDIT_READ,
+    Scope.SECRETS_WRITE,
 }
 
 SCOPES_OF: Final[Mapping[Role, AbstractSet[Scope]]] = MappingProxyType(
@@ -87,6 +106,25 @@ SCOPES_OF: Final[Mapping[Role, AbstractSet[Scope]]] = MappingProxyType(
         Role.ADMIN: _ADMIN,
     }
 )
+
+NEVER_OF_PROGRAMS: Final = frozenset({Scope.KEYS_OWN, Scope.CONTEXTS_OPEN})
+"""A program's task is its key, and either would let it forget what it read."""
+
+FOR_AGENTS: Final[frozenset[Scope]] = _MEMBER - NEVER_OF_PROGRAMS
+"""The most that a key of a program may bring. It answers no requests, its own least of all; and as
+its task is its key, another key or another task would forget what it has read."""
+
+MOST_OF_AGENTS: Final[frozenset[Scope]] = FOR_AGENTS | {
+    Scope.KEYS_READ,
+    Scope.CALLS_READ,
+    Scope.SECRETS_READ,
+    Scope.AUDIT_READ,
+    Scope.METRICS_READ,
+}
+"""The most that an agent has, whatever its roles: it may look at what is run here, and change none
+of what holds it. Keys, principals, rules, answers, secrets and the space are for people. So is
+`servers:write`, which says where things are sent, and with which secrets; and `runs:control`, by
+which one speaks for whoever started a run. Whatever is not named here, it has not."""
 
 OF_THE_INSTALLATION: Final = frozenset({Scope.SPACES_CREATE, Scope.METRICS_READ})
 """What reaches beyond one space: granted to the first admin, and brought by no role."""

@@ -1,0 +1,19 @@
+"""What somebody's yes is worth: one act, the very one that they were shown."""
+
+from dataclasses import dataclass
+
+from portico.guard.core.act import Act
+from portico.kernel.ids import ApprovalId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """Made only by whoever has claimed the approval's single use."""
+
+    approval: ApprovalId
+    hash: str
+    by: str
+    """The name of the person who said yes."""
+
+    def good_for(self, act: Act) -> bool:
+        return self.hash == act.hash

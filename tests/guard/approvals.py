@@ -1,0 +1,74 @@
+"""Requests as tests make them."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from portico.guard.core.act import Act, Aim
+from portico.guard.core.approval import Answered, AnswerKind, Approval, Asker, Via, answered
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ApprovalId, ContextId, RunId, SpaceId
+from portico.kernel.label import PUBLIC
+from portico.kernel.principal import Principal
+from portico.testing.kernel import BEGINNING, SeededEntropy
+
+HOUR = timedelta(hours=1)
+
+
+def an_act(caller: Principal, *, tool: str = "files.delete", **arguments: Any) -> Act:
+    aim = Aim(
+        tool=tool,
+        server=tool.partition(".")[0],
+        effect=Effect.IRREVERSIBLE,
+        pin="pin",
+        launch="launch",
+    )
+    return Act(caller=caller, aim=aim, arguments=arguments or {"path": "/a"})
+
+
+def an_approval(
+    caller: Principal,
+    name: str = "one",
+    *,
+    act: Act | None = None,
+    at: datetime = BEGINNING,
+    **changes: Any,
+) -> Approval:
+    act = act or an_act(caller)
+    entropy = SeededEntropy(name)
+    approval = ApprovalId.mint(at, entropy)
+    made = Approval(
+        id=approval,
+        space=SpaceId(caller.space.value),
+        asker=Asker(caller.id, caller.name, caller.kind, caller.key, caller.context),
+        context=ContextId(caller.id.value),
+        tool=act.aim.tool,
+        server=act.aim.server,
+        effect=act.aim.effect,
+        pin=act.aim.pin,
+        launch=act.aim.launch,
+        hash=act.hash,
+        label=PUBLIC,
+        tainted=False,
+        arguments=act.arguments,
+        rule="default:irreversible",
+        reason="It cannot be undone.",
+        asked_at=at,
+        expires_at=at + HOUR,
+        run=RunId.of_claim(caller.space, caller.id, "errand", str(approval)),
+    )
+    return replace(made, **changes)
+
+
+def an_answer(
+    by: Principal,
+    kind: AnswerKind = AnswerKind.ONCE,
+    *,
+    at: datetime = BEGINNING,
+    reason: str | None = None,
+) -> Answered:
+    return Answered(kind, by.id, by.name, Via.CLI, at, reason)
+
+
+def approved(approval: Approval, by: Principal, *, at: datetime = BEGINNING) -> Approval:
+    return answered(approval, an_answer(by, at=at), HOUR)

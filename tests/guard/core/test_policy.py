@@ -1,0 +1,229 @@
+"""The decision: a table of what is decided, and what holds whatever the rules are."""
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from portico.guard.core.act import Act, Aim, Allowed, Denied, NeedsApproval, TaskContext
+from portico.guard.core.policy import NO_TASK, decide, worst_task
+from portico.guard.core.roles import Role, Scope
+from portico.guard.core.rules import Rule, RuleSource, Ruling, in_any_task
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ContextId
+from portico.kernel.label import Label, Level, join, meet
+from portico.kernel.principal import Principal
+from portico.testing.guard import a_person
+from portico.testing.kernel import BEGINNING
+from tests.guard.core.policies import TASK, acts, labels, rule_lists, rules, strictness, tasks
+
+NOW = BEGINNING
+TEAM = Label(Level.TEAM)
+SECRET = Label(Level.RESTRICTED, frozenset({"finance"}))
+
+MEMBER = a_person("ana")
+VIEWER = a_person("vera", roles=[Role.VIEWER])
+NOBODY = a_person("nick", roles=[])
+BOSS = a_person("bea", roles=[Role.ADMIN], clearance=SECRET)
+
+CLEAN = TaskContext(id=TASK)
+TOLD = TaskContext(id=TASK, untrusted=True)
+PRIVATE = TaskContext(id=TASK, label=TEAM)
+BOTH = TaskContext(id=TASK, label=TEAM, untrusted=True)
+ABOVE = TaskContext(id=TASK, label=SECRET)
+
+DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",))
+ASK = Rule(name="please", ruling=Ruling.ASK, tools=("git.*",))
+ASK_READS = replace(ASK, reads=True)
+ALLOW = Rule(name="yes", ruling=Ruling.ALLOW, tools=("git.*",))
+ALLOW_ALL = replace(ALLOW, tainted=True, upto=SECRET)
+ALLOW_TOLD = replace(ALLOW, tainted=True)
+ALLOW_TEAM = replace(ALLOW, tainted=True, upto=TEAM)
+
+
+def an_act(
+    effect: Effect = Effect.EXTERNAL_READ, caller: Principal = MEMBER, tool: str = "git.use"
+) -> Act:
+    aim = Aim(tool=tool, server="git", effect=effect, pin="p", clearance=TEAM)
+    return Act(caller=caller, aim=aim)
+
+
+def listed(*lists: tuple[str, ...]) -> Act:
+    return an_act(caller=replace(MEMBER, tools=lists))
+
+
+READ, LOCAL = an_act(), an_act(Effect.LOCAL_READ)
+LOCAL_ELSEWHERE = replace(LOCAL, aim=replace(LOCAL.aim, outside=True))
+CHANGE, SEND = an_act(Effect.LOCAL_WRITE), an_act(Effect.EXTERNAL_WRITE)
+DROP, UNKNOWN = an_act(Effect.IRREVERSIBLE), an_act(Effect.UNKNOWN)
+WAITING = replace(READ, aim=replace(READ.aim, live=False))
+TOO_HIGH = replace(READ, aim=replace(READ.aim, label=SECRET))
+
+TABLE = [
+    # the defaults
+    (READ, CLEAN, [], Allowed, "default:reads"),
+    (an_act(Effect.PURE), CLEAN, [], Allowed, "default:reads"),
+    (CHANGE, CLEAN, [], Allowed, "default:writes"),
+    (SEND, CLEAN, [], Allowed, "default:writes"),
+    (DROP, CLEAN, [], NeedsApproval, "default:destroys"),
+    (UNKNOWN, CLEAN, [], NeedsApproval, "default:destroys"),
+    # what bars it
+    (WAITING, CLEAN, [ALLOW_ALL], Denied, "default:approved"),
+    (an_act(caller=NOBODY), CLEAN, [ALLOW_ALL], Denied, "default:scope"),
+    (an_act(caller=VIEWER), CLEAN, [], Allowed, "default:reads"),
+    (an_act(Effect.LOCAL_WRITE, VIEWER), CLEAN, [ALLOW_ALL], Denied, "default:scope"),
+    (TOO_HIGH, CLEAN, [ALLOW_ALL], Denied, "default:clearance"),
+    (listed(("git.*",), ("*.use",)), CLEAN, [], Allowed, "default:reads"),
+    (listed(("git.*",), ("mail.*",)), CLEAN, [ALLOW_ALL], Denied, "default:list"),
+    (listed(()), CLEAN, [], Denied, "default:list"),
+    # rules: deny before ask before allow
+    (READ, CLEAN, [ALLOW_ALL, ASK, DENY], Denied, "no"),
+    (CHANGE, CLEAN, [ALLOW_ALL, ASK], NeedsApproval, "please"),
+    (READ, CLEAN, [ASK], Allowed, "default:reads"),
+    (READ, CLEAN, [ASK_READS], NeedsApproval, "please"),
+    (DROP, CLEAN, [ALLOW], Allowed, "yes"),
+    (READ, CLEAN, [ALLOW], Allowed, "yes"),
+    # what the task has read, and where it would go
+    (READ, ABOVE, [], NeedsApproval, "default:flow"),
+    (LOCAL_ELSEWHERE, ABOVE, [], NeedsApproval, "default:flow"),
+    (LOCAL_ELSEWHERE, BOTH, [], Allowed, "default:reads"),
+    (READ, ABOVE, [ALLOW], NeedsApproval, "default:flow"),
+    (READ, ABOVE, [ALLOW_ALL], Allowed, "yes"),
+    (READ, ABOVE, [ALLOW_ALL, ASK_READS], NeedsApproval, "please"),
+    (LOCAL, ABOVE, [], Allowed, "default:reads"),
+    (CHANGE, ABOVE, [], NeedsApproval, "default:flow"),
+    (READ, PRIVATE, [], Allowed, "default:reads"),
+    (SEND, PRIVATE, [], Allowed, "default:writes"),
+    (SEND, TOLD, [], Allowed, "default:writes"),
+    (SEND, BOTH, [], NeedsApproval, "default:taint"),
+    (SEND, BOTH, [ALLOW], NeedsApproval, "default:taint"),
+    (SEND, BOTH, [ALLOW_ALL], Allowed, "yes"),
+    (CHANGE, BOTH, [], Allowed, "default:writes"),
+    (READ, BOTH, [], Allowed, "default:reads"),
+    (DROP, TOLD, [ALLOW], NeedsApproval, "default:taint"),
+    (DROP, TOLD, [ALLOW_ALL], Allowed, "yes"),
+    # no further than whoever made the rule had in mind
+    (DROP, TOLD, [ALLOW_TOLD], Allowed, "yes"),
+    (DROP, BOTH, [ALLOW_TOLD], NeedsApproval, "default:taint"),
+    (DROP, BOTH, [ALLOW_TEAM], Allowed, "yes"),
+    (SEND, BOTH, [ALLOW_TEAM], Allowed, "yes"),
+    (READ, ABOVE, [ALLOW_TEAM], NeedsApproval, "default:flow"),
+    (READ, ABOVE, [ALLOW_TEAM, ALLOW_ALL], Allowed, "yes"),
+]
+
+
+@pytest.mark.parametrize(("act", "context", "found", "kind", "rule"), TABLE)
+def test_the_table_of_decisions(
+    act: Act, context: TaskContext, found: list[Rule], kind: type, rule: str
+) -> None:
+    decision = decide(act, context, found, NOW)
+
+    assert (type(decision), decision.rule) == (kind, rule)
+    assert decision.reason
+
+
+def test_a_decision_says_whose_rule_it_was() -> None:
+    of_the_file = replace(DENY, source=RuleSource.FILE)
+    hers = replace(DENY, made_by="bea")
+
+    assert decide(READ, CLEAN, [of_the_file], NOW).reason == "a rule in portico.toml denies it"
+    assert decide(READ, CLEAN, [hers], NOW).reason == "a rule that bea made denies it"
+    assert decide(READ, CLEAN, [DENY], NOW).reason == "a rule of this space denies it"
+
+
+def test_what_nobody_knows_and_what_cannot_be_undone_are_told_apart() -> None:
+    assert decide(UNKNOWN, CLEAN, [], NOW).reason == "nobody has said what it changes"
+    assert decide(DROP, CLEAN, [], NOW).reason == "it cannot be undone"
+
+
+def test_an_expired_rule_decides_nothing() -> None:
+    over = replace(DENY, expires_at=NOW)
+    not_yet = replace(DENY, expires_at=NOW + timedelta(seconds=1))
+
+    assert isinstance(decide(READ, CLEAN, [over], NOW), Allowed)
+    assert isinstance(decide(READ, CLEAN, [not_yet], NOW), Denied)
+
+
+@given(acts, tasks, rule_lists, rules)
+def test_one_more_rule_that_denies_or_asks_never_widens(
+    act: Act, task: TaskContext, some: list[Rule], more: Rule
+) -> None:
+    before = decide(act, task, some, NOW)
+
+    for ruling in (Ruling.DENY, Ruling.ASK):
+        after = decide(act, task, [*some, replace(more, ruling=ruling)], NOW)
+        assert strictness(after) >= strictness(before)
+
+
+@given(acts, tasks, rule_lists, st.sampled_from(Effect))
+def test_a_worse_effect_never_widens(
+    act: Act, task: TaskContext, some: list[Rule], other: Effect
+) -> None:
+    worse = max(act.aim.effect, other, key=lambda effect: effect.rank)
+    raised = replace(act, aim=replace(act.aim, effect=worse))
+
+    before, after = decide(act, task, some, NOW), decide(raised, task, some, NOW)
+
+    assert strictness(after) >= strictness(before)
+
+
+@given(acts, tasks, rule_lists, labels)
+def test_having_read_more_never_widens(
+    act: Act, task: TaskContext, some: list[Rule], label: Label
+) -> None:
+    more = replace(task, label=join([task.label, label]), untrusted=True)
+    higher = replace(act, aim=replace(act.aim, label=join([act.aim.label, label])))
+    before = decide(act, task, some, NOW)
+
+    assert strictness(decide(act, more, some, NOW)) >= strictness(before)
+    assert strictness(decide(higher, task, some, NOW)) >= strictness(before)
+
+
+narrowings = st.tuples(
+    st.frozensets(st.sampled_from(Scope)), labels, st.sampled_from(["*", "git.*", "mail.*"])
+)
+
+
+@given(acts, tasks, rule_lists, narrowings)
+def test_a_narrower_key_never_gets_more(
+    act: Act, task: TaskContext, some: list[Rule], by: tuple[frozenset[Scope], Label, str]
+) -> None:
+    (scopes, clearance, listed), caller = by, act.caller
+    narrow = replace(
+        caller,
+        scopes=caller.scopes & scopes,
+        clearance=meet(caller.clearance, clearance),
+        tools=(*caller.tools, (listed,)),
+    )
+
+    before = decide(act, task, some, NOW)
+
+    assert strictness(decide(replace(act, caller=narrow), task, some, NOW)) >= strictness(before)
+
+
+@given(acts, tasks, rule_lists, st.randoms())
+def test_the_order_of_rules_never_matters(
+    act: Act, task: TaskContext, some: list[Rule], chance: Random
+) -> None:
+    named = [replace(rule, name=f"r{number}") for number, rule in enumerate(some)]
+    mixed = [*named]
+    chance.shuffle(mixed)
+
+    assert decide(act, task, mixed, NOW) == decide(act, task, named, NOW)
+
+
+@settings(max_examples=500)
+@given(acts, rule_lists, labels, st.booleans(), st.sampled_from([TASK, NO_TASK]))
+def test_what_the_worst_task_may_every_task_may(
+    act: Act, some: list[Rule], label: Label, untrusted: bool, task: ContextId
+) -> None:
+    reach = join([act.caller.clearance, label])
+    worst = decide(act, worst_task(reach), in_any_task(some), NOW)
+
+    actual = decide(act, TaskContext(id=task, label=label, untrusted=untrusted), some, NOW)
+
+    if isinstance(worst, Allowed):
+        assert isinstance(actual, Allowed)

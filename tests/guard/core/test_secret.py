@@ -1,0 +1,65 @@
+"""Which texts are references, and what may be kept as a secret."""
+
+import pytest
+
+from portico.guard.core.secret import (
+    LONGEST,
+    BadSecret,
+    BadSecretName,
+    SecretRef,
+    Source,
+    check_name,
+    check_secret,
+    parse_ref,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("env:TOKEN", SecretRef(Source.ENVIRONMENT, "TOKEN")),
+        ("keyring:github/ana@example", SecretRef(Source.KEYRING, "ana@example", "github")),
+        ("keyring:a service/a/b", SecretRef(Source.KEYRING, "a/b", "a service")),
+        ("file:/etc/token", SecretRef(Source.FILE, "/etc/token")),
+        ("file:~/token", SecretRef(Source.FILE, "~/token")),
+        ("secret:github", SecretRef(Source.SECRET, "github")),
+        ("secret:a.b-c_9", SecretRef(Source.SECRET, "a.b-c_9")),
+    ],
+)
+def test_a_reference_says_where_a_secret_is(text: str, ref: SecretRef) -> None:
+    assert parse_ref(text) == ref
+    assert str(ref) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "plain", "env:", "env:1X", "env:A B", "ENV:TOKEN", " env:TOKEN", "env:TOKEN\n"),
+        *("keyring:service", "keyring:/name", "keyring:service/", "keyring:a/b\x00"),
+        *("file:", "file:relative", "file:///etc/token", "file://host/x", "file:~ana/x"),
+        *("secret:", "secret:-x", "secret:a b", "secret:" + "x" * 65, "my secret:github"),
+    ],
+)
+def test_anything_else_stands_for_itself(text: str) -> None:
+    assert parse_ref(text) is None
+
+
+@pytest.mark.parametrize("name", ["github", "GITHUB_TOKEN", "9.a-b", "x" * 64])
+def test_a_name_is_a_word(name: str) -> None:
+    check_secret(name, "a value")
+
+    assert parse_ref(f"secret:{name}") == SecretRef(Source.SECRET, name)
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "ä", "x" * 65, "x\n"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(BadSecretName):
+        check_name(name)
+
+
+@pytest.mark.parametrize("value", ["", "  \n", "a\x00b", "x" * (LONGEST + 1)])
+def test_what_is_no_secret_is_refused_and_not_repeated(value: str) -> None:
+    with pytest.raises(BadSecret) as refused:
+        check_secret("github", value)
+
+    assert "xxx" not in str(refused.value)

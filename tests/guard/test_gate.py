@@ -1,0 +1,262 @@
+"""The gate: what passes, what asks, what is refused, and what is written down of it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.guard.core.act import Act, Action, Aim, Allowed, NeedsApproval
+from portico.guard.core.audit_chain import act_text
+from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.context import context_of
+from portico.guard.core.errors import LimitReached, NotPermitted, Refused
+from portico.guard.core.rules import Rule, Ruling
+from portico.guard.core.ticket import Ticket
+from portico.kernel.effect import Effect
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import ApprovalId
+from portico.kernel.json import JsonObject, NotCanonical
+from portico.kernel.principal import Principal
+from portico.testing.guard import TEAM, a_person
+from portico.testing.guard_policy import MemoryContexts, MemoryRules, a_gate
+from portico.testing.kernel import BEGINNING, SeededEntropy
+
+ANA = replace(a_person("ana"), key="k1", reach=TEAM)
+AIM = Aim(tool="git.use", server="git", effect=Effect.EXTERNAL_READ, pin="p", clearance=TEAM)
+READ = Act(caller=ANA, aim=AIM, arguments={"query": "the secret"})
+DROP = replace(READ, aim=replace(AIM, effect=Effect.IRREVERSIBLE))
+DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",))
+DENIED = Refused("git.use", "no", "because", who="ana")
+APPROVAL = ApprovalId.mint(BEGINNING, SeededEntropy("approval"))
+
+
+class Book:
+    """An audit that tells what was written at once from what was left for later."""
+
+    def __init__(self) -> None:
+        self.at_once: list[AuditEntry] = []
+        self.behind: list[AuditEntry] = []
+
+    async def note(self, caller: Principal, *entries: AuditEntry) -> None:
+        self.at_once += entries
+
+    async def note_ahead(self, caller: Principal, entry: AuditEntry) -> None:
+        self.at_once.append(entry)
+
+    def note_behind(self, caller: Principal, entry: AuditEntry) -> None:
+        self.behind.append(entry)
+
+
+class Spent:
+    """Nothing is left of the caller's own limit, or of one that is everybody's."""
+
+    def __init__(self, *, own: bool) -> None:
+        self.own = own
+        self.shared_taken = 0
+
+    async def take_own(self, act: Act) -> None:
+        if self.own:
+            raise LimitReached("calls by ana", 1, timedelta(seconds=1))
+
+    async def take_shared(self, act: Act) -> None:
+        self.shared_taken += 1
+        raise LimitReached("calls of the server git", 1, timedelta(seconds=1))
+
+
+def a_ticket(act: Act) -> Ticket:
+    return Ticket(approval=APPROVAL, hash=act.hash, by="bea")
+
+
+async def test_a_read_passes_and_is_written_down_behind() -> None:
+    book = Book()
+
+    decision = await a_gate(journal=book)(READ)
+
+    assert isinstance(decision, Allowed)
+    assert book.at_once == []
+    assert [(entry.action, entry.subject, entry.rule) for entry in book.behind] == [
+        ("call.allowed", "git.use", "default:reads")
+    ]
+
+
+async def test_a_change_is_written_down_before_it_is_made() -> None:
+    book = Book()
+    change = replace(READ, aim=replace(AIM, effect=Effect.LOCAL_WRITE))
+
+    await a_gate(journal=book)(change)
+
+    assert [entry.action for entry in book.at_once] == ["call.allowed"]
+    assert book.behind == []
+
+
+async def test_what_is_denied_is_refused_with_the_rule_and_the_reason() -> None:
+    book = Book()
+    gate = a_gate(rules=MemoryRules([DENY]), journal=book)
+
+    with pytest.raises(Refused) as caught:
+        await gate(READ)
+
+    assert (caught.value.rule, caught.value.tool) == ("no", "git.use")
+    assert caught.value.fix == "See why: portico policy explain key:k1 git.use"
+    assert [(entry.action, entry.rule) for entry in book.at_once] == [("call.denied", "no")]
+
+
+async def test_what_needs_approval_is_said_and_written_down() -> None:
+    book = Book()
+
+    decision = await a_gate(journal=book)(DROP)
+
+    assert isinstance(decision, NeedsApproval)
+    assert [entry.action for entry in book.at_once] == ["call.asked"]
+
+
+async def test_a_ticket_is_the_approval_of_exactly_its_act() -> None:
+    book = Book()
+
+    decision = await a_gate(journal=book)(DROP, ticket=a_ticket(DROP))
+
+    assert decision == Allowed(f"approval:{APPROVAL}", "bea has approved it")
+    assert [entry.action for entry in book.at_once] == ["call.allowed"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(DROP, arguments={"query": "another"}),
+        replace(DROP, caller=a_person("ben")),
+        replace(DROP, aim=replace(DROP.aim, pin="p2")),
+        replace(DROP, aim=replace(DROP.aim, tool="git.use2")),
+        replace(DROP, action=Action.GET_PROMPT),
+    ],
+    ids=["arguments", "principal", "pin", "tool", "action"],
+)
+async def test_a_ticket_is_good_for_nothing_else(other: Act) -> None:
+    decision = await a_gate()(DROP, ticket=a_ticket(other))
+
+    assert isinstance(decision, NeedsApproval)
+
+
+async def test_a_ticket_lifts_no_denial() -> None:
+    with pytest.raises(Refused):
+        await a_gate(rules=MemoryRules([DENY]))(DROP, ticket=a_ticket(DROP))
+
+
+async def test_no_value_of_an_argument_is_written_down() -> None:
+    book = Book()
+    arguments = {f"name {number}{'x' * 100}": "the secret" for number in range(30)}
+
+    await a_gate(journal=book)(replace(DROP, arguments=arguments))
+
+    entry = book.at_once[0]
+    assert "the secret" not in repr(entry)
+    assert entry.facts["hash"] == replace(DROP, arguments=arguments).hash
+    names = entry.facts["arguments"]
+    assert isinstance(names, list)
+    assert len(names) == 20
+    assert all(len(name) == 64 for name in names if isinstance(name, str))
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_past_a_limit_nothing_is_allowed_and_the_first_in_a_minute_is_written_down(
+    own: bool,
+) -> None:
+    book = Book()
+    gate = a_gate(limits=Spent(own=own), journal=book)
+
+    for act in (READ, READ, replace(READ, caller=a_person("ben"))):
+        with pytest.raises(LimitReached):
+            await gate(act)
+
+    assert book.at_once == []
+    assert [(entry.action, entry.subject) for entry in book.behind] == [
+        ("call.limited", "git.use")
+    ] * 2
+    assert book.behind[0].reason == (
+        f"There may be 1 calls {'by ana' if own else 'of the server git'} in a minute, "
+        "and there were."
+    )
+
+
+async def test_who_is_refused_or_has_to_ask_uses_up_nothing_that_is_everybodys() -> None:
+    limits = Spent(own=False)
+
+    with pytest.raises(Refused):
+        await a_gate(limits=limits, rules=MemoryRules([DENY]))(READ)
+    assert isinstance(await a_gate(limits=limits)(DROP), NeedsApproval)
+    assert limits.shared_taken == 0
+
+    with pytest.raises(LimitReached):
+        await a_gate(limits=limits)(DROP, ticket=a_ticket(DROP))
+    assert limits.shared_taken == 1
+
+
+@pytest.mark.parametrize("arguments", [{"\ud800": 1}, {"name": "\udfff"}])
+async def test_arguments_that_are_no_json_are_refused_and_written_down(
+    arguments: JsonObject,
+) -> None:
+    book = Book()
+
+    with pytest.raises(NotCanonical):
+        await a_gate(journal=book)(replace(READ, arguments=arguments))
+
+    [entry] = book.at_once
+    assert (entry.action, entry.rule) == ("call.denied", "default:arguments")
+    assert entry.facts["arguments"] == [name.replace("\ud800", "\\ud800") for name in arguments]
+    assert act_text(ANA, entry)
+
+
+async def test_who_is_refused_in_front_of_it_is_written_down_once_a_minute() -> None:
+    book = Book()
+    gate = a_gate(journal=book)
+
+    def refuse(tool: str, error: PorticoError) -> None:
+        with pytest.raises(type(error)), gate.in_front(ANA, Action.CALL, tool):
+            raise error
+
+    for tool in ("git.use", "git.use", "git.drop"):
+        refuse(tool, DENIED)
+        refuse(tool, NotPermitted("ana", "tools:call"))
+    refuse("git.none", LimitReached("anything", 1, timedelta(seconds=1)))
+
+    assert [(entry.action, entry.subject, entry.rule) for entry in book.behind] == [
+        ("call.denied", "git.use", "default:refused"),
+        ("call.denied", "git.use", "default:not_permitted"),
+        ("call.denied", "git.drop", "default:refused"),
+    ]
+    assert book.at_once == []
+
+
+async def test_what_names_a_tool_in_the_audit_can_be_written() -> None:
+    book = Book()
+
+    with pytest.raises(Refused), a_gate(journal=book).in_front(ANA, Action.CALL, "a\ud800" * 200):
+        raise DENIED
+
+    [entry] = book.behind
+    assert entry.subject.startswith("a\\ud800a")
+    assert act_text(ANA, entry)
+
+
+async def test_a_task_takes_in_what_it_is_given() -> None:
+    contexts = MemoryContexts()
+    gate = a_gate(contexts=contexts)
+
+    await gate.take_in(ANA, replace(AIM, trusted=True))
+    assert contexts.tasks == {}
+
+    await gate.take_in(ANA, replace(AIM, label=TEAM, trusted=True))
+    assert contexts.tasks[context_of(ANA)].label == TEAM
+    assert not contexts.tasks[context_of(ANA)].untrusted
+
+    await gate.take_in(ANA, AIM)
+    assert contexts.tasks[context_of(ANA)].untrusted
+    assert contexts.tasks[context_of(ANA)].label == TEAM
+
+
+async def test_what_was_taken_in_counts_in_the_next_decision() -> None:
+    allow = Rule(name="yes", ruling=Ruling.ALLOW, tools=("*",))
+    gate = a_gate(rules=MemoryRules([allow]))
+
+    assert isinstance(await gate(DROP), Allowed)
+    await gate.take_in(ANA, AIM)
+    assert isinstance(await gate(DROP), NeedsApproval)

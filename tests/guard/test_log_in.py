@@ -1,0 +1,359 @@
+"""The story of a login at somebody else's server, from the link to the last token."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from portico.guard.core.errors import LoginRefused, LoginUnknown
+from portico.guard.core.identity import Identity
+from portico.guard.core.login import Challenge, LoginClient, LoginLink, LoginPlace, browser_mark
+from portico.guard.log_in import BeginLogin, FinishLogin, LogOut, Returned, ShowLoginAhead
+from portico.guard.login_token import FreshToken
+from portico.kernel.ids import SpaceId
+from portico.testing.audit import MemoryAudit
+from portico.testing.gateway import a_server
+from portico.testing.guard import MemoryPrincipals, a_space, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.logins import SIGN_IN, MemoryLoginClients, MemoryLogins, ScriptedSignIn
+from portico.testing.world import MemoryWorld
+
+URL = "https://tools.example/mcp"
+
+
+@dataclass
+class Stage:
+    """Everything that a login needs, in memory."""
+
+    world: MemoryWorld = field(default_factory=MemoryWorld)
+    sign_in: ScriptedSignIn = field(default_factory=ScriptedSignIn)
+    clock: TickingClock = field(default_factory=lambda: TickingClock(BEGINNING))
+    audit: MemoryAudit = field(default_factory=MemoryAudit)
+    secrets: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        home, self.server = a_space(), a_server("tools")
+        self.world.spaces[home.id] = home
+        self.world.servers[home.id, self.server.id] = self.server
+        self.clients = MemoryLoginClients(self.world)
+        self.logins = MemoryLogins(self.world)
+        principals = MemoryPrincipals(self.world)
+        self.begin = BeginLogin(
+            servers=self.sign_in,
+            clients=self.clients,
+            logins=self.logins,
+            principals=principals,
+            audit=self.audit,
+            reveal=self._reveal,
+            clock=self.clock,
+            entropy=SeededEntropy(),
+            callback_url="https://portico.example/oauth/callback",
+            page_url="https://portico.example/oauth/login",
+        )
+        self.finish = FinishLogin(
+            servers=self.sign_in,
+            logins=self.logins,
+            principals=principals,
+            audit=self.audit,
+            clock=self.clock,
+        )
+        self.ahead = ShowLoginAhead(logins=self.logins, principals=principals, clock=self.clock)
+        self.log_out = LogOut(servers=self.sign_in, logins=self.logins, audit=self.audit)
+        self.token = FreshToken(servers=self.sign_in, logins=self.logins, clock=self.clock)
+
+    async def _reveal(self, _space: SpaceId, reference: str) -> str | None:
+        return self.secrets.get(reference)
+
+    def person(self, name: str) -> Identity:
+        made = an_identity(name)
+        self.world.identities[made.space, made.id] = made
+        return made
+
+    def place(self, name: str = "ana", url: str = URL) -> LoginPlace:
+        who = self.person(name)
+        return LoginPlace(
+            space=who.space, principal=who.id, server=self.server.id, name="tools", url=url
+        )
+
+    async def logged_in(self, place: LoginPlace) -> None:
+        link = await self.begin(place)
+        assert link is not None
+        await self.finish(self.returned(link))
+
+    def returned(self, link: LoginLink, **other: str | None) -> Returned:
+        """As from the browser in which somebody said that they want it."""
+        state = parse_qs(urlsplit(link.url).query)["state"][0]
+        given: dict[str, Any] = {
+            "state": state,
+            "to": str(self.server.id),
+            "mark": browser_mark(state),
+            "code": "code",
+            "issuer": self.sign_in.server.issuer,
+        }
+        given.update(other)
+        return Returned(**given)
+
+    @property
+    def noted(self) -> Sequence[str]:
+        return [str(action) for action in self.audit.actions]
+
+
+async def test_somebody_logs_in_and_their_token_is_there_for_them_alone() -> None:
+    stage = Stage()
+    ana, ben = stage.place("ana"), stage.place("ben")
+
+    await stage.logged_in(ana)
+
+    assert await stage.token(ana) == "access-1"
+    assert await stage.token(ben) is None
+    assert stage.noted == ["login.begun", "login.finished"]
+
+
+async def test_a_link_is_for_somebody_says_until_when_and_asks_for_what_the_server_wants() -> None:
+    stage = Stage()
+
+    link = await stage.begin(stage.place(), Challenge(scope="notes"))
+
+    assert link is not None
+    assert (link.server, link.who) == ("tools", "ana")
+    assert link.expires_at > stage.clock.now()
+    ahead = await stage.ahead(stage.returned(link).state)
+    assert (ahead.server, ahead.server_url, ahead.principal) == ("tools", URL, "ana")
+    assert ahead.url.startswith("https://login.example/authorize?")
+    assert parse_qs(urlsplit(ahead.url).query)["scope"] == ["notes offline_access"]
+    with pytest.raises(LoginUnknown):
+        await stage.ahead("another")
+
+
+async def test_we_register_once_and_are_known_from_then_on() -> None:
+    stage = Stage()
+
+    await stage.begin(stage.place("ana"))
+    await stage.begin(stage.place("ben"))
+
+    assert len(stage.sign_in.registered) == 1
+
+
+async def test_what_we_are_known_as_at_one_address_is_no_use_at_another() -> None:
+    stage = Stage()
+    await stage.begin(stage.place())
+
+    await stage.begin(stage.place(url="https://moved.example/mcp"))
+
+    assert len(stage.sign_in.registered) == 2
+
+
+async def test_nobody_is_registered_where_an_operator_has_said_who_we_are() -> None:
+    stage = Stage()
+    stage.secrets["secret:tools"] = "hush"
+    place = stage.place()
+    said = LoginClient(url=URL, client_id="ours", secret_reference="secret:tools", configured=True)
+    await stage.clients.put(place.holder, place.server, said)
+
+    link = await stage.begin(place)
+
+    assert link is not None
+    assert stage.sign_in.registered == []
+    [attempt] = stage.world.login_attempts.values()
+    known = attempt.known
+    assert (known.client_id, known.secret) == ("ours", "hush")
+    assert known.method == "client_secret_basic"
+
+
+async def test_a_secret_that_is_not_there_is_told() -> None:
+    stage = Stage()
+    place = stage.place()
+    said = LoginClient(url=URL, client_id="ours", secret_reference="secret:gone", configured=True)
+    await stage.clients.put(place.holder, place.server, said)
+
+    with pytest.raises(LoginRefused, match="nothing at secret:gone"):
+        await stage.begin(place)
+
+
+async def test_where_we_are_not_known_and_cannot_be_an_operator_is_told_what_to_do() -> None:
+    stage = Stage(sign_in=ScriptedSignIn(server=replace(SIGN_IN, register_url=None)))
+
+    with pytest.raises(LoginRefused) as refused:
+        await stage.begin(stage.place())
+
+    assert "login-config tools" in str(refused.value.fix)
+
+
+async def test_who_does_not_register_us_is_told() -> None:
+    stage = Stage(sign_in=ScriptedSignIn(refuses="access_denied"))
+
+    with pytest.raises(LoginRefused, match="does not register"):
+        await stage.begin(stage.place())
+
+
+async def test_there_is_no_link_where_nobody_lets_people_in() -> None:
+    stage = Stage(sign_in=ScriptedSignIn(offers=False))
+
+    assert await stage.begin(stage.place()) is None
+
+
+async def test_no_token_is_ever_asked_for_that_would_go_in_the_clear() -> None:
+    stage = Stage()
+
+    with pytest.raises(LoginRefused, match="in the clear"):
+        await stage.begin(stage.place(url="http://tools.example/mcp"))
+
+
+async def test_each_server_is_come_back_to_at_an_address_of_its_own() -> None:
+    """So an answer of one that signs none cannot pass for that of another."""
+    stage = Stage(sign_in=ScriptedSignIn(server=replace(SIGN_IN, says_issuer=False)))
+    place = stage.place()
+    link = await stage.begin(place)
+    assert link is not None
+    [attempt] = stage.world.login_attempts.values()
+    there = f"https://portico.example/oauth/callback/{stage.server.id}"
+    assert attempt.redirect_url == there
+    assert stage.sign_in.registered == [there]
+
+    with pytest.raises(LoginRefused, match="not from where you were sent"):
+        await stage.finish(stage.returned(link, issuer=None, to=str(a_server("other").id)))
+
+    assert await stage.token(place) is None
+
+
+async def test_a_state_works_once() -> None:
+    stage = Stage()
+    link = await stage.begin(stage.place())
+    assert link is not None
+    await stage.finish(stage.returned(link))
+
+    with pytest.raises(LoginUnknown):
+        await stage.finish(stage.returned(link))
+
+
+async def test_a_state_works_for_ten_minutes() -> None:
+    stage = Stage()
+    link = await stage.begin(stage.place())
+    assert link is not None
+    stage.clock.turn(timedelta(minutes=11))
+
+    with pytest.raises(LoginUnknown):
+        await stage.finish(stage.returned(link))
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"issuer": "https://evil.example"}, "not from where you were sent"),
+        ({"issuer": None}, "not from where you were sent"),
+        ({"to": "srv_another"}, "not from where you were sent"),
+        ({"mark": None}, "nobody in front of this browser was asked"),
+        ({"mark": browser_mark("another")}, "nobody in front of this browser was asked"),
+        ({"error": "access_denied"}, "access_denied"),
+        ({"code": None}, "nothing along"),
+    ],
+)
+async def test_an_answer_that_is_none_logs_nobody_in_and_ends_the_attempt(
+    other: dict[str, str | None], said: str
+) -> None:
+    stage = Stage()
+    place = stage.place()
+    link = await stage.begin(place)
+    assert link is not None
+
+    with pytest.raises(LoginRefused, match=said):
+        await stage.finish(stage.returned(link, **other))
+
+    assert await stage.token(place) is None
+    with pytest.raises(LoginUnknown):
+        await stage.finish(stage.returned(link))
+
+
+async def test_who_was_disabled_meanwhile_is_not_logged_in() -> None:
+    stage = Stage()
+    place = stage.place()
+    link = await stage.begin(place)
+    assert link is not None
+    here = (place.space, place.principal)
+    disabled = replace(stage.world.identities[here], disabled_at=BEGINNING)
+    stage.world.identities[here] = disabled
+
+    with pytest.raises(LoginRefused, match="disabled"):
+        await stage.finish(stage.returned(link))
+
+
+async def test_a_code_that_is_refused_logs_nobody_in() -> None:
+    stage = Stage()
+    link = await stage.begin(stage.place())
+    assert link is not None
+    stage.sign_in.refuses = "invalid_grant"
+
+    with pytest.raises(LoginRefused, match="invalid_grant"):
+        await stage.finish(stage.returned(link))
+
+
+async def test_a_token_that_ends_is_renewed_once_however_many_need_it() -> None:
+    stage = Stage()
+    place = stage.place()
+    await stage.logged_in(place)
+    stage.clock.turn(timedelta(hours=2))
+
+    tokens = await asyncio.gather(*(stage.token(place) for _ in range(20)))
+
+    assert set(tokens) == {"access-2"}
+    assert len(stage.sign_in.refreshed) == 1
+
+
+async def test_a_token_that_the_server_refuses_is_renewed_and_not_twice_for_two_who_were() -> None:
+    stage = Stage()
+    place = stage.place()
+    await stage.logged_in(place)
+
+    assert await stage.token(place, refused="access-1") == "access-2"
+    assert await stage.token(place, refused="access-1") == "access-2"
+    assert len(stage.sign_in.refreshed) == 1
+
+
+@pytest.mark.parametrize("renews", [True, False])
+async def test_who_cannot_be_renewed_has_to_log_in_again(renews: bool) -> None:
+    stage = Stage(sign_in=ScriptedSignIn(renews=renews))
+    place = stage.place()
+    await stage.logged_in(place)
+    stage.sign_in.refuses = "invalid_grant"
+    stage.clock.turn(timedelta(hours=2))
+
+    assert await stage.token(place) is None
+    assert await stage.logins.get(place) is None
+
+
+async def test_who_logged_out_while_somebody_waited_stays_logged_out() -> None:
+    stage = Stage()
+    place = stage.place()
+    await stage.logged_in(place)
+    stage.clock.turn(timedelta(hours=2))
+
+    async with stage.logins.holding(place):
+        waiting = asyncio.create_task(stage.token(place))
+        await asyncio.sleep(0)
+        await stage.logins.forget(place)
+
+    assert await waiting is None
+    assert stage.sign_in.refreshed == []
+
+
+async def test_a_token_is_not_sent_to_another_address_of_the_same_server() -> None:
+    stage = Stage()
+    await stage.logged_in(stage.place())
+
+    assert await stage.token(stage.place(url="https://moved.example/mcp")) is None
+
+
+async def test_logging_out_is_told_there_and_written_down() -> None:
+    stage = Stage()
+    place = stage.place()
+    await stage.logged_in(place)
+
+    assert await stage.log_out(place.holder, place)
+    assert not await stage.log_out(place.holder, place)
+
+    assert [tokens.access for tokens in stage.sign_in.revoked] == ["access-1"]
+    assert stage.noted[-1] == "login.ended"

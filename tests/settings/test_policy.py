@@ -1,0 +1,125 @@
+"""What the user decides about who may do what."""
+
+from pathlib import Path
+
+import pytest
+
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.kernel.effect import Effect
+from portico.kernel.label import Label, Level
+from portico.settings.errors import InvalidSettings
+from portico.settings.load import Loaded, load
+
+WHOLE = """
+[[policy.rules]]
+name = "no-deletes"
+decision = "deny"
+tools = "github.delete_*"
+
+[[policy.rules]]
+name = "mail"
+decision = "ask"
+tools = ["mail.*", "post.*"]
+except = ["mail.read_*"]
+who = ["role:member", "kind:agent"]
+effects = ["external_write"]
+
+[[policy.rules]]
+name = "trusted"
+decision = "allow"
+tools = ["notes.*"]
+who = "ana"
+tainted = true
+upto = "team+finance"
+"""
+
+
+def loaded(folder: Path, text: str) -> Loaded:
+    file = folder / "own.toml"
+    file.write_text(text)
+    return load({"PORTICO_HOME": str(folder)}, folder=folder, config=file)
+
+
+def test_nothing_is_decided_unless_somebody_says_so(tmp_path: Path) -> None:
+    assert loaded(tmp_path, "").settings.policy.made == []
+
+
+def test_rules_are_read_as_they_are_meant(tmp_path: Path) -> None:
+    assert loaded(tmp_path, WHOLE).settings.policy.made == [
+        Rule(
+            name="no-deletes",
+            ruling=Ruling.DENY,
+            tools=("github.delete_*",),
+            source=RuleSource.FILE,
+        ),
+        Rule(
+            name="mail",
+            ruling=Ruling.ASK,
+            tools=("mail.*", "post.*"),
+            but=("mail.read_*",),
+            who=("role:member", "kind:agent"),
+            effects=frozenset({Effect.EXTERNAL_WRITE}),
+            source=RuleSource.FILE,
+        ),
+        Rule(
+            name="trusted",
+            ruling=Ruling.ALLOW,
+            tools=("notes.*",),
+            who=("ana",),
+            tainted=True,
+            upto=Label(Level.TEAM, frozenset({"finance"})),
+            source=RuleSource.FILE,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "message"),
+    [
+        ('who = "role:boss"', "policy.rules.1.who", "there is no role 'boss'"),
+        ('who = "rol:member"', "policy.rules.1.who", "must be a name, role:"),
+        ("reads = true", "policy.rules.1.reads", "only where the decision is ask"),
+        ("tainted = true", "policy.rules.1.tainted", "only where the decision is allow"),
+        ('effects = "odd"', "policy.rules.1.effects.0", "'pure', 'local_read'"),
+        ('excpet = "x"', "policy.rules.1.excpet", "did you mean except?"),
+        ('but = "x"', "policy.rules.1.but", "there is no such setting"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_says_why(
+    tmp_path: Path, line: str, field: str, message: str
+) -> None:
+    rule = f'[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n{line}\n'
+
+    with pytest.raises(InvalidSettings) as caught:
+        loaded(tmp_path, rule)
+
+    [flaw] = caught.value.flaws
+    assert flaw.field == field
+    assert message in flaw.message
+    assert "own.toml" in flaw.message
+    assert "in the rule 'x'" in flaw.message
+
+
+def test_a_rule_without_a_name_is_found_by_its_number(tmp_path: Path) -> None:
+    whole = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
+
+    with pytest.raises(InvalidSettings) as caught:
+        loaded(tmp_path, whole + '[[policy.rules]]\ndecision = "deny"\ntools = "b.*"\n')
+
+    [flaw] = caught.value.flaws
+    assert flaw.field == "policy.rules.2.name"
+    assert "in the rule" not in flaw.message
+
+
+def test_two_rules_have_two_names(tmp_path: Path) -> None:
+    rule = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
+
+    with pytest.raises(InvalidSettings, match="more than one is called x"):
+        loaded(tmp_path, rule + rule)
+
+
+def test_a_file_that_came_with_a_folder_decides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "portico.toml").write_text(WHOLE)
+
+    with pytest.raises(InvalidSettings, match="is for you to set, not for a folder"):
+        load({"PORTICO_HOME": str(tmp_path / "home")}, folder=tmp_path)
