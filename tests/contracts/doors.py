@@ -5,29 +5,56 @@ from dataclasses import dataclass, replace
 import psycopg
 
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
+from portico.adapters.postgres.approvals import PostgresApprovals
+from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.login_clients import PostgresLoginClients
+from portico.adapters.postgres.logins import PostgresLogins
+from portico.adapters.postgres.policy_rules import PostgresRules
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.token_subjects import PostgresTokenSubjects
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.postgres.vectors import PostgresVectors
+from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.ports import Bus, EventLog, Receipts
 from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
+from portico.guard.approval_ports import Approvals, TrustedClients
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
-from portico.guard.ports import KeyRing, Keys, Principals, Spaces, SpaceSettings, Together
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.guard.core.vault_keys import VaultKeys
+from portico.guard.login_ports import LoginClients, Logins, TokenSubjects
+from portico.guard.ports import (
+    Audit,
+    AuditLog,
+    Contexts,
+    KeyRing,
+    Keys,
+    Principals,
+    Rules,
+    Spaces,
+    SpaceSettings,
+    Together,
+)
 from portico.kernel.principal import Principal
+from portico.testing.approvals import MemoryApprovals
+from portico.testing.audit import MemoryAudit
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
@@ -40,19 +67,27 @@ from portico.testing.guard import (
     a_space,
     an_identity,
 )
+from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.logins import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
+from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.world import MemoryWorld, RowRefused, together
 
 REFUSED = (RowRefused, psycopg.Error)
 """A row that may not be there: no caller of ours comes so far, so that nobody translates it."""
 
 PEPPER = b"pepper"
+_VAULT = RingVault(VaultKeys.fresh(system_entropy))
+RULES_OF_THE_FILE = [
+    Rule(name="of-the-file", ruling=Ruling.ASK, tools=("*",), source=RuleSource.FILE)
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
     key_ring: KeyRing
     keys: Keys
+    trusted: TrustedClients
     principals: Principals
     spaces: Spaces
     settings: SpaceSettings
@@ -62,6 +97,8 @@ class Doors:
     elsewhere: Bus
     """The same bus, in another process."""
     together: Together
+    audit: Audit
+    audit_log: AuditLog
     servers: Servers
     tools: Tools
     vectors: Vectors
@@ -70,6 +107,16 @@ class Doors:
     """The same record, in another process."""
     results: Results
     acquaintances: Acquaintances
+    contexts: MemoryTaskContexts | PostgresTaskContexts
+    contexts_elsewhere: Contexts
+    """The same tasks, in another process."""
+    approvals: Approvals
+    subjects: TokenSubjects
+    logins: Logins
+    login_clients: LoginClients
+    rules: Rules
+    rules_elsewhere: Rules
+    """The same rules, in another process."""
     clock: TickingClock
 
     async def founded(self, name: str) -> Principal:
@@ -114,9 +161,12 @@ def another_id(key: StoredKey, seed: str = "another") -> StoredKey:
 
 def memory_doors() -> Doors:
     world, bus, clock = MemoryWorld(), MemoryBus(), TickingClock()
+    rules = MemoryRules(RULES_OF_THE_FILE, world)
+    audit = MemoryAudit(world, clock)
     return Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
+        trusted=MemoryTrustedClients(world),
         principals=MemoryPrincipals(world),
         spaces=MemorySpaces(world),
         settings=MemorySpaceSettings(world),
@@ -125,6 +175,8 @@ def memory_doors() -> Doors:
         bus=bus,
         elsewhere=bus,
         together=together,
+        audit=audit,
+        audit_log=audit,
         servers=MemoryServers(world),
         tools=MemoryTools(world),
         vectors=MemoryVectors(world),
@@ -132,15 +184,24 @@ def memory_doors() -> Doors:
         calls_elsewhere=MemoryCallHistory(world, clock, "other"),
         results=MemoryResults(world),
         acquaintances=MemoryAcquaintances(world),
+        contexts=MemoryTaskContexts(world),
+        contexts_elsewhere=MemoryTaskContexts(world),
+        rules=rules,
+        rules_elsewhere=rules,
+        approvals=MemoryApprovals(world),
+        subjects=MemoryTokenSubjects(world),
+        logins=MemoryLogins(world),
+        login_clients=MemoryLoginClients(world),
         clock=clock,
     )
 
 
 def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: PostgresBus) -> Doors:
-    clock = TickingClock()
+    clock, audit = TickingClock(), PostgresAudit(transactions, lambda *_: None)
     return Doors(
         key_ring=PostgresKeyRing(transactions),
         keys=PostgresKeys(transactions),
+        trusted=PostgresTrustedClients(transactions),
         principals=PostgresPrincipals(transactions),
         spaces=PostgresSpaces(transactions),
         settings=PostgresSpaceSettings(transactions),
@@ -149,12 +210,22 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         bus=bus,
         elsewhere=elsewhere,
         together=transactions.begin,
+        audit=audit,
+        audit_log=PostgresAuditLog(transactions, audit.flush),
         servers=PostgresServers(transactions),
         tools=PostgresTools(transactions),
         vectors=PostgresVectors(transactions),
         calls=PostgresCallHistory(transactions, clock, "one"),
         calls_elsewhere=PostgresCallHistory(transactions, clock, "other"),
-        results=PostgresResults(transactions),
+        results=PostgresResults(transactions, _VAULT),
         acquaintances=PostgresAcquaintances(transactions),
+        contexts=PostgresTaskContexts(transactions, clock),
+        contexts_elsewhere=PostgresTaskContexts(transactions, clock),
+        rules=PostgresRules(transactions, bus, clock, RULES_OF_THE_FILE),
+        rules_elsewhere=PostgresRules(transactions, elsewhere, clock, RULES_OF_THE_FILE),
+        approvals=PostgresApprovals(transactions),
+        subjects=PostgresTokenSubjects(transactions),
+        logins=PostgresLogins(transactions, _VAULT),
+        login_clients=PostgresLoginClients(transactions, _VAULT),
         clock=clock,
     )

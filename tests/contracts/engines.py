@@ -30,6 +30,7 @@ from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.main.engine_room import EngineWishes, event_log, working
 from portico.main.outside import Outside
+from portico.testing.audit import MemoryAudit
 from portico.testing.guard import a_space, an_identity
 
 _CLOCK = SystemClock()
@@ -157,7 +158,13 @@ async def dbos_engine(
     held = HeldLine(line)
     async with open_pool(addresses.app, 6) as pool, asyncio.TaskGroup() as group:
         transactions = Transactions(pool)
-        outside = Outside(transactions=transactions, bus=bus, clock=_CLOCK, entropy=system_entropy)
+        outside = Outside(
+            transactions=transactions,
+            bus=bus,
+            audit=MemoryAudit(),
+            clock=_CLOCK,
+            entropy=system_entropy,
+        )
         people = [await _founded(transactions, name) for name in ("home", "elsewhere")]
         wishes = EngineWishes(engine=str(addresses.engine), queues=queues)
         flushing = group.create_task(held.flush())
@@ -185,6 +192,11 @@ async def dbos_engine(
 
 async def _founded(transactions: Transactions, name: str) -> Principal:
     install = InstallHome(
-        spaces=PostgresSpaces(transactions), clock=_CLOCK, entropy=system_entropy, pepper=b"p"
+        spaces=PostgresSpaces(transactions),
+        together=transactions.begin,
+        audit=MemoryAudit(),
+        clock=_CLOCK,
+        entropy=system_entropy,
+        pepper=b"p",
     )
     return as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)

@@ -16,6 +16,8 @@ from tests.contracts.doors import Doors
 def keeping(doors: Doors, process: str = "one") -> ServersWithBuiltin:
     keep = KeepBuiltin(
         servers=doors.servers,
+        together=doors.together,
+        audit=doors.audit,
         bus=doors.bus,
         clock=doors.clock,
         entropy=SeededEntropy(process),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,9 @@ from portico.gateway.core.call import MARGIN, UNBOUNDED, Call, CallId, CallOutco
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.context import context_of
 from portico.kernel.effect import Effect
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING, SeededEntropy
@@ -17,6 +20,7 @@ from tests.contracts.doors import REFUSED, Doors
 
 READ, WRITE = ToolRef("files", "read"), ToolRef("files", "write")
 SEND = ToolRef("mail", "send")
+SECRET = Label(Level.CONFIDENTIAL, frozenset({"hr"}))
 SECOND = timedelta(seconds=1)
 _entropy = SeededEntropy("calls")
 
@@ -138,9 +142,9 @@ async def test_calls_are_paged_newest_first(doors: Doors) -> None:
     for call in calls:
         await doors.calls.record(root, call)
 
-    async def found(**asked: object) -> list[int]:
-        every = {"of": None, "ref": None, "before": None, "limit": 100, **asked}
-        page = await doors.calls.page(root, **every)  # type: ignore[arg-type] # what is asked
+    async def found(**asked: Any) -> list[int]:
+        every: dict[str, Any] = {"of": None, "ref": None, "before": None, "limit": 100, **asked}
+        page = await doors.calls.page(root, **every)
         return [calls.index(call) for call in page]
 
     assert await found() == [6, 5, 4, 3, 2, 1, 0]
@@ -274,3 +278,46 @@ async def test_nobody_calls_from_a_space_that_does_not_exist(doors: Doors) -> No
 
     assert await page(doors.calls, stranger) == []
     assert len(await page(doors.calls, root)) == 1
+
+
+async def test_a_call_is_seen_by_whoever_is_cleared_for_it(doors: Doors) -> None:
+    root = replace(await doors.founded("home"), clearance=SECRET)
+    below = replace(root, clearance=Label(Level.RESTRICTED))
+    begun, recorded = a_call(root, label=SECRET), a_call(root, WRITE)
+
+    await doors.calls.begin(root, begun)
+    await doors.calls.record(below, ended(begun))
+    await doors.calls.record(below, ended(recorded))
+
+    assert {call.ref for call in await page(doors.calls, root)} == {READ, WRITE}
+    assert {call.ref for call in await page(doors.calls, below)} == {WRITE}
+    [figures] = await doors.calls.figures(below, since=BEGINNING, server=None)
+    assert (figures.name, figures.calls) == ("files", 1)
+
+
+async def test_a_call_is_at_least_as_secret_as_what_its_task_had_read(doors: Doors) -> None:
+    """Whoever may record it, also where they are not cleared for it any more."""
+    root = replace(await doors.founded("home"), clearance=SECRET)
+    await doors.contexts.rise(root, SECRET, untrusted=False)
+    below = replace(root, clearance=PUBLIC)
+    call = a_call(root, context=context_of(root), label=Label(Level.TEAM))
+
+    await doors.calls.begin(below, call)
+    await doors.calls.record(below, ended(call))
+
+    [found] = await page(doors.calls, root)
+    assert (found.label, found.context) == (SECRET, context_of(root))
+    assert found.outcome is CallOutcome.DONE
+    assert await page(doors.calls, below) == []
+
+
+async def test_of_servers_that_are_beyond_somebody_by_now_there_is_nothing(doors: Doors) -> None:
+    root = await doors.founded("home")
+    for ref in (READ, SEND):
+        await doors.calls.record(root, ended(a_call(root, ref)))
+
+    calls = await doors.calls.page(root, ref=None, before=None, limit=9, beyond=["mail"])
+    figures = await doors.calls.figures(root, since=BEGINNING, server=None, beyond=["mail"])
+
+    assert [call.ref for call in calls] == [READ]
+    assert [its.name for its in figures] == ["files"]

@@ -53,11 +53,16 @@ class Works:
             "endless": self.endless,
             "busy": self.busy,
             "broken": self.broken,
+            "named": self.named,
         }
         return [Kind(name=name, work=work) for name, work in works.items()]
 
     async def chain(self, durable: Durable, given: JsonObject) -> JsonValue:
         return [await durable.step(f"link-{n}", self._does(f"link-{n}")) for n in range(3)]
+
+    async def named(self, durable: Durable, given: JsonObject) -> JsonValue:
+        caller = durable.caller
+        return [str(caller.id), caller.name, sorted(caller.scopes), str(caller.clearance)]
 
     async def race(self, durable: Durable, given: JsonObject) -> JsonValue:
         begun = [durable.begin(f"runner-{n}", self._does(f"runner-{n}")) for n in range(4)]
@@ -384,3 +389,11 @@ async def test_runs_with_the_same_partition_key_take_turns(engine: Engine, works
 
     assert works.most_at_once <= 2
     assert sorted(works.done) == ["a", "a", "a", "b", "b", "b"]
+
+
+async def test_a_work_knows_in_whose_name_it_is_done(engine: Engine) -> None:
+    ana = engine.ana
+
+    over = await engine.over((await engine.started("named")).id)
+
+    assert over.result == [str(ana.id), ana.name, sorted(ana.scopes), str(ana.clearance)]

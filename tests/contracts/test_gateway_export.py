@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from portico.box.core.profile import Place, Profile
-from portico.gateway.core.call import Call, CallId, ResultId
+from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.kernel.effect import Effect
+from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server, a_tool
 from portico.testing.guard import an_identity
@@ -41,7 +42,8 @@ async def filled(doors: Doors, name: str) -> Principal:
     await doors.tools.put(root, a_server().id, [a_tool("files.read", "Of a \0 stranger.")])
     await doors.vectors.put(root, "m", {"k": np.ones(2, np.float32)})
     await doors.calls.begin(root, call)
-    await doors.results.keep(root, result, {"of": name, "odd": "\0"}, tomorrow)
+    kept = KeptResult(content={"of": name, "odd": "\0"})
+    await doors.results.keep(root, result, kept, tomorrow)
     await doors.acquaintances.found(root, [ToolRef("files", "read")], f"of {name}", BEGINNING)
     return root
 
@@ -69,7 +71,8 @@ async def test_an_export_has_what_strangers_wrote_to_the_last_letter(doors: Door
         **_beside(by_table["tool"]["definition"]),
     }
     assert by_table["tool_call"]["arguments"] == {"of": "home"}
-    assert by_table["tool_result"]["content"] == {"of": "home", "odd": "\0"}
+    assert str(by_table["tool_result"]["sealed"]).startswith("\\x")
+    assert "content" not in by_table["tool_result"]
     assert by_table["acquaintance"]["found_for"] == "of home"
     assert by_table["embedding"]["vector"] == "\\x0000803f0000803f"
 
@@ -100,3 +103,18 @@ async def test_a_space_takes_all_of_it_with_it(doors: Doors) -> None:
     again = await doors.founded("home")
 
     assert not {row.table async for row in doors.spaces.export(again)} & set(TABLES)
+
+
+async def test_an_export_has_nothing_that_is_above_whoever_takes_it(doors: Doors) -> None:
+    home = await filled(doors, "home")
+    server = await doors.servers.get(home, "files")
+    await doors.servers.put(home, replace(server, label=Label(Level.TEAM, frozenset({"hr"}))))
+
+    rows = [row async for row in doors.spaces.export(home) if row.table in {"server", "tool"}]
+    cleared = replace(home, clearance=Label(Level.TEAM, frozenset({"hr"})))
+    all_rows = [
+        row async for row in doors.spaces.export(cleared) if row.table in {"server", "tool"}
+    ]
+
+    assert rows == []
+    assert [row.table for row in all_rows] == ["server", "tool"]

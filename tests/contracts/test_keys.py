@@ -28,6 +28,7 @@ async def test_a_key_comes_back_as_it_was_put_in(doors: Doors) -> None:
         name="everything in it, é 😀",
         scopes=frozenset({Scope.KEYS_OWN, Scope.STATUS_READ}),
         clearance=Label(Level.CONFIDENTIAL, frozenset({"finance", "legal"})),
+        tools=("git.*", "mail.send"),
         created_at=BEGINNING + timedelta(microseconds=1),
         expires_at=LATER,
         last_used_at=BEGINNING,
@@ -50,6 +51,24 @@ async def test_a_key_for_everything_is_not_a_key_for_nothing(
     await doors.keys.add(root, key, b"x" * 32)
 
     assert (await doors.keys.get(root, key.id)).scopes == scopes
+
+
+@pytest.mark.parametrize("tools", [None, (), ("git.*",)])
+async def test_a_key_for_every_tool_is_not_a_key_for_none(
+    doors: Doors, tools: tuple[str, ...] | None
+) -> None:
+    root = await doors.founded("home")
+    bob = replace(await doors.joined(root, "bob"), tools=("mail.*",))
+    await doors.principals.save(root, bob)
+    key = replace(another_id(await doors.key_of(root, bob)), tools=tools)
+
+    await doors.keys.add(root, key, b"x" * 32)
+
+    found = await doors.key_ring.find(key.id)
+    assert found is not None
+    assert found.key.tools == tools
+    assert found.identity.tools == ("mail.*",)
+    assert (await doors.keys.get(root, key.id)).tools == tools
 
 
 async def test_a_key_that_is_not_there_is_not_found(doors: Doors) -> None:

@@ -32,6 +32,7 @@ async def test_an_identity_comes_back_as_it_was_put_in(doors: Doors) -> None:
         roles=frozenset({Role.OPERATOR, Role.VIEWER}),
         grants=frozenset({Scope.SPACES_CREATE}),
         clearance=FINANCE,
+        tools=("git.*", "mail.send"),
         disabled_at=LATER,
     )
 
@@ -82,7 +83,13 @@ async def test_the_same_name_may_be_given_in_another_space(doors: Doors) -> None
 async def test_what_may_change_is_saved_and_the_rest_stays(doors: Doors) -> None:
     root = await doors.founded("home")
     bob = await doors.joined(root, "bob")
-    changed = replace(bob, roles=frozenset({Role.OPERATOR}), clearance=FINANCE, disabled_at=LATER)
+    changed = replace(
+        bob,
+        roles=frozenset({Role.OPERATOR}),
+        clearance=FINANCE,
+        tools=("git.*",),
+        disabled_at=LATER,
+    )
 
     await doors.principals.save(
         root, replace(changed, name="eve", grants=frozenset({Scope.SPACES_CREATE}))

@@ -41,9 +41,11 @@ class Story:
     def __init__(self, doors: Doors) -> None:
         self.upstreams = ScriptedUpstreams(offers={"files": seen(READ, WRITE, ODD)})
         servers, tools, bus, clock = doors.servers, doors.tools, doors.bus, doors.clock
-        walls = ScriptedWalls()
+        walls, audit = ScriptedWalls(), doors.audit
         self.reconcile = ReconcileServers(
             servers=servers,
+            together=doors.together,
+            audit=audit,
             upstreams=self.upstreams,
             bus=bus,
             clock=clock,
@@ -53,13 +55,21 @@ class Story:
             servers=servers,
             tools=tools,
             upstreams=self.upstreams,
+            audit=audit,
             tokenizer=Letters(),
             bus=bus,
             clock=clock,
         )
-        self.approve = ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock)
+        self.approve = ApproveLaunch(
+            servers=servers, walls=walls, audit=audit, bus=bus, clock=clock
+        )
         self.accept = AcceptTools(
-            servers=servers, tools=tools, shipped=ShippedEffects(), bus=bus, clock=clock
+            servers=servers,
+            tools=tools,
+            audit=audit,
+            shipped=ShippedEffects(),
+            bus=bus,
+            clock=clock,
         )
         self.list = ListServers(servers=servers, tools=tools, upstreams=self.upstreams, walls=walls)
         self.review = ReviewServers(

@@ -44,6 +44,7 @@ async def test_of_two_changes_at_once_neither_undoes_the_other(doors: Doors) -> 
         principals=doors.principals,
         keys=doors.keys,
         together=doors.together,
+        audit=doors.audit,
         clock=TickingClock(),
     )
 

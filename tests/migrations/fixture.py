@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.keys import PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
@@ -28,7 +29,7 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
-from portico.gateway.core.call import Call, CallId, CallOutcome, ResultId
+from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
@@ -41,6 +42,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.vault import MemoryVault
 from tests.servers import Template, embedded_store, reachable_folder, wheel
 
 FOLDER: Final = Path(__file__).parent / "fixtures"
@@ -99,12 +101,24 @@ async def _fill(database: Addresses) -> None:
     async with open_pool(database.app, 2) as pool:
         transactions = Transactions(pool)
         keys, principals = PostgresKeys(transactions), PostgresPrincipals(transactions)
+        audit = PostgresAudit(transactions, lambda *_: None)
         for name in ("home", "other"):
             install = InstallHome(
-                spaces=PostgresSpaces(transactions), clock=clock, entropy=entropy, pepper=pepper
+                spaces=PostgresSpaces(transactions),
+                together=transactions.begin,
+                audit=audit,
+                clock=clock,
+                entropy=entropy,
+                pepper=pepper,
             )
             admin = as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)
-            add = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
+            add = AddPrincipal(
+                principals=principals,
+                together=transactions.begin,
+                audit=audit,
+                clock=clock,
+                entropy=entropy,
+            )
             robot = await add(
                 admin,
                 PrincipalWish(
@@ -115,7 +129,13 @@ async def _fill(database: Addresses) -> None:
                 ),
             )
             issue = IssueKey(
-                keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
+                keys=keys,
+                principals=principals,
+                together=transactions.begin,
+                audit=audit,
+                clock=clock,
+                entropy=entropy,
+                pepper=pepper,
             )
             await issue(admin, KeyWish(name="robot's", principal=robot.id))
             await PostgresSpaceSettings(transactions).put(admin, "greeting", {"text": "Grüß Gott"})
@@ -161,7 +181,8 @@ async def _fill_gateway(
     )
     await PostgresCallHistory(transactions, clock, "fixture").begin(admin, call)
     result = ResultId.mint(now, entropy)
-    await PostgresResults(transactions).keep(admin, result, ["x"], now + timedelta(days=1))
+    kept, results = KeptResult(content=["x"]), PostgresResults(transactions, MemoryVault())
+    await results.keep(admin, result, kept, now + timedelta(days=1))
     await PostgresAcquaintances(transactions).found(admin, [ref], "read a file", now)
     await PostgresAcquaintances(transactions).used(admin, {ref: 3}, now)
 

@@ -20,6 +20,8 @@ from tests.servers import wheel
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
 SCHEMA = Path(str(migrations.__file__)).parent.parent / "schema.sql"
+_NOT_KEPT = "tool_result"
+"""Results live a day, and were not sealed before 0010, which forgets them."""
 
 
 def dumped(database: Addresses) -> str:
@@ -111,7 +113,8 @@ async def test_every_earlier_database_comes_to_this_schema_with_its_rows(
     assert dumped(earlier) == SCHEMA.read_text()
     assert await unsafe(earlier.app) == []
     assert all(before[table] > 0 for table in ("space", "principal", "api_key", "receipt"))
-    assert counted(earlier) == {**dict.fromkeys(counted(earlier), 0), **before}
+    kept = {table: rows for table, rows in before.items() if table != _NOT_KEPT}
+    assert counted(earlier) == {**dict.fromkeys(counted(earlier), 0), **kept}
 
 
 def counted(database: Addresses) -> dict[str, int]:

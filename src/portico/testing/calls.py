@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -12,6 +12,7 @@ from portico.gateway.core.call import Call, CallOutcome, Figures, lost
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
+from portico.kernel.label import PUBLIC, join, may_read
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, TickingClock
 from portico.testing.world import Acquaintance, MadeCall, MemoryWorld, RowRefused
@@ -40,6 +41,9 @@ class MemoryCallHistory:
     def _write(self, caller: Principal, call: Call) -> None:
         """Past what could take it back: it stays, whatever it was part of."""
         calls, place = self._world.calls.data, (caller.space, call.id)
+        if call.context is not None:
+            task = self._world.contexts.get((caller.space, call.context))
+            call = replace(call, label=join([call.label, task.label if task else PUBLIC]))
         if place not in calls:
             calls[place] = MadeCall(call, json.dumps(call.arguments), self._incarnation)
             return
@@ -61,10 +65,11 @@ class MemoryCallHistory:
         ref: ToolRef | None,
         before: datetime | None,
         limit: int,
+        beyond: Collection[str] = (),
     ) -> Sequence[Call]:
         found = [
             call
-            for call in self._known(caller)
+            for call in self._known(caller, beyond)
             if of in (None, call.principal)
             and ref in (None, call.ref)
             and (before is None or call.started_at < before)
@@ -74,20 +79,27 @@ class MemoryCallHistory:
         ]
 
     async def figures(
-        self, caller: Principal, *, since: datetime, server: str | None
+        self,
+        caller: Principal,
+        *,
+        since: datetime,
+        server: str | None,
+        beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
         named: defaultdict[str, list[Call]] = defaultdict(list)
-        for call in self._known(caller):
+        for call in self._known(caller, beyond):
             if call.started_at >= since and server in (None, call.ref.server) and call.outcome:
                 named[call.ref.server if server is None else call.ref.name].append(call)
         return [_figures(name, named[name]) for name in sorted(named)]
 
-    def _known(self, caller: Principal) -> Sequence[Call]:
+    def _known(self, caller: Principal, beyond: Collection[str]) -> Sequence[Call]:
         now = self._clock.now()
         return [
             self._as_known(made, now)
             for (space, _), made in self._world.calls.items()
             if space == caller.space
+            and may_read(caller.clearance, made.call.label)
+            and made.call.ref.server not in beyond
         ]
 
     def _as_known(self, made: MadeCall, now: datetime) -> Call:

@@ -22,7 +22,9 @@ def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
     keys = [held.key for held in world.keys.values() if held.key.space == caller.space]
     identities = [each for each in world.identities.values() if each.space == caller.space]
     yield from (ExportedRow("api_key", _key(key)) for key in keys)
+    yield from _audit(world, caller)
     yield from (ExportedRow("event", values) for values in _events(world, caller))
+    yield from (ExportedRow("policy_rule", values) for values in _rules(world, caller))
     yield from (ExportedRow("principal", _identity(identity)) for identity in identities)
     yield from (ExportedRow("receipt", values) for values in _receipts(world, caller))
     yield from (ExportedRow("setting", values) for values in _settings(world, caller))
@@ -32,6 +34,19 @@ def _exported(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
         yield ExportedRow("space", {"space_id": str(space.id.value), **values})
     yield from (ExportedRow("stream", values) for values in _streams(world, caller))
     yield from gateway_rows(world, caller)
+
+
+def _audit(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
+    whose: JsonObject = {"space_id": str(caller.space.value)}
+    for (space, number), link in world.audit.items():
+        if space == caller.space:
+            text, hash_ = link.text.decode(), f"\\x{link.hash.hex()}"
+            at = json.loads(text)["at"]
+            told: JsonObject = {"number": number, "at": at, "entry": text, "hash": hash_}
+            yield ExportedRow("audit_entry", {**whose, **told})
+    if (head := world.audit_heads.get(caller.space)) is not None:
+        at_end: JsonObject = {"number": head.number, "hash": f"\\x{head.hash.hex()}"}
+        yield ExportedRow("audit_head", {**whose, **at_end})
 
 
 def _key(key: StoredKey) -> JsonObject:
@@ -44,6 +59,7 @@ def _key(key: StoredKey) -> JsonObject:
         "scopes": None if key.scopes is None else sorted(key.scopes),
         "level": int(key.clearance.level),
         "compartments": sorted(key.clearance.compartments),
+        "tools": None if key.tools is None else [*key.tools],
         "created_at": key.created_at.isoformat(),
         "expires_at": _text(key.expires_at),
         "last_used_at": _text(key.last_used_at),
@@ -61,9 +77,33 @@ def _identity(identity: Identity) -> JsonObject:
         "grants": sorted(identity.grants),
         "level": int(identity.clearance.level),
         "compartments": sorted(identity.clearance.compartments),
+        "tools": None if identity.tools is None else [*identity.tools],
         "created_at": identity.created_at.isoformat(),
         "disabled_at": _text(identity.disabled_at),
     }
+
+
+def _rules(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, _), rule in world.rules.items():
+        if space == caller.space:
+            yield {
+                "space_id": str(space.value),
+                "name": rule.name,
+                "ruling": rule.ruling.value,
+                "tools": [*rule.tools],
+                "but": [*rule.but],
+                "who": [*rule.who],
+                "effects": sorted(rule.effects),
+                "reads": rule.reads,
+                "tainted": rule.tainted,
+                "upto_level": int(rule.upto.level),
+                "upto_compartments": sorted(rule.upto.compartments),
+                "context_id": None if rule.context is None else str(rule.context.value),
+                "expires_at": _text(rule.expires_at),
+                "made_by": rule.made_by,
+                "made_at": _text(rule.made_at),
+                "approval_id": None if rule.approval is None else str(rule.approval.value),
+            }
 
 
 def _receipts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:

@@ -10,17 +10,21 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.call import ResultId
+from portico.gateway.core.call import KeptResult, ResultId, sealed_with
 from portico.gateway.core.errors import ResultNotFound, ServerExists, ServerNotFound
 from portico.gateway.core.server import ADDED, Launch, Plain, Server, ServerId, Stdio
 from portico.gateway.core.tally import Tally, tally
 from portico.gateway.core.tool import Definition, Tool, ToolRef
+from portico.guard.core.context import context_of
+from portico.guard.ports import Vault
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, canonical
+from portico.kernel.label import join, may_read
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from portico.testing.world import KeptResult, MemoryWorld, RowRefused, all_or_nothing
+from portico.testing.vault import MemoryVault
+from portico.testing.world import KeptText, MemoryWorld, RowRefused, all_or_nothing
 
 
 class MemoryServers:
@@ -66,6 +70,7 @@ class MemoryServers:
     async def remove(self, caller: Principal, server: ServerId) -> None:
         self._world.servers.pop((caller.space, server), None)
         self._world.tools.pop((caller.space, server), None)
+        self._world.log_out_of(caller.space, server)
 
 
 class MemoryTools:
@@ -118,23 +123,34 @@ class MemoryVectors:
 
 
 class MemoryResults:
-    def __init__(self, world: MemoryWorld) -> None:
+    def __init__(self, world: MemoryWorld, vault: Vault | None = None) -> None:
         self._world = world
+        self._vault = vault or MemoryVault()
 
     async def keep(
-        self, caller: Principal, result: ResultId, content: JsonValue, until: datetime
+        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
     ) -> None:
         if (caller.space, caller.id) not in self._world.identities:
             raise RowRefused(f"There is no principal {caller.id} to keep a result for.")
-        kept = KeptResult(caller.id, json.dumps(content), until)
-        self._world.results.insert((caller.space, result), kept)
+        task = self._world.contexts.get((caller.space, context_of(caller)))
+        label = kept.label if task is None else join([kept.label, task.label])
+        untrusted = kept.untrusted or (task is not None and task.untrusted)
+        context = sealed_with(caller.space, caller.id, result)
+        sealed = self._vault.seal(json.dumps(kept.content).encode(), context)
+        text = KeptText(caller.id, sealed, until, label, untrusted)
+        self._world.results.insert((caller.space, result), text)
 
-    async def get(self, caller: Principal, result: ResultId, now: datetime) -> JsonValue:
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
         kept = self._world.results.get((caller.space, result))
         if kept is None or kept.principal != caller.id or kept.until <= now:
             raise ResultNotFound(str(result))
-        content: JsonValue = json.loads(kept.text)
-        return content
+        if not may_read(caller.clearance, kept.label):
+            raise ResultNotFound(str(result))
+        text = self._vault.unseal(kept.sealed, sealed_with(caller.space, caller.id, result))
+        if text is None:
+            raise ResultNotFound(str(result))
+        content: JsonValue = json.loads(text)
+        return KeptResult(content=content, label=kept.label, untrusted=kept.untrusted)
 
 
 def _is(caller: Principal, space: object) -> bool:

@@ -1,5 +1,6 @@
 """Every door of the gateway in memory; what needs no outside is the real thing."""
 
+from datetime import timedelta
 from typing import Final
 
 from portico.adapters.embeddings.static_table import StaticTable
@@ -9,18 +10,81 @@ from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.adapters.tokens.o200k import O200k
 from portico.adapters.words.snowball import stem
 from portico.engine.ports import Bus
-from portico.gateway.ports import Embedder, Upstreams, Walls
+from portico.gateway.call_tool import Asking
+from portico.gateway.core.call import Called
+from portico.gateway.keep_result import KeepResult
+from portico.gateway.ports import Embedder, Line, Upstreams, Walls
+from portico.guard.approval_ports import Errands
+from portico.guard.core.act import Act, NeedsApproval
+from portico.guard.core.errors import ApprovalPending
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.guard.login_ports import AuthorizationServers
+from portico.guard.ports import Audit, Rules
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
+from portico.kernel.ids import ApprovalId, SpaceId
+from portico.kernel.label import Label, Level
+from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_gateway import GatewayDoors, Limits
+from portico.main.assemble_logins import LoginDoors
+from portico.main.assemble_policy import PolicyDoors
+from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
+from portico.testing.audit import MemoryAudit
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
+from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals
+from portico.testing.guard_policy import MemoryRules, NoLimits
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.logins import MemoryLoginClients, MemoryLogins, ScriptedSignIn
+from portico.testing.secrets import MemorySecrets
+from portico.testing.trusted_clients import MemoryTrustedClients
+from portico.testing.vault import MemoryVault
 from portico.testing.walls import ScriptedWalls
-from portico.testing.world import MemoryWorld
+from portico.testing.world import MemoryWorld, together
 
 _SHIPPED: Final = shipped_effects()
 _PROFILES: Final = shipped_profiles()
 """Read here, not where a loop is running."""
+
+
+ANYTHING: Final = Rule(
+    name="anything",
+    ruling=Ruling.ALLOW,
+    tools=("*",),
+    tainted=True,
+    upto=Label(Level.RESTRICTED, frozenset({"finance", "hr", "legal"})),
+    source=RuleSource.FILE,
+)
+"""Nobody is asked for anything: for a test of what comes after the decision, which says so."""
+
+
+class NobodyAnswers:
+    """Whoever has to ask first is told to come back later."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Act, NeedsApproval]] = []
+
+    async def __call__(
+        self,
+        act: Act,
+        decision: NeedsApproval,
+        *,
+        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        whole: bool,  # noqa: ARG002 # nor to give
+    ) -> Called:
+        self.asked.append((act, decision))
+        approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
+        raise ApprovalPending(act.aim.tool, str(approval), BEGINNING)
+
+    async def in_place(
+        self,
+        act: Act,  # noqa: ARG002 # nothing waits for any
+        *,
+        line: Line | None,  # noqa: ARG002 # there is nothing to tell
+        whole: bool,  # noqa: ARG002 # nor to give
+    ) -> Called | None:
+        return None
 
 
 def memory_gateway(  # noqa: PLR0913 # a double each
@@ -33,15 +97,70 @@ def memory_gateway(  # noqa: PLR0913 # a double each
     encoder: Embedder | None = None,
     limits: Limits | None = None,
     walls: Walls | None = None,
+    rules: Rules | None = None,
+    ask_first: Asking | None = None,
+    audit: Audit | None = None,
+    errands: Errands | None = None,
+    sign_in: AuthorizationServers | None = None,
 ) -> GatewayDoors:
+    """Without `rules` there are none, and what Portico decides by itself counts."""
+    contexts, journal = MemoryTaskContexts(world), audit or MemoryAudit()
+    policy = PolicyDoors(
+        rules=rules or MemoryRules(world=world),
+        contexts=contexts,
+        limits=NoLimits(),
+        journal=journal,
+        principals=MemoryPrincipals(world),
+        keys=MemoryKeys(world),
+        together=together,
+        clock=clock,
+        entropy=entropy,
+    )
+    history, results = MemoryCallHistory(world, clock), MemoryResults(world)
+    limits = limits or Limits()
+    approvals = ApprovalDoors(
+        approvals=MemoryApprovals(world),
+        errands=errands or ScriptedErrands(),
+        news=ApprovalsTold(),
+        rules=policy.rules,
+        contexts=contexts,
+        key_ring=MemoryKeyRing(world),
+        vault=MemoryVault(),
+        audit=journal,
+        together=together,
+        history=history,
+        results=results,
+        keep_result=KeepResult(
+            results=results, clock=clock, entropy=entropy, page_size=limits.page_size
+        ),
+        keys=MemoryKeys(world),
+        principals=MemoryPrincipals(world),
+        trusted=MemoryTrustedClients(world),
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        hide=lambda value: value,
+        wait=timedelta(0),
+    )
+    logins = LoginDoors(
+        authorization=sign_in or ScriptedSignIn(),
+        clients=MemoryLoginClients(world),
+        logins=MemoryLogins(world),
+        principals=MemoryPrincipals(world),
+        audit=journal,
+        reveal=_nothing,
+        clock=clock,
+        entropy=entropy,
+        base_url="http://127.0.0.1:3100",
+    )
     return GatewayDoors(
         servers=MemoryServers(world),
         tools=MemoryTools(world),
         vectors=MemoryVectors(world),
-        history=MemoryCallHistory(world, clock),
-        results=MemoryResults(world),
+        history=history,
+        results=results,
         acquaintances=MemoryAcquaintances(world),
-        upstreams=upstreams,
+        upstreams=logins.upstreams(upstreams),
         walls=walls or ScriptedWalls(),
         schemas=JsonSchemaCheck(),
         static=StaticTable(),
@@ -50,9 +169,23 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         tokenizer=O200k(),
         shipped=_SHIPPED,
         profiles=_PROFILES,
+        gate=policy.gate(),
+        policy=policy,
+        ask_first=ask_first or NobodyAnswers(),
+        approvals=approvals,
+        logins=logins,
+        secrets=MemorySecrets(),
+        contexts=contexts,
+        audit=journal,
+        together=together,
         bus=bus,
         clock=clock,
         entropy=entropy,
         clean=lambda value: value,
-        limits=limits or Limits(),
+        limits=limits,
     )
+
+
+async def _nothing(_space: SpaceId, _reference: str) -> str | None:
+    """No secrets are kept here."""
+    return None

@@ -10,8 +10,9 @@ from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool
 from portico.guard.core.space import ExportedRow
 from portico.kernel.json import JsonObject
+from portico.kernel.label import may_read
 from portico.kernel.principal import Principal
-from portico.testing.world import Acquaintance, KeptResult, MadeCall, MemoryWorld
+from portico.testing.world import Acquaintance, KeptText, MadeCall, MemoryWorld
 
 
 def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]:
@@ -22,6 +23,7 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
         *(ExportedRow("tool_call", values) for values in _calls(world, caller)),
         *(ExportedRow("tool_result", values) for values in _results(world, caller)),
         *(ExportedRow("acquaintance", values) for values in _acquaintances(world, caller)),
+        *(ExportedRow("task_context", values) for values in _contexts(world, caller)),
     ]
     for row in every:
         yield ExportedRow(row.table, {"space_id": str(caller.space.value), **row.values})
@@ -29,13 +31,13 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
 
 def _servers(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
     for (space, id_), server in world.servers.items():
-        if space == caller.space:
+        if space == caller.space and may_read(caller.clearance, server.label):
             yield _server(id_, server)
 
 
 def _tools(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
     for (space, id_), tools in world.tools.items():
-        if space == caller.space:
+        if space == caller.space and may_read(caller.clearance, world.servers[space, id_].label):
             yield from (_tool(id_, position, tool) for position, tool in enumerate(tools))
 
 
@@ -46,12 +48,15 @@ def _embeddings(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
 
 
 def _calls(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
-    return (_call(made) for (space, _), made in world.calls.items() if space == caller.space)
+    for (space, _), made in world.calls.items():
+        if space == caller.space and may_read(caller.clearance, made.call.label):
+            yield _call(made)
 
 
 def _results(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
     for (space, result), kept in world.results.items():
-        if (space, kept.principal) == (caller.space, caller.id):
+        mine = (space, kept.principal) == (caller.space, caller.id)
+        if mine and may_read(caller.clearance, kept.label):
             yield {"result_id": str(result.value), **_result(kept)}
 
 
@@ -60,6 +65,21 @@ def _acquaintances(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject
         if (space, principal) == (caller.space, caller.id):
             whose = {"principal_id": str(principal.value)}
             yield {**whose, "server": ref.server, "tool": ref.name, **_known(known)}
+
+
+def _contexts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, context), known in world.contexts.items():
+        if space == caller.space:
+            yield {
+                "context_id": str(context.value),
+                "principal_id": str(known.principal.value),
+                "name": known.name,
+                "level": int(known.label.level),
+                "compartments": sorted(known.label.compartments),
+                "untrusted": known.untrusted,
+                "opened_at": known.opened_at.isoformat(),
+                "closed_at": _text(known.closed_at),
+            }
 
 
 def _server(id_: ServerId, server: Server) -> JsonObject:
@@ -78,6 +98,11 @@ def _server(id_: ServerId, server: Server) -> JsonObject:
         "tools_accepted": server.tools_accepted,
         "instructions": server.instructions,
         "offers": server.offers,
+        "label_level": int(server.label.level),
+        "label_compartments": sorted(server.label.compartments),
+        "clearance_level": int(server.clearance.level),
+        "clearance_compartments": sorted(server.clearance.compartments),
+        "trusted": server.trusted,
         "profile": None if server.profile is None else profile_json(server.profile),
         "unboxed": None if server.unboxed is None else unboxed_json(server.unboxed),
         "created_at": server.created_at.isoformat(),
@@ -114,14 +139,20 @@ def _call(made: MadeCall) -> JsonObject:
         "outcome": None if call.outcome is None else call.outcome.value,
         "error": call.error,
         "bytes_out": call.bytes_out,
+        "context_id": None if call.context is None else str(call.context.value),
+        "level": int(call.label.level),
+        "compartments": sorted(call.label.compartments),
     }
 
 
-def _result(kept: KeptResult) -> JsonObject:
+def _result(kept: KeptText) -> JsonObject:
     return {
         "principal_id": str(kept.principal.value),
-        "content": json.loads(kept.text),
+        "sealed": f"\\x{kept.sealed.hex()}",
         "expires_at": kept.until.isoformat(),
+        "level": int(kept.label.level),
+        "compartments": sorted(kept.label.compartments),
+        "untrusted": kept.untrusted,
     }
 
 

@@ -123,7 +123,7 @@ class MemoryPrincipals:
         return sorted(found, key=lambda identity: identity.id.value)[:limit]
 
     async def save(self, caller: Principal, identity: Identity) -> None:
-        """Only what can change: roles, clearance, and whether it is disabled."""
+        """Only what can change: roles, clearance, tools, and whether it is disabled."""
         place = (identity.space, identity.id)
         if identity.space != caller.space or place not in self._world.identities:
             raise PrincipalNotFound(str(identity.id))
@@ -131,6 +131,7 @@ class MemoryPrincipals:
             self._world.identities[place],
             roles=identity.roles,
             clearance=identity.clearance,
+            tools=identity.tools,
             disabled_at=identity.disabled_at,
         )
 

@@ -12,16 +12,21 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
+from uuid import UUID
 
 from portico.engine.core.entry import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.api_key import StoredKey
+from portico.guard.core.approval import Approval
+from portico.guard.core.audit_chain import Head, Link
 from portico.guard.core.identity import Identity
+from portico.guard.core.login import Attempt, LoginClient, Tokens
+from portico.guard.core.rules import Rule
 from portico.guard.core.space import Space
-from portico.kernel.ids import PrincipalId, SpaceId
-from portico.kernel.label import Label
+from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, SpaceId
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
 Key = TypeVar("Key")
@@ -98,10 +103,30 @@ class MadeCall:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptResult:
+class KeptText:
     principal: PrincipalId
-    text: str
+    sealed: bytes
     until: datetime
+    label: Label
+    untrusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptApproval:
+    approval: Approval
+    sealed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContext:
+    """A task; `name` is None of one that is a key's."""
+
+    principal: PrincipalId
+    name: str | None
+    opened_at: datetime
+    label: Label = PUBLIC
+    untrusted: bool = False
+    closed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +154,17 @@ class MemoryWorld:
         self.tools: Rows[tuple[SpaceId, ServerId], Sequence[Tool]] = Rows()
         self.embeddings: Rows[tuple[SpaceId, str, str], bytes] = Rows()
         self.calls: Rows[tuple[SpaceId, CallId], MadeCall] = Rows()
-        self.results: Rows[tuple[SpaceId, ResultId], KeptResult] = Rows()
+        self.results: Rows[tuple[SpaceId, ResultId], KeptText] = Rows()
         self.acquaintances: Rows[tuple[SpaceId, PrincipalId, ToolRef], Acquaintance] = Rows()
+        self.rules: Rows[tuple[SpaceId, str], Rule] = Rows()
+        self.audit: Rows[tuple[SpaceId, int], Link] = Rows()
+        self.audit_heads: Rows[SpaceId, Head] = Rows()
+        self.approvals: Rows[tuple[SpaceId, ApprovalId], KeptApproval] = Rows()
+        self.contexts: Rows[tuple[SpaceId, ContextId], KnownContext] = Rows()
+        self.token_subjects: Rows[tuple[SpaceId, str, str], PrincipalId] = Rows()
+        self.login_clients: Rows[tuple[SpaceId, UUID], LoginClient] = Rows()
+        self.logins: Rows[tuple[SpaceId, PrincipalId, object], Tokens] = Rows()
+        self.login_attempts: Rows[bytes, Attempt] = Rows()
         self.turns: defaultdict[object, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def forget(self, space: SpaceId) -> None:
@@ -148,6 +182,21 @@ class MemoryWorld:
         self.calls.drop(lambda place, _: place[0] == space)
         self.results.drop(lambda place, _: place[0] == space)
         self.acquaintances.drop(lambda place, _: place[0] == space)
+        self.contexts.drop(lambda place, _: place[0] == space)
+        self.approvals.drop(lambda place, _: place[0] == space)
+        self.rules.drop(lambda place, _: place[0] == space)
+        self.audit.drop(lambda place, _: place[0] == space)
+        self.audit_heads.pop(space, None)
+        self.token_subjects.drop(lambda place, _: place[0] == space)
+        self.login_clients.drop(lambda place, _: place[0] == space)
+        self.logins.drop(lambda place, _: place[0] == space)
+        self.login_attempts.drop(lambda _, attempt: attempt.place.space == space)
+
+    def log_out_of(self, space: SpaceId, server: ServerId) -> None:
+        """What there is of a server's logins goes with it."""
+        self.login_clients.pop((space, server.value), None)
+        self.logins.drop(lambda place, _: (place[0], place[2]) == (space, server.value))
+        self.login_attempts.drop(lambda _, attempt: attempt.place.server == server)
 
 
 def within(caller: Principal, space: SpaceId) -> None:

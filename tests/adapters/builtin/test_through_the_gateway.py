@@ -59,7 +59,13 @@ class House:
             limits=Limits(call_timeout=timedelta(seconds=5)),
         )
         keep = KeepBuiltin(
-            servers=doors.servers, bus=bus, clock=clock, entropy=SeededEntropy(), launch=LAUNCH
+            servers=doors.servers,
+            together=doors.together,
+            audit=doors.audit,
+            bus=bus,
+            clock=clock,
+            entropy=SeededEntropy(),
+            launch=LAUNCH,
         )
         self.gateway = assemble_gateway(
             replace(doors, servers=ServersWithBuiltin(doors.servers, keep))

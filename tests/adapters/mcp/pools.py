@@ -15,7 +15,9 @@ from uuid import UUID
 import psutil
 
 from portico.adapters.mcp.housing import Confine
+from portico.adapters.mcp.opening import Tokens
 from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.resolve import NOBODY, Keeper
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.known_secrets import KnownSecrets
@@ -23,7 +25,7 @@ from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Era, Launch, Plain, Stdio, Value
 from portico.gateway.core.upstream import Question, Target, Wanted
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.testing.kernel import SeededEntropy
 from portico.testing.walls import NoWalls
@@ -39,7 +41,7 @@ class Changes:
     def __init__(self) -> None:
         self.told: list[tuple[SpaceId, str]] = []
 
-    async def __call__(self, space: SpaceId, server: str) -> None:
+    async def __call__(self, space: SpaceId, server: str, login: PrincipalId | None) -> None:
         self.told.append((space, server))
 
 
@@ -50,6 +52,8 @@ async def a_pool(
     secrets: KnownSecrets | None = None,
     changed: Changes | None = None,
     confine: Confine | None = None,
+    tokens: Tokens | None = None,
+    keeper: Keeper = NOBODY,
     **terms: Any,
 ) -> AsyncIterator[UpstreamPool]:
     quick: dict[str, Any] = {
@@ -64,6 +68,8 @@ async def a_pool(
         changed=changed or Changes(),
         confine=confine or NoWalls(),
         environment={"PATH": "/usr/bin:/bin", "HOME": "/"} | dict(environment or {}),
+        tokens=tokens,
+        keeper=keeper,
     )
     async with pool:
         yield pool

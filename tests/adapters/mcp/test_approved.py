@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.resolve import address, command
+from portico.adapters.mcp.resolve import Ours, address, command
 from portico.adapters.mcp.wire import Broken
 from portico.gateway.core.client_files.secrecy import shown_url
 from portico.gateway.core.server import FromFile, Http, Plain, Stdio
 from portico.gateway.core.server import Spelling as Written
 
 KEY = "abc123def456ghi7"
-OURS = {"TOKEN": "token-of-ours", "HOST": "x.example", "OPTION": "--eval=1"}
+OURS = Ours({"TOKEN": "token-of-ours", "HOST": "x.example", "OPTION": "--eval=1"})
 
 
 def _file(folder: Path, value: str) -> str:

@@ -13,7 +13,7 @@ from portico.adapters.mcp.terms import Terms
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Http
 from portico.gateway.core.upstream import Phase, Target
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import PrincipalId, SpaceId
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,
@@ -42,8 +42,8 @@ class Looker(Changes):
         self._pool = pool
         self._server = server
 
-    async def __call__(self, space: SpaceId, server: str) -> None:
-        await super().__call__(space, server)
+    async def __call__(self, space: SpaceId, server: str, login: PrincipalId | None) -> None:
+        await super().__call__(space, server, login)
         await self._pool[0].look(self._server)
 
 
@@ -170,8 +170,8 @@ async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alon
 
 async def test_whoever_cannot_be_told_of_one_change_is_told_of_the_next() -> None:
     class Failing(Changes):
-        async def __call__(self, space: SpaceId, server: str) -> None:
-            await super().__call__(space, server)
+        async def __call__(self, space: SpaceId, server: str, login: PrincipalId | None) -> None:
+            await super().__call__(space, server, login)
             if len(self.told) == 1:
                 await pool.call(PLAIN, "grow", {}, timeout=AMPLE)
                 raise RuntimeError("whoever is told is broken")

@@ -195,10 +195,10 @@ async def test_a_server_finds_only_what_it_was_given_in_its_environment(tmp_path
     folder = Stdio(launch.command, launch.arguments, launch.environment, str(tmp_path))
 
     async with a_pool(environment=ours) as pool:
-        answer = await pool.call(target(folder), "environment", {}, timeout=AMPLE)
+        answer = await pool.call(target(folder), "environment", {"backwards": True}, timeout=AMPLE)
     found = json.loads(said(answer))
 
-    assert found["environment"] == {
+    assert {name: value[::-1] for name, value in found["environment"].items()} == {
         "PATH": "/usr/bin:/bin",
         "HOME": "/",
         "LANG": "C.UTF-8",

@@ -10,6 +10,7 @@ from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
 from portico.adapters.mcp.duplex import Duplex
 from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.greeting import Greeting
+from portico.adapters.mcp.veil import Veil
 from portico.gateway.core.errors import UpstreamBusy
 from portico.gateway.core.server import Era, Identity
 from tests.adapters.mcp.pools import (
@@ -82,7 +83,7 @@ async def test_what_the_server_says_before_a_turn_is_no_word_to_the_one_who_wait
     greeting = Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {})
     ears = Ears(changed=lambda: None, said=lambda _: None)
     learnt = Learnt(askers={"ask"})
-    conversation = Conversation(way, greeting, {}, learnt, ears)
+    conversation = Conversation(way, greeting, {}, learnt, ears, veil=Veil())
     first, second = (Exchange(subject=name, name=name) for name in ("ask", "echo"))
     asking = asyncio.ensure_future(conversation.call(first, {}))
     waiting = asyncio.ensure_future(conversation.call(second, {}))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.mcp.resolve import address, command
+from portico.adapters.mcp.resolve import Ours, address, command
 from portico.adapters.mcp.wire import Broken
 from portico.gateway.core.server import (
     FromEnvironment,
@@ -17,7 +17,7 @@ from portico.gateway.core.server import (
 )
 
 HOME = Path.home()
-OURS = {"TOKEN": "token-of-ours", "EMPTY": "", "PORTICO_SECRET": "never", "HOME": "/home/ana"}
+OURS = Ours({"TOKEN": "token-of-ours", "EMPTY": "", "PORTICO_SECRET": "never", "HOME": "/home/ana"})
 
 
 @pytest.mark.parametrize(

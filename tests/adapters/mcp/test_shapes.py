@@ -20,6 +20,7 @@ from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.greeting import Greeting
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.sse import hear
+from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Broken, Refusal, Spoilt, TooDeep
 from portico.adapters.web.dialer import Dialer
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
@@ -128,6 +129,7 @@ async def test_a_stray_that_is_no_message_is_left_alone(message: Any) -> None:
         {},
         Learnt(),
         Ears(changed=lambda: heard.append("changed"), said=heard.append),
+        veil=Veil(),
     )
 
     conversation.stray(message)

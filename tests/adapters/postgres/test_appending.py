@@ -19,6 +19,7 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.audit import MemoryAudit
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -36,6 +37,8 @@ async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
         transactions = Transactions(pool)
         install = InstallHome(
             spaces=PostgresSpaces(transactions),
+            together=transactions.begin,
+            audit=MemoryAudit(),
             clock=SystemClock(),
             entropy=system_entropy,
             pepper=b"p",

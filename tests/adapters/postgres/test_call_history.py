@@ -18,16 +18,21 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.retention import PostgresRetention
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.retention import Keep
-from portico.gateway.core.call import Call, CallId, CallOutcome, ResultId
+from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
+from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.vault_keys import VaultClosed, VaultKeys
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.principal import Principal
+from portico.testing.audit import MemoryAudit
+from portico.testing.vault import ClosedVault, MemoryVault
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -74,7 +79,12 @@ async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
     async with open_pool(embedded_database.app, 4) as pool:
         transactions = Transactions(pool)
         install = InstallHome(
-            spaces=PostgresSpaces(transactions), clock=CLOCK, entropy=system_entropy, pepper=b"p"
+            spaces=PostgresSpaces(transactions),
+            together=transactions.begin,
+            audit=MemoryAudit(),
+            clock=CLOCK,
+            entropy=system_entropy,
+            pepper=b"p",
         )
         ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
         history = PostgresCallHistory(transactions, CLOCK, "one")
@@ -164,7 +174,7 @@ async def test_a_database_that_is_away_keeps_nothing_from_being_written_later(
         await away.wait()
 
         assert await room.wrote(1)
-    assert "1 calls are not recorded yet" in caplog.text
+    assert "1 calls are not written yet" in caplog.text
 
 
 async def test_whoever_comes_when_too_many_wait_is_told(
@@ -227,14 +237,40 @@ async def test_the_record_is_kept_for_as_long_as_was_wished(room: Room) -> None:
 
 
 async def test_results_are_forgotten_once_their_time_is_over(room: Room) -> None:
-    results, now = PostgresResults(room.transactions), CLOCK.now()
+    results, now = PostgresResults(room.transactions, MemoryVault()), CLOCK.now()
     old, new = (ResultId.mint(now, system_entropy) for _ in range(2))
-    await results.keep(room.ana, old, "x", now - timedelta(seconds=1))
-    await results.keep(room.ana, new, "y", now + timedelta(hours=1))
+    await results.keep(room.ana, old, KeptResult(content="x"), now - timedelta(seconds=1))
+    await results.keep(room.ana, new, KeptResult(content="y"), now + timedelta(hours=1))
 
     engine = EnginePool(str(room.addresses.engine))
     async with engine.pool:
         gone = await PostgresRetention(engine).forget(Keep())
 
     assert gone.results == 1
-    assert await results.get(room.ana, new, now) == "y"
+    assert (await results.get(room.ana, new, now)).content == "y"
+
+
+async def test_a_result_whose_key_is_gone_is_not_there_any_more(room: Room) -> None:
+    now, soon = CLOCK.now(), CLOCK.now() + timedelta(hours=1)
+    vaults = [RingVault(VaultKeys.fresh(system_entropy)) for _ in range(2)]
+    before, after = (PostgresResults(room.transactions, vault) for vault in vaults)
+    result = ResultId.mint(now, system_entropy)
+    await before.keep(room.ana, result, KeptResult(content="x"), soon)
+
+    with pytest.raises(ResultNotFound):
+        await after.get(room.ana, result, now)
+
+    assert (await before.get(room.ana, result, now)).content == "x"
+
+
+async def test_nothing_is_kept_by_a_machine_that_cannot_seal_it(room: Room) -> None:
+    now, soon = CLOCK.now(), CLOCK.now() + timedelta(hours=1)
+    closed = PostgresResults(room.transactions, ClosedVault())
+
+    with pytest.raises(VaultClosed):
+        await closed.keep(
+            room.ana, ResultId.mint(now, system_entropy), KeptResult(content="x"), soon
+        )
+
+    with psycopg.connect(str(room.addresses.owner)) as owner:
+        assert owner.execute("SELECT count(*) FROM tool_result").fetchone() == (0,)

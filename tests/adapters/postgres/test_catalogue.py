@@ -26,7 +26,7 @@ PAYLOADS = [
     ("embedding", "vector"),
     ("tool_call", "arguments"),
     ("tool_call_other", "arguments"),
-    ("tool_result", "content"),
+    ("tool_result", "sealed"),
 ]
 """What people and their work have written, and the engine hands on unread."""
 

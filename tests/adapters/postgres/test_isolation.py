@@ -44,6 +44,18 @@ TABLES = [
     "tool_call",
     "tool_result",
     "acquaintance",
+    "policy_rule",
+    "approval",
+    "task_context",
+    "audit_entry",
+    "audit_head",
+    "call_count",
+    "budget",
+    "budget_reservation",
+    "token_subject",
+    "login_client",
+    "login",
+    "login_attempt",
 ]
 RUNS = 5
 
@@ -118,6 +130,34 @@ def _fill(
         ids = [uuid7(NOW, key.encode()) for key in keys[:RUNS]]
         _fill_engine(cursor, space, first, ids)
         _fill_gateway(cursor, space, first, ids)
+        _fill_approvals(cursor, space, first, ids)
+        _fill_logins(cursor, space, first, ids)
+        cursor.executemany(
+            "INSERT INTO policy_rule (space_id, name, ruling, tools, made_by, made_at)"
+            " VALUES (%s, %s, 'deny', '{*}', 'somebody', %s)",
+            [(space, f"rule-{number}", NOW) for number in range(RUNS)],
+        )
+        cursor.executemany(
+            "INSERT INTO task_context (space_id, context_id, principal_id, opened_at)"
+            " VALUES (%s, %s, %s, %s)",
+            [(space, each, first, NOW) for each in ids],
+        )
+        _fill_audit(cursor, space, len(ids))
+        _fill_limits(cursor, space)
+
+
+def _fill_limits(cursor: psycopg.Cursor, space: UUID) -> None:
+    cursor.execute("INSERT INTO call_count VALUES (%s, 'tool:*', 0, '{0}')", [space])
+    cursor.execute(
+        "INSERT INTO budget (space_id, name, cap_tokens, cap_money, cap_time, cap_calls)"
+        " VALUES (%s, 'run', 1, 1, '1s', 1)",
+        [space],
+    )
+    cursor.execute(
+        "INSERT INTO budget_reservation (space_id, budget, name, tokens, money, time, calls)"
+        " VALUES (%s, 'run', 'step', 1, 1, '1s', 1)",
+        [space],
+    )
 
 
 def _fill_engine(
@@ -175,8 +215,8 @@ def _fill_gateway(
         [(space, one, NOW, principal) for one in ids],
     )
     cursor.executemany(
-        "INSERT INTO tool_result (space_id, result_id, principal_id, content, expires_at)"
-        " VALUES (%s, %s, %s, '1', %s)",
+        "INSERT INTO tool_result (space_id, result_id, principal_id, sealed, expires_at)"
+        " VALUES (%s, %s, %s, '', %s)",
         [(space, one, principal, NOW) for one in ids],
     )
     cursor.executemany(
@@ -184,6 +224,47 @@ def _fill_gateway(
         " VALUES (%s, %s, %s, 'read', %s)",
         [(space, principal, f"server-{n}", NOW) for n, _ in enumerate(ids)],
     )
+
+
+def _fill_logins(
+    cursor: psycopg.Cursor, space: UUID, principal: UUID, servers: Sequence[UUID]
+) -> None:
+    cursor.execute("INSERT INTO token_subject VALUES (%s, 'i', 's', %s)", [space, principal])
+    cursor.executemany(
+        "INSERT INTO login_client (space_id, server_id, settings) VALUES (%s, %s, '{}')",
+        [(space, server) for server in servers],
+    )
+    cursor.executemany(
+        "INSERT INTO login (space_id, principal_id, server_id, sealed) VALUES (%s, %s, %s, 'x')",
+        [(space, principal, server) for server in servers],
+    )
+    cursor.executemany(
+        "INSERT INTO login_attempt (digest, space_id, principal_id, server_id, sealed, expires_at)"
+        " VALUES (%s, %s, %s, %s, 'x', %s)",
+        [(space.bytes + server.bytes, space, principal, server, NOW) for server in servers],
+    )
+
+
+def _fill_approvals(
+    cursor: psycopg.Cursor, space: UUID, principal: UUID, ids: Sequence[UUID]
+) -> None:
+    cursor.executemany(
+        "INSERT INTO approval (space_id, approval_id, principal_id, asker, asker_kind, context_id,"
+        " action, tool, server, effect, pin, launch, hash, level, tainted, arguments, sealed,"
+        " marks, before, rule, reason, asked_at, expires_at, run_id, status)"
+        " VALUES (%s, %s, %s, 'agent 0', 'agent', %s, 'call', 'a.b', 'a', 'unknown', 'p', 'l',"
+        " %s, 1,"
+        " false, '{}', '', '[]', '[]', 'r', 'why', %s, %s, %s, 'waiting')",
+        [(space, one, principal, one, "0" * 64, NOW, NOW, one) for one in ids],
+    )
+
+
+def _fill_audit(cursor: psycopg.Cursor, space: UUID, entries: int) -> None:
+    cursor.executemany(
+        "INSERT INTO audit_entry VALUES (%s, %s, %s, '{}', %s)",
+        [(space, number + 1, NOW, bytes(32)) for number in range(entries)],
+    )
+    cursor.execute("INSERT INTO audit_head VALUES (%s, %s, %s)", [space, entries, bytes(32)])
 
 
 def _count(connection: psycopg.Connection, table: str) -> int:

@@ -29,6 +29,7 @@ from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.audit import MemoryAudit
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -85,7 +86,12 @@ async def room(addresses: Addresses) -> AsyncIterator[Room]:
         transactions = Transactions(pool)
         log = PostgresEventLog(transactions, bus, CLOCK, system_entropy)
         install = InstallHome(
-            spaces=PostgresSpaces(transactions), clock=CLOCK, entropy=system_entropy, pepper=b"p"
+            spaces=PostgresSpaces(transactions),
+            together=transactions.begin,
+            audit=MemoryAudit(),
+            clock=CLOCK,
+            entropy=system_entropy,
+            pepper=b"p",
         )
         ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
 

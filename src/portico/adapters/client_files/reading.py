@@ -1,11 +1,12 @@
 """Client files as they lie on the disk. They are never written."""
 
-import stat
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from portico.adapters.system.ordinary_file import NotOrdinary, opened
 from portico.gateway.core.client_files.client import Client, described
 from portico.gateway.core.client_files.clients import client_of, project_files, user_files
 from portico.gateway.core.client_files.entry import Place
@@ -80,13 +81,12 @@ class ClientFiles:
 def read_text(file: Path) -> str | None:
     """None if there is no such file. Raises `NotRead`."""
     try:
-        state = file.stat()
-        if not stat.S_ISREG(state.st_mode):
-            raise NotRead("is not a file")
-        if state.st_size > LARGEST:
-            raise NotRead(f"is larger than {LARGEST // 1_000_000} MB")
-        with file.open("rb") as stream:
+        with opened(file) as stream:
+            if os.fstat(stream.fileno()).st_size > LARGEST:
+                raise NotRead(f"is larger than {LARGEST // 1_000_000} MB")
             return stream.read(LARGEST).decode("utf-8-sig")
+    except NotOrdinary as error:
+        raise NotRead("is not a file") from error
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ from portico.adapters.mcp.exchange import Exchange, replied_by_anyone, unanswere
 from portico.adapters.mcp.greeting import Greeting
 from portico.adapters.mcp.listing import ParamHeaders, listed, wanted_headers
 from portico.adapters.mcp.turns import Turns
+from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Message, Refusal, Spoilt, Wire
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import InputRefused
@@ -53,7 +54,14 @@ class Ears:
 
 class Conversation:
     def __init__(
-        self, way: Wire, greeting: Greeting, info: Message, learnt: Learnt, ears: Ears
+        self,
+        way: Wire,
+        greeting: Greeting,
+        info: Message,
+        learnt: Learnt,
+        ears: Ears,
+        *,
+        veil: Veil,
     ) -> None:
         self.way = way
         self.greeting = greeting
@@ -68,6 +76,7 @@ class Conversation:
         self._info = info
         self._learnt = learnt
         self._ears = ears
+        self._veil = veil
         self._modern = greeting.era is Era.MODERN
         self._headed = self._modern and way.process is None
         self._turns = Turns()
@@ -90,7 +99,13 @@ class Conversation:
         return answered(exchange, result)
 
     async def request(self, exchange: Exchange, method: str, params: Message) -> Message:
-        """Raises `Refusal`, and as a call does."""
+        """Under the veil. Raises `Refusal`, and as a call does."""
+        try:
+            return self._veil(await self._requested(exchange, method, params))
+        except Refusal as refusal:
+            raise self._veil.refusal(refusal) from refusal
+
+    async def _requested(self, exchange: Exchange, method: str, params: Message) -> Message:
         if self._modern:
             return await self._rounds(exchange, method, params)
         alone = exchange.name in self._learnt.askers
@@ -135,7 +150,8 @@ class Conversation:
     async def plain(self, method: str, params: Message) -> Message:
         """For ourselves, not for a caller. Raises `Refusal`, `Broken`, `Crowded`."""
         nobody = Exchange(subject=method, name="")
-        return await self.way.ask(self._asked(nobody, method, params))
+        result = await self.way.ask(self._asked(nobody, method, params))
+        return self._veil(result, but="nextCursor")
 
     async def tools(self) -> list[Message]:
         """Raises `Refusal`, `Broken`, `Crowded`."""
@@ -146,6 +162,7 @@ class Conversation:
 
     def _asked(self, exchange: Exchange, method: str, params: Message) -> Asked:
         exchange.other = self.stray
+        exchange.veil = self._veil
         asked = Asked(method, params, exchange.hear, progress=exchange.line is not None)
         if self._modern:
             self._stamp(asked, exchange)

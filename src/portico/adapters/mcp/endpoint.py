@@ -9,10 +9,10 @@ stand in the launch that was approved, whatever these are, and nowhere else.
 
 import base64
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 import httpx2
@@ -29,6 +29,7 @@ _SAME_METHOD: Final = frozenset({307, 308})
 _ASIDE: Final = range(300, 400)
 _EVENTS: Final = "text/event-stream"
 JSON: Final = "application/json"
+_UNKNOWN: Final = 401
 _NOBODY_THERE: Final = frozenset({401, 403, 404, 410, 502, 503, 504})
 _NOT_TO_BE_GIVEN: Final = frozenset(
     {
@@ -39,13 +40,20 @@ _NOT_TO_BE_GIVEN: Final = frozenset(
 """Headers of the connection and of the protocol; a configuration that sets them would break it."""
 
 
+Bearer: TypeAlias = Callable[[str | None], Awaitable[str]]
+"""The token of whoever's conversation it is; given one that was refused, another. Raises
+`NotLoggedIn`."""
+
+
 class Status(Broken):
     """An answer of HTTP alone: nobody who speaks the protocol gave it."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, response: httpx2.Response | None = None) -> None:
         reason, fix = _meaning(number)
         super().__init__(reason, reached=number >= 500, fix=fix)
         self.number = number
+        if number == _UNKNOWN and response is not None:
+            self.login = response.headers.get("www-authenticate", "")
 
     @property
     def final(self) -> bool:
@@ -53,14 +61,30 @@ class Status(Broken):
         return self.number in _NOBODY_THERE
 
 
+class NotLoggedIn(Broken):
+    """Nobody has asked the server: there is no token to ask it with."""
+
+    def __init__(self) -> None:
+        super().__init__("whoever is calling is not logged in there", reached=False)
+        self.login = ""
+
+
 class Endpoint:
     def __init__(
-        self, address: Address, tls: ssl.SSLContext, dialer: Dialer, *, largest: int
+        self,
+        address: Address,
+        tls: ssl.SSLContext,
+        dialer: Dialer,
+        *,
+        largest: int,
+        bearer: Bearer | None = None,
     ) -> None:
+        """`bearer` is asked for the token of each request, at the moment in which it is made."""
         self.url = _parsed(address.url)
         self.largest = largest
         self._headers = _given(self.url, address.headers)
         self._transport = _way(self.url, tls, dialer)
+        self._bearer = bearer
 
     def sibling(self, place: str) -> "Endpoint":
         """Another address of the same host, over the same connections. Raises `Broken`."""
@@ -91,11 +115,26 @@ class Endpoint:
         self, method: str, headers: Mapping[str, str], body: bytes = b""
     ) -> httpx2.Response:
         for _ in range(_FOLLOWED):
-            response = await self._sent(method, headers, body)
+            response = await self._as_somebody(method, headers, body)
             if response.status_code not in _ASIDE:
                 return response
             self.url = await self._aside(method, response)
         raise Broken("it sends us from one address to the next", reached=False)
+
+    async def _as_somebody(
+        self, method: str, headers: Mapping[str, str], body: bytes
+    ) -> httpx2.Response:
+        """In the name of whose conversation it is. What was not let in has not been done, so that
+        it is sent again with a newer token, once."""
+        if self._bearer is None:
+            return await self._sent(method, headers, body)
+        token = await self._bearer(None)
+        response = await self._sent(method, _with(headers, token), body)
+        if response.status_code != _UNKNOWN:
+            return response
+        await response.aclose()
+        newer = await self._bearer(token)
+        return await self._sent(method, _with(headers, newer), body)
 
     async def _sent(self, method: str, headers: Mapping[str, str], body: bytes) -> httpx2.Response:
         try:
@@ -217,6 +256,10 @@ def _given(url: httpx2.URL, headers: Mapping[str, str]) -> Sequence[tuple[str, s
         given["authorization"] = f"Basic {base64.b64encode(pair).decode()}"
     given.update({name.lower(): value for name, value in headers.items()})
     return [(name, value) for name, value in given.items() if name not in _NOT_TO_BE_GIVEN]
+
+
+def _with(headers: Mapping[str, str], token: str) -> dict[str, str]:
+    return {**headers, "authorization": f"Bearer {token}"}
 
 
 def _way(url: httpx2.URL, tls: ssl.SSLContext, dialer: Dialer) -> GuardedTransport:

@@ -34,6 +34,10 @@ def _unheard(_message: Message) -> None:
     pass
 
 
+def _as_it_is(message: Message) -> Message:
+    return message
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Exchange:
     subject: str
@@ -44,6 +48,8 @@ class Exchange:
     timer: asyncio.Timeout | None = None
     other: Callable[[Message], None] = _unheard
     """Told what is said on the way, but not to this caller."""
+    veil: Callable[[Message], Message] = _as_it_is
+    """Over what is said to this caller on the way."""
     sent: bool = False
     """Whether it is on its way, and does not wait for its turn any more."""
     words: int | None = None
@@ -62,6 +68,7 @@ class Exchange:
         return None if self.line is None else self.line.log_level
 
     async def hear(self, message: Message) -> Message | None:
+        message = self.veil(message)
         if "id" in message:
             return await self._replied(message)
         params = wire.params_of(message)
@@ -97,6 +104,7 @@ class Exchange:
     async def answers(self, requests: Mapping[str, object]) -> Message | None:
         """What the modern era wants to know, by the names under which it asks; several questions
         are put at once. None if one of them cannot even be declined."""
+        requests = self.veil(dict(requests))
         if len(requests) == 1:
             answers = {key: await self._answer(key, each) for key, each in requests.items()}
         else:

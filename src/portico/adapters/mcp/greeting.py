@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mcp_types import SERVER_INFO_META_KEY
@@ -15,6 +15,7 @@ from mcp_types.version import (
 from portico.adapters.mcp import wire
 from portico.adapters.mcp.endpoint import Status
 from portico.adapters.mcp.envelope import capabilities, routing, stamped
+from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Broken, Crowded, Message, Refusal, Wire
 from portico.gateway.core.server import Era, Identity
 from portico.gateway.core.upstream import Wanted
@@ -32,6 +33,11 @@ class Greeting:
     instructions: str | None
     offers: Message
     """Its capabilities, as it names them."""
+
+    def under(self, veil: Veil) -> "Greeting":
+        who = Identity(veil.text(self.identity.name), veil.text(self.identity.version))
+        said = None if self.instructions is None else veil.text(self.instructions)
+        return replace(self, identity=who, instructions=said, offers=veil(self.offers))
 
 
 _Tried: TypeAlias = Greeting | Refusal | Broken | Crowded

@@ -2,15 +2,16 @@
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Protocol, TypeAlias, TypeVar
 
 import httpx2
 
 from portico.adapters.mcp import resolve
 from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
-from portico.adapters.mcp.endpoint import Endpoint, Status
+from portico.adapters.mcp.endpoint import Endpoint, NotLoggedIn, Status
 from portico.adapters.mcp.environment import scrubbed
 from portico.adapters.mcp.greeting import Greeting, greet
 from portico.adapters.mcp.housing import Confine, Lodging
@@ -19,11 +20,13 @@ from portico.adapters.mcp.sse import open_sse
 from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.streamable import Spawn, Streamable
 from portico.adapters.mcp.terms import Terms
+from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken, Message, Refusal, Wire
 from portico.adapters.web.dialer import Dialer
 from portico.gateway.core.server import Era, Http, Inside, Stdio
 from portico.gateway.core.upstream import Target
+from portico.kernel.errors import PorticoError
 
 _OLDER_PERHAPS = frozenset({400, 404, 405})
 """What the first kind of HTTP server says to a POST."""
@@ -41,7 +44,14 @@ class Secrets(Protocol):
 
     def learn(self, *values: str) -> None: ...
 
+    def learn_passing(self, value: str) -> None: ...
+
     def clean(self, text: str) -> str: ...
+
+
+Tokens: TypeAlias = Callable[[Target, str | None], Awaitable[str | None]]
+"""The token of the person whose conversation it is, or, given one that was refused, another; None
+if they have to log in."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,6 +63,8 @@ class Opening:
     confine: Confine
     terms: Terms
     info: Message
+    tokens: Tokens | None = None
+    keeper: resolve.Keeper = resolve.NOBODY
     watch: Watch = field(default_factory=Watch)
     dialer: Dialer = field(default_factory=Dialer)
     _tls: ssl.SSLContext | None = None
@@ -62,30 +74,31 @@ class Opening:
         self, target: Target, learnt: Learnt, words: LastWords, ears: Ears
     ) -> Conversation:
         """Raises `Broken`, `Crowded`."""
-        hint = learnt.era or target.era
+        hint, veil = learnt.era or target.era, Veil()
         try:
-            way, greeting = await self._reached(target, hint, words)
+            way, greeting = await self._reached(target, hint, words, veil)
         except Refusal as refusal:
             raise Broken(f"it refused to talk to us: {refusal.message[:300]}") from refusal
         learnt.era = greeting.era
-        return Conversation(way, greeting, self.info, learnt, ears)
+        return Conversation(way, greeting.under(veil), self.info, learnt, ears, veil=veil)
 
     async def _reached(
-        self, target: Target, hint: Era | None, words: LastWords
+        self, target: Target, hint: Era | None, words: LastWords, veil: Veil
     ) -> tuple[Wire, Greeting]:
         match target.launch:
             case Stdio() as launch:
-                return await self._process(target, launch, hint, words)
+                return await self._process(target, launch, hint, words, veil)
             case Http() as launch:
-                return await self._address(launch, hint)
+                return await self._address(target, launch, hint, veil)
             case Inside():
                 raise Broken("it is a part of Portico, and nothing to be reached", reached=False)
 
     async def _process(
-        self, target: Target, launch: Stdio, hint: Era | None, words: LastWords
+        self, target: Target, launch: Stdio, hint: Era | None, words: LastWords, veil: Veil
     ) -> tuple[Wire, Greeting]:
-        command = await resolve.command(launch, self.environment)
+        command = await resolve.command(launch, self._ours(target))
         self._keep(command.secrets)
+        veil.learn(command.credentials)
         environment = scrubbed(self.environment, self.terms.inherited) | dict(command.environment)
 
         async def started() -> Wire:
@@ -109,21 +122,41 @@ class Opening:
         way = await started()
         return way, await self._greeted(way, Era.LEGACY)
 
-    async def _address(self, launch: Http, hint: Era | None) -> tuple[Wire, Greeting]:
-        address = await resolve.address(launch, self.environment)
+    async def _address(
+        self, target: Target, launch: Http, hint: Era | None, veil: Veil
+    ) -> tuple[Wire, Greeting]:
+        address = await resolve.address(launch, self._ours(target))
         self._keep(address.secrets)
-        tls = await self._context()
+        veil.learn(address.credentials)
+        endpoint = await self._endpoint(target, address, veil)
         if launch.transport != "sse":
-            endpoint = Endpoint(address, tls, self.dialer, largest=self.terms.largest)
             way: Wire = Streamable(endpoint, self.spawn)
             try:
                 return way, await self._greeted(way, hint)
             except Status as status:
                 if launch.transport is not None or status.number not in _OLDER_PERHAPS:
                     raise
-        endpoint = Endpoint(address, tls, self.dialer, largest=self.terms.largest)
+            endpoint = await self._endpoint(target, address, veil)
         way = await self._in_time(open_sse(endpoint, self.spawn))
         return way, await self._greeted(way, Era.LEGACY)
+
+    async def _endpoint(self, target: Target, address: resolve.Address, veil: Veil) -> Endpoint:
+        bearer = partial(self._token, target, veil) if target.personal else None
+        tls, largest = await self._context(), self.terms.largest
+        return Endpoint(address, tls, self.dialer, largest=largest, bearer=bearer)
+
+    async def _token(self, target: Target, veil: Veil, refused: str | None) -> str:
+        """Of the one whose conversation it is, never of who happens to call. Raises
+        `NotLoggedIn`, `Broken`."""
+        try:
+            found = None if self.tokens is None else await self.tokens(target, refused)
+        except PorticoError as error:
+            raise Broken(str(error), reached=False, fix=error.fix) from error
+        if found is None:
+            raise NotLoggedIn
+        self.secrets.learn_passing(found)
+        veil.learn_passing(found)
+        return found
 
     async def _greeted(self, way: Wire, hint: Era | None) -> Greeting:
         try:
@@ -144,6 +177,9 @@ class Opening:
             if not timer.expired():
                 raise
             raise Broken(f"it had not greeted after {seconds:g} s", reached=False) from error
+
+    def _ours(self, target: Target) -> resolve.Ours:
+        return resolve.Ours(self.environment, str(target.space), self.keeper)
 
     def _keep(self, secrets: frozenset[str]) -> None:
         new = secrets - self._known

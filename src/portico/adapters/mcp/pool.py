@@ -14,7 +14,8 @@ from portico.adapters.mcp.envelope import client_info
 from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.housing import Confine
 from portico.adapters.mcp.looking import look
-from portico.adapters.mcp.opening import Opening, Secrets
+from portico.adapters.mcp.opening import Opening, Secrets, Tokens
+from portico.adapters.mcp.resolve import NOBODY, Keeper
 from portico.adapters.mcp.stations import Stations
 from portico.adapters.mcp.telling import Changed
 from portico.adapters.mcp.terms import Terms
@@ -50,6 +51,8 @@ class UpstreamPool:
         changed: Changed,
         confine: Confine,
         environment: Mapping[str, str],
+        tokens: Tokens | None = None,
+        keeper: Keeper = NOBODY,
     ) -> None:
         """`environment` is our own, of which servers are given little; `changed` is told that what
         a server offers is not what it was."""
@@ -60,6 +63,8 @@ class UpstreamPool:
         self._confine = confine
         self._terms = terms
         self._environment = environment
+        self._tokens = tokens
+        self._keeper = keeper
         self._info = client_info(version("portico"))
         self._entered: Stations | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,6 +79,8 @@ class UpstreamPool:
             confine=self._confine,
             terms=self._terms,
             info=self._info,
+            tokens=self._tokens,
+            keeper=self._keeper,
         )
         self._entered = Stations(
             self._opening, self._terms, self._clock, self._entropy, self._changed

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from portico.adapters.client_files.reading import NotRead, read_text
@@ -12,15 +13,51 @@ from portico.adapters.mcp.environment import OURS
 from portico.adapters.mcp.wire import Broken
 from portico.gateway.core.client_files.document import Unreadable, text_at
 from portico.gateway.core.client_files.variables import filled
+from portico.gateway.core.credentials import credentials_in, told
 from portico.gateway.core.server import (
     FromEnvironment,
     FromFile,
+    FromSecret,
     Http,
     Plain,
     Stdio,
     Template,
     Value,
 )
+from portico.guard.core.secret import SecretRef, SecretsUnavailable, Source, parse_ref
+
+
+class Keeper(Protocol):
+    """Of what was given to us by name, and of what is our own. It waits, so call it in a thread."""
+
+    def value(self, space: str, ref: SecretRef) -> str | None:
+        """Raises `SecretsUnavailable`."""
+        ...
+
+    def closed(self, file: Path, pointer: str) -> bool:
+        """Whether no server is given what stands there."""
+        ...
+
+
+class _Nobody:
+    def value(self, space: str, ref: SecretRef) -> str | None:  # noqa: ARG002 # whatever it is
+        return None
+
+    def closed(self, file: Path, pointer: str) -> bool:  # noqa: ARG002 # whatever it is
+        return False
+
+
+NOBODY: Final[Keeper] = _Nobody()
+"""Where nothing was given by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What there is to give, to a server of one space."""
+
+    environment: Mapping[str, str]
+    space: str = ""
+    keeper: Keeper = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +68,9 @@ class Command:
     """Only what was declared."""
     folder: str | None
     secrets: frozenset[str]
+    """What is written down nowhere: whatever came from somewhere else."""
+    credentials: frozenset[str] = frozenset()
+    """What it must not say to others either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,71 +78,85 @@ class Address:
     url: str
     headers: Mapping[str, str]
     secrets: frozenset[str]
+    credentials: frozenset[str] = frozenset()
 
 
-async def command(launch: Stdio, environment: Mapping[str, str]) -> Command:
+async def command(launch: Stdio, ours: Ours) -> Command:
     """Raises `Broken`."""
-    return await asyncio.to_thread(_command, launch, environment)
+    return await asyncio.to_thread(_command, launch, ours)
 
 
-async def address(launch: Http, environment: Mapping[str, str]) -> Address:
+async def address(launch: Http, ours: Ours) -> Address:
     """Raises `Broken`."""
-    return await asyncio.to_thread(_address, launch, environment)
+    return await asyncio.to_thread(_address, launch, ours)
 
 
-def _command(launch: Stdio, environment: Mapping[str, str]) -> Command:
-    values = _Values(environment)
+def _command(launch: Stdio, ours: Ours) -> Command:
+    values = _Values(ours)
     return Command(
         str(Path(launch.command).expanduser()) if launch.command[:1] == "~" else launch.command,
         tuple(values.arguments(launch.arguments)),
-        {name: values.of(value) for name, value in launch.environment.items()},
+        {name: values.of(value, name) for name, value in launch.environment.items()},
         None if launch.folder is None else str(Path(launch.folder).expanduser()),
         frozenset(values.secrets),
+        frozenset(values.credentials),
     )
 
 
-def _address(launch: Http, environment: Mapping[str, str]) -> Address:
-    values = _Values(environment)
+def _address(launch: Http, ours: Ours) -> Address:
+    values = _Values(ours)
     url = launch.url
     if launch.secret_url is not None:
         check_address(launch.url, values.written(launch.secret_url), launch.secret_url)
         url = values.of(launch.secret_url)
-    headers = {name: values.of(value) for name, value in launch.headers.items()}
-    return Address(url, headers, frozenset(values.secrets))
+    headers = {name: values.of(value, name) for name, value in launch.headers.items()}
+    return Address(url, headers, frozenset(values.secrets), frozenset(values.credentials))
 
 
 @dataclass(slots=True)
 class _Values:
     """Each file is read once a start, however many values come from it."""
 
-    environment: Mapping[str, str]
+    ours: Ours
     secrets: set[str] = field(default_factory=set)
+    credentials: set[str] = field(default_factory=set)
     _texts: dict[str, str] = field(default_factory=dict)
 
-    def of(self, value: Value) -> str:
+    def of(self, value: Value, name: str = "") -> str:
+        """`name` is what the server knows it by."""
         match value:
             case Plain(text):
                 return text
             case FromEnvironment():
-                return self._variable(value)
+                return self._variable(value, name)
             case FromFile():
-                return self._place(value)
+                return self._place(value, name)
+            case FromSecret():
+                return self._secret(value, name)
             case Template(parts):
                 return "".join(
-                    part if isinstance(part, str) else self._variable(part) for part in parts
+                    part if isinstance(part, str) else self.of(part, name) for part in parts
                 )
 
     def arguments(self, values: Iterable[Value]) -> Iterator[str]:
         before = ""
         for value in values:
-            text = self.of(value)
+            text = self.of(value, before if before.startswith("-") else "")
             if isinstance(value, FromFile):
+                # No argument is left in its file unless it looks like a secret.
+                self.credentials.update(_tellable(text))
                 home = self._foreign.get("HOME", "")
                 check_argument(text, before, self.written(value), value, home)
+            if isinstance(value, FromSecret) and text.startswith("-"):
+                raise Broken(
+                    f"what {value.ref} holds would be read as an option",
+                    reached=False,
+                    fix="Give it in a variable of the environment instead.",
+                )
             yield text
             before = text
 
-    def _variable(self, value: FromEnvironment) -> str:
+    def _variable(self, value: FromEnvironment, known_as: str) -> str:
         name = value.variable
         if name.startswith(OURS):
             raise Broken(
@@ -110,7 +164,7 @@ class _Values:
                 reached=False,
                 fix=f"Give it a variable whose name does not begin with {OURS}.",
             )
-        found = self.environment.get(name)
+        found = self.ours.environment.get(name)
         if not found and value.default is not None:
             return value.default
         if found is None:
@@ -119,10 +173,23 @@ class _Values:
                 reached=False,
                 fix=f"Set {name} in the environment that Portico is started in.",
             )
-        self.secrets.update(_tellable(found))
-        return found
+        return self._given(found, credentials_in(f"{known_as} {name}", found))
 
-    def _place(self, value: FromFile) -> str:
+    def _secret(self, value: FromSecret, name: str) -> str:
+        ref = parse_ref(value.ref)
+        if ref is not None and ref.source is Source.ENVIRONMENT:
+            return self._variable(FromEnvironment(ref.name), name)
+        try:
+            found = None if ref is None else self.ours.keeper.value(self.ours.space, ref)
+        except SecretsUnavailable as error:
+            raise Broken(f"{value.ref}: {error}", reached=False, fix=error.fix) from error
+        if found is None:
+            raise Broken(
+                f"there is nothing at {value.ref}", reached=False, fix=_how_to_set(value.ref, ref)
+            )
+        return self._given(found, _tellable(found))
+
+    def _place(self, value: FromFile, name: str) -> str:
         found = self.written(value)
         try:
             if value.spelling is not None:
@@ -134,11 +201,24 @@ class _Values:
                 reached=False,
                 fix=f"Set {name} in the environment that Portico is started in.",
             ) from error
+        # A file that holds nothing else was made for it; of any other, most is no secret.
+        known_as = f"{name} {value.pointer.rpartition('/')[2]}"
+        whole = not value.pointer
+        return self._given(found, _tellable(found) if whole else credentials_in(known_as, found))
+
+    def _given(self, found: str, credentials: Iterable[str]) -> str:
         self.secrets.update(_tellable(found))
+        self.credentials.update(credentials)
         return found
 
     def written(self, value: FromFile) -> str:
         """As it stands there, its variables not filled in."""
+        if self.ours.keeper.closed(Path(value.path).expanduser(), value.pointer):
+            raise Broken(
+                f"{value.path} is Portico's own, and it gives nothing of that away",
+                reached=False,
+                fix="Keep what the server needs in a file of its own, or: portico secrets set NAME",
+            )
         text = self._text(value.path)
         try:
             found = text_at(value.path, text, value.pointer)
@@ -157,7 +237,8 @@ class _Values:
     @property
     def _foreign(self) -> Mapping[str, str]:
         """A file of a project may mention any variable, and nobody but us needs ours."""
-        return {name: text for name, text in self.environment.items() if not name.startswith(OURS)}
+        found = self.ours.environment.items()
+        return {name: text for name, text in found if not name.startswith(OURS)}
 
     def _text(self, path: str) -> str:
         if path not in self._texts:
@@ -177,13 +258,16 @@ class _Values:
         return self._texts[path]
 
 
+def _how_to_set(text: str, ref: SecretRef | None) -> str:
+    if ref is not None and ref.source is Source.SECRET:
+        return f"Set it: portico secrets set {ref.name}"
+    return f"See that {text} is there on the machine that Portico runs on."
+
+
 def _tellable(value: str) -> Iterator[str]:
     """A secret, and the forms in which a server might repeat it: the token without `Bearer`, the
     key out of an address."""
-    yield value
-    words = value.split()
-    if len(words) == 2:
-        yield words[1]
+    yield from told(value)
     if "://" in value:
         try:
             parts = urlsplit(value)

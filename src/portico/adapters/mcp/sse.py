@@ -20,7 +20,7 @@ async def open_sse(endpoint: Endpoint, spawn: Spawn) -> Duplex:
     response = await endpoint.listen({})
     if response.status_code != 200 or not is_events(response):
         await response.aclose()
-        raise Status(response.status_code if response.status_code != 200 else 404)
+        raise Status(response.status_code if response.status_code != 200 else 404, response)
     stream = EventStream(endpoint)
     duplex = Duplex(stream)
     try:
@@ -69,7 +69,7 @@ class EventStream:
                 response = await posting.post(data, {})
                 await response.aclose()
                 if response.status_code >= 400:
-                    raise Status(response.status_code)
+                    raise Status(response.status_code, response)
             except (Broken, Crowded) as error:
                 duplex.end(str(error))
             finally:

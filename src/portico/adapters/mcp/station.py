@@ -19,6 +19,8 @@ class Failure:
     reason: str
     fix: str | None = None
     crowded: bool = False
+    login: str | None = None
+    """What the server says to whoever it does not know, if that is why."""
 
 
 @dataclass(slots=True, eq=False)

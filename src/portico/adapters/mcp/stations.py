@@ -105,7 +105,8 @@ class Stations:
         except Crowded as error:
             return Failure(f"{station.target.server}: {error}.", crowded=True)
         except Broken as error:
-            self._strike(station)
+            if error.login is None:
+                self._strike(station)
             return self._failure(station, error)
         finally:
             if made is None and station.is_process:
@@ -138,7 +139,8 @@ class Stations:
 
     def _failure(self, station: Station, error: Broken) -> Failure:
         words = station.words.told(self.clean)
-        return Failure(self.told(station, error.reason), error.fix or advice(words[-20:]))
+        fix = error.fix or advice(words[-20:])
+        return Failure(self.told(station, error.reason), fix, login=error.login)
 
     def told(self, station: Station, reason: str) -> str:
         """With what it said last, which mostly is why."""

@@ -156,7 +156,7 @@ class Streamable:
         if kind(response) == JSON:
             with suppress(Broken):
                 wire.result_of(_read(await whole(response, self._endpoint.largest)))
-        raise Status(number)
+        raise Status(number, response)
 
     async def _streamed(self, asked: Asked, response: httpx2.Response) -> Message:
         """Servers of the older era may cut the stream, also on purpose; it goes on from where we

@@ -9,10 +9,10 @@ from portico.adapters.mcp.station import Station
 from portico.adapters.mcp.streamable import Spawn
 from portico.adapters.mcp.terms import Terms
 from portico.gateway.core.upstream import Target
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import PrincipalId, SpaceId
 
-Changed: TypeAlias = Callable[[SpaceId, str], Awaitable[None]]
-"""Told that what a server offers is not what it was."""
+Changed: TypeAlias = Callable[[SpaceId, str, PrincipalId | None], Awaitable[None]]
+"""Told that what a server offers is not what it was, and with whose login that was seen."""
 
 _log: Final = logging.getLogger("portico.upstreams")
 
@@ -43,6 +43,7 @@ class Telling:
 
     async def _told(self, target: Target) -> None:
         try:
-            await self._changed(target.space, target.server)
+            login = target.login if target.personal else None
+            await self._changed(target.space, target.server, login)
         except Exception:  # noqa: BLE001 # the next change has to be told all the same
             _log.exception("nobody could be told what %s offers by now", target.server)

@@ -14,7 +14,12 @@ from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.station import Failure, Station
 from portico.adapters.mcp.stations import Stations
 from portico.adapters.mcp.wire import Broken, Crowded
-from portico.gateway.core.errors import UpstreamBusy, UpstreamDown, UpstreamTimedOut
+from portico.gateway.core.errors import (
+    UpstreamBusy,
+    UpstreamDown,
+    UpstreamTimedOut,
+    UpstreamWantsLogin,
+)
 from portico.kernel.errors import PorticoError
 
 _T = TypeVar("_T")
@@ -68,6 +73,8 @@ class Visit:
     def _turned_away(self, failure: Failure) -> PorticoError:
         if failure.crowded:
             return UpstreamBusy(self.stations.clean(failure.reason))
+        if failure.login is not None:
+            return UpstreamWantsLogin(self.station.target.server, failure.login)
         return self._down(failure.reason, failure.fix, reached=False)
 
     def _too_late(self) -> PorticoError:
@@ -84,6 +91,8 @@ class Visit:
     def _broke_off(self, error: Broken | Crowded) -> PorticoError:
         if isinstance(error, Crowded):
             return UpstreamBusy(f"{self.station.target.server}: {error}.")
+        if error.login is not None:
+            return UpstreamWantsLogin(self.station.target.server, error.login)
         reason = error.reason
         if self.conversation is not None and error.final:
             self.stations.broke(self.station, self.conversation, reason)

@@ -33,6 +33,8 @@ class Broken(Exception):
         self.reached = reached
         """Whether what was sent last may have arrived."""
         self.fix = fix
+        self.login: str | None = None
+        """What it says to whoever it does not know, if that is why."""
 
     @property
     def final(self) -> bool:

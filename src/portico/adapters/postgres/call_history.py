@@ -4,19 +4,17 @@ What a call may change is written down before it is made. What became of it is k
 moment, and written together with what became of others.
 """
 
-import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
 import psycopg
 
+from portico.adapters.postgres.behind import Behind
 from portico.adapters.postgres.call_rows import call_columns, call_from, figures_from
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import MARGIN, UNBOUNDED, Call, CallId, CallOutcome, Figures
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.clock import Clock
@@ -24,24 +22,37 @@ from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal
 
 _log: Final = logging.getLogger("portico.postgres")
-_PAUSE: Final = 0.2
-"""Seconds that an outcome is kept back for at most."""
-_AT_ONCE: Final = 200
-"""Calls a statement; so many are not kept back any longer."""
-_TOO_MANY: Final = 10_000
-"""Whoever comes when so many wait for a database that is away waits too, and is told."""
 
+_ENTER: Final[LiteralString] = """
+    SELECT set_config('portico.level', '3', true),
+           set_config('portico.compartments', coalesce(string_agg(DISTINCT its, ','), ''), true)
+      FROM (SELECT unnest(string_to_array(given, ',')) AS its
+              FROM unnest(%(compartments)s::text[]) AS given
+             UNION
+            SELECT unnest(t.compartments) FROM portico.task_context t
+             WHERE t.space_id = %(space)s AND t.context_id = ANY(%(contexts)s::uuid[])) AS every
+"""
+"""What is recorded may be more secret than whoever it is recorded for may read by now."""
 _WRITE: Final[LiteralString] = """
     WITH written AS (
         INSERT INTO portico.tool_call (
             space_id, incarnation, call_id, started_at, principal_id, server, tool, effect, pin,
-            arguments, due_at, took, outcome, error, bytes_out)
-        SELECT %(space)s, %(incarnation)s, given.*
+            arguments, due_at, took, outcome, error, bytes_out, context_id, level, compartments)
+        SELECT %(space)s, %(incarnation)s, call_id, started_at, given.principal_id, server, tool,
+               effect, pin, arguments, due_at, took, outcome, error, bytes_out, given.context_id,
+               greatest(given.level, t.level),
+               ARRAY(SELECT unnest(string_to_array(given.compartments, ','))
+                      UNION SELECT unnest(t.compartments) ORDER BY 1)
           FROM unnest(%(calls)s::uuid[], %(started)s::timestamptz[], %(principals)s::uuid[],
                       %(servers)s::text[], %(tools)s::text[], %(effects)s::text[],
                       %(pins)s::text[], %(arguments)s::json[], %(due)s::timestamptz[],
                       %(took)s::interval[], %(outcomes)s::text[], %(errors)s::text[],
-                      %(bytes)s::bigint[]) AS given
+                      %(bytes)s::bigint[], %(contexts)s::uuid[], %(levels)s::smallint[],
+                      %(compartments)s::text[])
+               AS given (call_id, started_at, principal_id, server, tool, effect, pin, arguments,
+                         due_at, took, outcome, error, bytes_out, context_id, level, compartments)
+          LEFT JOIN portico.task_context t
+            ON t.space_id = %(space)s AND t.context_id = given.context_id
         ON CONFLICT (space_id, call_id, started_at) DO UPDATE
            SET took = excluded.took, outcome = excluded.outcome, error = excluded.error,
                bytes_out = excluded.bytes_out
@@ -51,7 +62,7 @@ _WRITE: Final[LiteralString] = """
 """
 _PAGE: Final[LiteralString] = """
     SELECT call_id, started_at, principal_id, server, tool, effect, pin, arguments, due_at,
-           incarnation, took, outcome, error, bytes_out
+           incarnation, took, outcome, error, bytes_out, context_id, level, compartments
       FROM portico.tool_call WHERE
 """
 _NEWEST: Final[LiteralString] = "ORDER BY started_at DESC, call_id DESC LIMIT %(limit)s"
@@ -67,7 +78,8 @@ _FIGURES: Final[LiteralString] = """
                         THEN 'uncertain' ELSE outcome END AS outcome
               FROM portico.tool_call
              WHERE space_id = %(space)s AND started_at >= %(since)s
-               AND (%(server)s::text IS NULL OR server = %(server)s)) AS each
+               AND (%(server)s::text IS NULL OR server = %(server)s)
+               AND NOT server = ANY(%(beyond)s)) AS each
      WHERE outcome IS NOT NULL
      GROUP BY name ORDER BY name COLLATE "C"
 """
@@ -80,20 +92,14 @@ class PostgresCallHistory:
         self._transactions = transactions
         self._clock = clock
         self._incarnation = incarnation
-        self._waiting: list[tuple[Principal, Call]] = []
-        self._turn = asyncio.Lock()
-        self._something = asyncio.Event()
-        self._enough = asyncio.Event()
+        self._behind = Behind(self._write_behind, "calls")
 
     async def begin(self, caller: Principal, call: Call) -> None:
         await self._write(caller, [call])
 
     async def record(self, caller: Principal, call: Call) -> None:
-        self._waiting.append((caller, call))
-        self._something.set()
-        if len(self._waiting) >= _AT_ONCE:
-            self._enough.set()
-        if len(self._waiting) >= _TOO_MANY:
+        self._behind.add((caller, call))
+        if self._behind.full:
             await self.flush()
 
     async def page(
@@ -104,10 +110,14 @@ class PostgresCallHistory:
         ref: ToolRef | None,
         before: datetime | None,
         limit: int,
+        beyond: Collection[str] = (),
     ) -> Sequence[Call]:
         await self.flush()
         asked: dict[str, object] = {"space": caller.space.value, "limit": limit}
         where: list[LiteralString] = ["space_id = %(space)s"]
+        if beyond:
+            where.append("NOT server = ANY(%(beyond)s)")
+            asked["beyond"] = [*beyond]
         if of is not None:
             where.append("principal_id = %(of)s")
             asked["of"] = of.value
@@ -123,13 +133,19 @@ class PostgresCallHistory:
             return [call_from(row, incarnation=self._incarnation, now=now) async for row in rows]
 
     async def figures(
-        self, caller: Principal, *, since: datetime, server: str | None
+        self,
+        caller: Principal,
+        *,
+        since: datetime,
+        server: str | None,
+        beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
         await self.flush()
         asked = {
             "space": caller.space.value,
             "since": since,
             "server": server,
+            "beyond": [*beyond],
             "incarnation": self._incarnation,
             "now": self._clock.now(),
             "unbounded": UNBOUNDED,
@@ -141,33 +157,15 @@ class PostgresCallHistory:
 
     async def run(self) -> None:
         """Until it is cancelled; what is kept back by then is still written."""
-        try:
-            while True:
-                await self._something.wait()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_PAUSE):
-                        await self._enough.wait()
-                await self._flush_or_say()
-        finally:
-            await asyncio.shield(self._flush_or_say())
+        await self._behind.run()
 
     async def flush(self) -> None:
         """Whatever is kept back is in the database afterwards. Raises `StoreUnavailable`."""
-        async with self._turn:
-            while self._waiting:
-                together = self._waiting[:_AT_ONCE]
-                for caller, calls in _by_space(together):
-                    await self._written(caller, calls)
-                del self._waiting[: len(together)]
-            self._something.clear()
-            self._enough.clear()
+        await self._behind.flush()
 
-    async def _flush_or_say(self) -> None:
-        try:
-            await self.flush()
-        except StoreUnavailable:
-            self._enough.clear()
-            _log.warning("%d calls are not recorded yet: no database", len(self._waiting))
+    async def _write_behind(self, together: Sequence[tuple[Principal, Call]]) -> None:
+        for caller, calls in _by_space(together):
+            await self._written(caller, calls)
 
     async def _written(self, caller: Principal, calls: Sequence[Call]) -> None:
         try:
@@ -186,7 +184,7 @@ class PostgresCallHistory:
             "incarnation": self._incarnation,
             **call_columns(calls),
         }
-        await self._transactions.stroke(caller, (_WRITE, values))
+        await self._transactions.stroke(caller, (_ENTER, values), (_WRITE, values))
 
 
 def _by_space(

@@ -10,8 +10,9 @@ from portico.adapters.postgres.plain_text import storable, storable_or_none
 from portico.gateway.core.call import Call, CallId, CallOutcome, Figures, lost
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
-from portico.kernel.ids import PrincipalId
+from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonValue
+from portico.kernel.label import Label, Level
 
 Row = Mapping[str, Any]
 
@@ -32,6 +33,9 @@ def call_columns(calls: Sequence[Call]) -> dict[str, object]:
         "outcomes": [None if call.outcome is None else call.outcome.value for call in calls],
         "errors": [storable_or_none(call.error) for call in calls],
         "bytes": [call.bytes_out for call in calls],
+        "contexts": [None if call.context is None else call.context.value for call in calls],
+        "levels": [int(call.label.level) for call in calls],
+        "compartments": [",".join(sorted(call.label.compartments)) for call in calls],
     }
 
 
@@ -50,6 +54,8 @@ def call_from(row: Row, *, incarnation: str, now: datetime) -> Call:
         outcome=None if row["outcome"] is None else CallOutcome(row["outcome"]),
         error=row["error"],
         bytes_out=row["bytes_out"],
+        label=Label(Level(row["level"]), frozenset(row["compartments"])),
+        context=None if row["context_id"] is None else ContextId(row["context_id"]),
     )
     if row["incarnation"] != incarnation and lost(call, now):
         return replace(call, outcome=CallOutcome.UNCERTAIN)

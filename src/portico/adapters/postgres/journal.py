@@ -1,7 +1,7 @@
 """The journal of runs, kept in PostgreSQL: nothing is written but by whoever has the claim."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, LiteralString
 from uuid import UUID
@@ -41,8 +41,8 @@ _STEPS: Final[LiteralString] = f"""
       FROM portico.run_step {_WHERE}
 """
 _IDENTITY: Final[LiteralString] = """
-    SELECT principal_id, space_id, kind, name, roles, grants, level, compartments, created_at,
-           disabled_at
+    SELECT principal_id, space_id, kind, name, roles, grants, level, compartments, tools,
+           created_at, disabled_at
       FROM portico.principal WHERE space_id = %(space)s AND principal_id = %(principal)s
 """
 _MINE: Final[LiteralString] = f"""
@@ -218,13 +218,10 @@ class PostgresJournal:
 def _taken(run: Run, identity: Identity, claim: UUID, steps: Sequence[DictRow]) -> Taken:
     clearance = meet(identity.clearance, run.clearance)
     barred = _barred(identity, cleared=clearance.covers(run.label))
-    worker = Principal(
-        id=identity.id,
-        space=identity.space,
-        kind=identity.kind,
-        name=identity.name,
-        roles=identity.roles,
-        scopes=frozenset(as_principal(identity).scopes & run.scopes),
+    whole = as_principal(identity)
+    worker = replace(
+        whole,
+        scopes=frozenset(whole.scopes & run.scopes),
         clearance=clearance if barred is None else run.clearance,
     )
     done = [step_from(step) for step in steps]

@@ -12,7 +12,7 @@ from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 
 _COLUMNS: Final[LiteralString] = """
-    key_id, space_id, principal_id, purpose, name, scopes, level, compartments,
+    key_id, space_id, principal_id, purpose, name, scopes, level, compartments, tools,
     created_at, expires_at, last_used_at, revoked_at
 """
 _FIND: Final[LiteralString] = "SELECT * FROM portico.find_api_key(%(key)s)"
@@ -31,9 +31,10 @@ _PAGE: Final[LiteralString] = f"""
 """
 INSERT_KEY: Final[LiteralString] = """
     INSERT INTO api_key (key_id, space_id, principal_id, purpose, name, digest, scopes, level,
-                         compartments, created_at, expires_at, last_used_at, revoked_at)
+                         compartments, tools, created_at, expires_at, last_used_at, revoked_at)
     VALUES (%(key)s, %(space)s, %(principal)s, %(purpose)s, %(name)s, %(digest)s, %(scopes)s,
-            %(level)s, %(compartments)s, %(created)s, %(expires)s, %(last_used)s, %(revoked)s)
+            %(level)s, %(compartments)s, %(tools)s, %(created)s, %(expires)s, %(last_used)s,
+            %(revoked)s)
 """
 _USED: Final[LiteralString] = """
     UPDATE api_key SET last_used_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s

@@ -14,9 +14,9 @@ from portico.kernel.principal import Principal
 
 INSERT_PRINCIPAL: Final[LiteralString] = """
     INSERT INTO principal (space_id, principal_id, kind, name, roles, grants, level, compartments,
-                           created_at, disabled_at)
+                           tools, created_at, disabled_at)
     VALUES (%(space)s, %(principal)s, %(kind)s, %(name)s, %(roles)s, %(grants)s, %(level)s,
-            %(compartments)s, %(created)s, %(disabled)s)
+            %(compartments)s, %(tools)s, %(created)s, %(disabled)s)
 """
 _GET: Final[LiteralString] = """
     SELECT * FROM principal WHERE space_id = %(space)s AND principal_id = %(principal)s
@@ -31,7 +31,7 @@ _PAGE: Final[LiteralString] = """
 _SAVE: Final[LiteralString] = """
     UPDATE principal
        SET roles = %(roles)s, level = %(level)s, compartments = %(compartments)s,
-           disabled_at = %(disabled)s
+           tools = %(tools)s, disabled_at = %(disabled)s
      WHERE space_id = %(space)s AND principal_id = %(principal)s
 """
 

@@ -92,6 +92,15 @@ _RESULTS: Final[LiteralString] = """
      WHERE r.space_id = old.space_id AND r.result_id = old.result_id
     RETURNING r.result_id
 """
+# What came of it is uncertain until a person has said what it was, however long that takes.
+_APPROVALS: Final[LiteralString] = """
+    DELETE FROM portico.approval AS a
+     USING (SELECT space_id, approval_id FROM portico.approval
+             WHERE asked_at < now() - %(calls)s AND outcome IS DISTINCT FROM 'uncertain'
+             LIMIT %(at_once)s) AS old
+     WHERE a.space_id = old.space_id AND a.approval_id = old.approval_id
+    RETURNING a.approval_id
+"""
 _ALONE: Final[LiteralString] = """
     SELECT pg_try_advisory_lock(hashtextextended('portico retention', 0)) AS alone
 """
@@ -121,6 +130,7 @@ class PostgresRetention:
                 receipts=await self._all(_RECEIPTS, receipts=keep.receipts),
                 calls=await self._all(_CALLS, calls=keep.calls),
                 results=await self._all(_RESULTS),
+                approvals=await self._all(_APPROVALS, calls=keep.calls),
             )
 
     async def _of_months(self, statement: LiteralString, log: str, **values: object) -> int:

@@ -23,6 +23,7 @@ def identity_from(row: Row) -> Identity:
         roles=frozenset(map(Role, row["roles"])),
         grants=frozenset(map(Scope, row["grants"])),
         clearance=as_label(row["level"], row["compartments"]),
+        tools=as_list(row["tools"]),
         created_at=row["created_at"],
         disabled_at=row["disabled_at"],
     )
@@ -38,6 +39,7 @@ def identity_row(identity: Identity) -> dict[str, object]:
         "grants": sorted(identity.grants),
         "level": int(identity.clearance.level),
         "compartments": sorted(identity.clearance.compartments),
+        "tools": None if identity.tools is None else [*identity.tools],
         "created": identity.created_at,
         "disabled": identity.disabled_at,
     }
@@ -52,6 +54,7 @@ def key_from(row: Row) -> StoredKey:
         name=row["name"],
         scopes=None if row["scopes"] is None else frozenset(map(Scope, row["scopes"])),
         clearance=as_label(row["level"], row["compartments"]),
+        tools=as_list(row["tools"]),
         created_at=row["created_at"],
         expires_at=row["expires_at"],
         last_used_at=row["last_used_at"],
@@ -70,6 +73,7 @@ def key_row(key: StoredKey, digest: bytes) -> dict[str, object]:
         "scopes": None if key.scopes is None else sorted(key.scopes),
         "level": int(key.clearance.level),
         "compartments": sorted(key.clearance.compartments),
+        "tools": None if key.tools is None else [*key.tools],
         "created": key.created_at,
         "expires": key.expires_at,
         "last_used": key.last_used_at,
@@ -85,6 +89,7 @@ def holder_from(row: Row) -> KeyHolder:
             "name": row["key_name"],
             "level": row["key_level"],
             "compartments": row["key_compartments"],
+            "tools": row["key_tools"],
         }
     )
     identity = identity_from({**row, "created_at": row["principal_created_at"]})
@@ -93,6 +98,10 @@ def holder_from(row: Row) -> KeyHolder:
 
 def as_label(level: int, compartments: list[str]) -> Label:
     return Label(Level(level), frozenset(compartments))
+
+
+def as_list(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def uuid_or_none(principal: PrincipalId | None) -> UUID | None:

@@ -1,6 +1,7 @@
 """Runs as seen and changed from outside, kept in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, LiteralString
 
 import psycopg
@@ -16,7 +17,7 @@ from portico.adapters.postgres.run_rows import (
     turn_from,
 )
 from portico.adapters.postgres.telling import told_values
-from portico.adapters.postgres.transaction import Connection, Transactions
+from portico.adapters.postgres.transaction import Connection, Part, Transactions
 from portico.adapters.telemetry.spans import traceparent
 from portico.engine.core.errors import (
     AlreadyAnswered,
@@ -156,10 +157,12 @@ class PostgresRuns:
 
     async def add(self, caller: Principal, run: Run, fingerprint: str) -> tuple[Run, Turn | None]:
         inserting = (INSERT_RUN, self._new(caller, run, fingerprint))
+        looking = (_GET, _which(caller, run.id))
         try:
-            (counted,), found = await self._transactions.stroke(
-                caller, inserting, (_GET, _which(caller, run.id))
-            )
+            if self._transactions.inside:
+                (counted,), found = await self._joining(caller, inserting, looking)
+            else:
+                (counted,), found = await self._transactions.stroke(caller, inserting, looking)
         except psycopg.errors.InsufficientPrivilege as error:
             raise TopicRefused from error
         return self._added(caller, run, fingerprint, new=bool(counted["added"]), found=found)
@@ -224,6 +227,14 @@ class PostgresRuns:
             row = await (await connection.execute(_WAKE, values)).fetchone()
             return None if row is None else turn_from(row)
 
+    async def _joining(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
+        """As part of what is open already: all of it is written, or none."""
+        async with self._transactions.begin(caller) as connection:
+            return [
+                await (await connection.execute(statement, values)).fetchall()
+                for statement, values in parts
+            ]
+
     def _new(self, caller: Principal, run: Run, fingerprint: str) -> Mapping[str, object]:
         told = run_entries(run, "run.queued", {})
         events = [EventId.mint(self._clock.now(), self._entropy) for _ in told]
@@ -246,7 +257,7 @@ class PostgresRuns:
         if not new:
             return there, None
         for topic in (str(run.id), ALL_RUNS):
-            self._bus.wake(caller.space, topic)
+            self._transactions.afterwards(partial(self._bus.wake, caller.space, topic))
         return there, Turn(Leg(run.id, run.leg), run.place)
 
     async def _tell(self, caller: Principal, run: Run, type_: str, facts: JsonObject) -> None:

@@ -2,6 +2,59 @@ CREATE SCHEMA portico;
 
 ALTER SCHEMA portico OWNER TO portico_owner;
 
+CREATE FUNCTION portico.append_audit(acts text[], OUT number bigint, OUT hash bytea) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+    #variable_conflict use_column
+    DECLARE
+        here    uuid := nullif(current_setting('portico.space', true), '')::uuid;
+        who     uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+        act     text;
+        moment  timestamptz;
+        line    text;
+        numbers bigint[] := '{}';
+        moments timestamptz[] := '{}';
+        lines   text[] := '{}';
+        hashes  bytea[] := '{}';
+    BEGIN
+        IF here IS NULL OR who IS NULL THEN
+            RAISE insufficient_privilege USING MESSAGE = 'an entry needs a space and a principal';
+        END IF;
+        SELECT h.number, h.hash INTO append_audit.number, append_audit.hash
+          FROM portico.audit_head h WHERE h.space_id = here FOR UPDATE;
+        IF NOT FOUND THEN
+            INSERT INTO portico.audit_head VALUES (here, 0, decode(repeat('00', 32), 'hex'))
+                ON CONFLICT DO NOTHING;
+            SELECT h.number, h.hash INTO append_audit.number, append_audit.hash
+              FROM portico.audit_head h WHERE h.space_id = here FOR UPDATE;
+        END IF;
+        FOREACH act IN ARRAY acts LOOP
+            IF json_typeof(act::json) IS DISTINCT FROM 'object' THEN
+                RAISE invalid_parameter_value USING MESSAGE = 'an act is a JSON object';
+            END IF;
+            moment := clock_timestamp();
+            append_audit.number := append_audit.number + 1;
+            line := '{"act":' || act
+                || ',"at":"' || to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+                || '","by":"' || who
+                || '","number":' || append_audit.number
+                || ',"space":"' || here || '"}';
+            append_audit.hash := sha256(append_audit.hash || convert_to(line, 'UTF8'));
+            numbers := numbers || append_audit.number;
+            moments := moments || moment;
+            lines := lines || line;
+            hashes := hashes || append_audit.hash;
+        END LOOP;
+        INSERT INTO portico.audit_entry
+            SELECT here, made.* FROM unnest(numbers, moments, lines, hashes) AS made;
+        UPDATE portico.audit_head h
+           SET number = append_audit.number, hash = append_audit.hash WHERE h.space_id = here;
+    END
+    $$;
+
+ALTER FUNCTION portico.append_audit(acts text[], OUT number bigint, OUT hash bytea) OWNER TO portico_owner;
+
 CREATE FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -120,21 +173,33 @@ CREATE FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level small
 
 ALTER FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) OWNER TO portico_owner;
 
-CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, space_id uuid, principal_id uuid, purpose text, key_name text, digest bytea, scopes text[], key_level smallint, key_compartments text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, kind text, name text, roles text[], grants text[], level smallint, compartments text[], principal_created_at timestamp with time zone, disabled_at timestamp with time zone)
+CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, space_id uuid, principal_id uuid, purpose text, key_name text, digest bytea, scopes text[], key_level smallint, key_compartments text[], key_tools text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, kind text, name text, roles text[], grants text[], level smallint, compartments text[], tools text[], principal_created_at timestamp with time zone, disabled_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
     AS $$
         SELECT k.key_id, k.space_id, k.principal_id, k.purpose, k.name, k.digest,
-               k.scopes, k.level, k.compartments, k.created_at,
-               k.expires_at, k.last_used_at, k.revoked_at,
+               k.scopes, k.level, k.compartments, k.tools,
+               k.created_at, k.expires_at, k.last_used_at,
+               k.revoked_at,
                p.kind, p.name, p.roles, p.grants, p.level, p.compartments,
-               p.created_at, p.disabled_at
+               p.tools, p.created_at, p.disabled_at
           FROM portico.api_key k
           JOIN portico.principal p USING (space_id, principal_id)
          WHERE k.key_id = wanted
     $$;
 
 ALTER FUNCTION portico.find_api_key(wanted text) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.find_login_attempt(wanted bytea, at timestamp with time zone) RETURNS TABLE(space_id uuid, principal_id uuid, server_id uuid, sealed bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT a.space_id, a.principal_id, a.server_id, a.sealed
+          FROM portico.login_attempt a
+         WHERE a.digest = wanted AND a.expires_at > at
+    $$;
+
+ALTER FUNCTION portico.find_login_attempt(wanted bytea, at timestamp with time zone) OWNER TO portico_owner;
 
 CREATE FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) RETURNS boolean
     LANGUAGE plpgsql
@@ -220,6 +285,81 @@ CREATE FUNCTION portico.prepare_months(log text, ahead integer) RETURNS integer
 
 ALTER FUNCTION portico.prepare_months(log text, ahead integer) OWNER TO portico_owner;
 
+CREATE FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) RETURNS TABLE(subject text, granted integer, slot bigint, wait_seconds double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            wish record;
+            here uuid := current_setting('portico.space')::uuid;
+            last bigint;
+            counts integer[];
+            clock double precision;
+            free integer;
+        BEGIN
+            -- what a crash of the machine loses of the last second is not worth waiting for a disk
+            PERFORM set_config('synchronous_commit', 'off', true);
+            FOR wish IN
+                SELECT * FROM unnest(subjects, most, ahead, waiting, back, back_slot)
+                           AS w(who, most, ahead, waiting, back, back_slot)
+                 ORDER BY who
+            LOOP
+                INSERT INTO portico.call_count AS c (space_id, subject, slot, taken)
+                VALUES (here, wish.who, 0, array_fill(0, ARRAY[slots]))
+                    ON CONFLICT DO NOTHING;
+                SELECT c.slot, c.taken INTO last, counts FROM portico.call_count c
+                 WHERE c.space_id = here AND c.subject = wish.who FOR UPDATE;
+                clock := extract(epoch FROM clock_timestamp());
+                slot := floor(clock / slot_seconds);
+                IF slot < last AND last - slot < slots THEN
+                    slot := last;  -- the clock was set back a little: no slot is counted twice
+                END IF;
+                IF slot < last OR slot - last >= slots OR cardinality(counts) <> slots THEN
+                    counts := array_fill(0, ARRAY[slots]);
+                ELSE
+                    FOR step IN 1 .. (slot - last)::integer LOOP
+                        counts[(last + step) % slots + 1] := 0;
+                    END LOOP;
+                END IF;
+                IF wish.back > 0 AND wish.back_slot BETWEEN slot - slots + 1 AND slot THEN
+                    counts[wish.back_slot % slots + 1] :=
+                        greatest(counts[wish.back_slot % slots + 1] - wish.back, 0);
+                END IF;
+                free := greatest(wish.most - (SELECT sum(each) FROM unnest(counts) AS each), 0);
+                granted := least(free, greatest(wish.waiting, least(wish.ahead, free / 8)));
+                counts[slot % slots + 1] := counts[slot % slots + 1] + granted;
+                UPDATE portico.call_count AS c SET slot = take_calls.slot, taken = counts
+                 WHERE c.space_id = here AND c.subject = wish.who;
+                wait_seconds := 0;
+                IF granted = 0 THEN
+                    SELECT (min(each) + slots) * slot_seconds - clock INTO wait_seconds
+                      FROM generate_series(slot - slots + 1, slot) AS each
+                     WHERE counts[each % slots + 1] > 0;
+                END IF;
+                subject := wish.who;
+                RETURN NEXT;
+            END LOOP;
+        END
+    $$;
+
+ALTER FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) RETURNS TABLE(space_id uuid, principal_id uuid, server_id uuid, sealed bytea)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH gone AS (
+            DELETE FROM portico.login_attempt a
+             WHERE a.digest = wanted OR a.expires_at <= at
+         RETURNING a.*
+        )
+        SELECT g.space_id, g.principal_id, g.server_id, g.sealed
+          FROM gone g
+         WHERE g.digest = wanted AND g.expires_at > at
+    $$;
+
+ALTER FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) OWNER TO portico_owner;
+
 CREATE TABLE portico.acquaintance (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -249,15 +389,166 @@ CREATE TABLE portico.api_key (
     expires_at timestamp with time zone,
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    tools text[],
+    elicits_for uuid,
     CONSTRAINT api_key_digest_check CHECK ((length(digest) = 32)),
     CONSTRAINT api_key_level_check CHECK (((level >= 0) AND (level <= 3))),
     CONSTRAINT api_key_name_check CHECK (((length(name) >= 1) AND (length(name) <= 300))),
-    CONSTRAINT api_key_purpose_check CHECK ((purpose = ANY (ARRAY['access'::text, 'invitation'::text])))
+    CONSTRAINT api_key_purpose_check CHECK ((purpose = ANY (ARRAY['access'::text, 'invitation'::text]))),
+    CONSTRAINT api_key_tools_check CHECK ((cardinality(tools) <= 200))
 );
 
 ALTER TABLE ONLY portico.api_key FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.api_key OWNER TO portico_owner;
+
+CREATE TABLE portico.approval (
+    space_id uuid NOT NULL,
+    approval_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    asker text NOT NULL,
+    asker_kind text NOT NULL,
+    key_id text,
+    named_context uuid,
+    context_id uuid NOT NULL,
+    action text NOT NULL,
+    tool text NOT NULL,
+    server text NOT NULL,
+    effect text NOT NULL,
+    pin text NOT NULL,
+    launch text NOT NULL,
+    hash text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    tainted boolean NOT NULL,
+    arguments json NOT NULL,
+    sealed bytea NOT NULL,
+    marks json NOT NULL,
+    before json NOT NULL,
+    rule text NOT NULL,
+    reason text NOT NULL,
+    asked_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    run_id uuid NOT NULL,
+    status text NOT NULL,
+    answer text,
+    answered_by uuid,
+    answerer text,
+    answered_via text,
+    answered_at timestamp with time zone,
+    answer_reason text,
+    rule_made text,
+    replaces uuid,
+    replaced_by uuid,
+    claimed_at timestamp with time zone,
+    outcome text,
+    ended_at timestamp with time zone,
+    error text,
+    result text,
+    collected_at timestamp with time zone,
+    resolved_by text,
+    CONSTRAINT approval_answer_check CHECK ((answer = ANY (ARRAY['once'::text, 'run'::text, 'always'::text, 'reject'::text]))),
+    CONSTRAINT approval_answer_reason_check CHECK ((length(answer_reason) <= 2000)),
+    CONSTRAINT approval_asker_kind_check CHECK ((asker_kind = ANY (ARRAY['person'::text, 'agent'::text, 'worker'::text]))),
+    CONSTRAINT approval_check CHECK (((status <> 'approved'::text) OR (answer = ANY (ARRAY['once'::text, 'run'::text, 'always'::text])))),
+    CONSTRAINT approval_check1 CHECK (((claimed_at IS NULL) OR (status = 'approved'::text))),
+    CONSTRAINT approval_check2 CHECK (((outcome IS NULL) OR (claimed_at IS NOT NULL))),
+    CONSTRAINT approval_hash_check CHECK ((length(hash) = 64)),
+    CONSTRAINT approval_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT approval_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'uncertain'::text, 'skipped'::text]))),
+    CONSTRAINT approval_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text, 'withdrawn'::text])))
+);
+
+ALTER TABLE ONLY portico.approval FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.approval OWNER TO portico_owner;
+
+CREATE TABLE portico.audit_entry (
+    space_id uuid NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    entry text NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_entry_hash_check CHECK ((length(hash) = 32)),
+    CONSTRAINT audit_entry_number_check CHECK ((number > 0))
+);
+
+ALTER TABLE ONLY portico.audit_entry FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.audit_entry OWNER TO portico_owner;
+
+CREATE TABLE portico.audit_head (
+    space_id uuid NOT NULL,
+    number bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_head_hash_check CHECK ((length(hash) = 32))
+);
+
+ALTER TABLE ONLY portico.audit_head FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.audit_head OWNER TO portico_owner;
+
+CREATE TABLE portico.budget (
+    space_id uuid NOT NULL,
+    name text NOT NULL,
+    opened_at timestamp with time zone DEFAULT now() NOT NULL,
+    cap_tokens bigint NOT NULL,
+    cap_money numeric NOT NULL,
+    cap_time interval NOT NULL,
+    cap_calls bigint NOT NULL,
+    held_tokens bigint DEFAULT 0 NOT NULL,
+    held_money numeric DEFAULT 0 NOT NULL,
+    held_time interval DEFAULT '00:00:00'::interval NOT NULL,
+    held_calls bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT budget_cap_calls_check CHECK ((cap_calls >= 0)),
+    CONSTRAINT budget_cap_money_check CHECK ((cap_money >= (0)::numeric)),
+    CONSTRAINT budget_cap_time_check CHECK ((cap_time >= '00:00:00'::interval)),
+    CONSTRAINT budget_cap_tokens_check CHECK ((cap_tokens >= 0)),
+    CONSTRAINT budget_check CHECK (((held_tokens >= 0) AND (held_tokens <= cap_tokens))),
+    CONSTRAINT budget_check1 CHECK (((held_money >= (0)::numeric) AND (held_money <= cap_money))),
+    CONSTRAINT budget_check2 CHECK (((held_time >= '00:00:00'::interval) AND (held_time <= cap_time))),
+    CONSTRAINT budget_check3 CHECK (((held_calls >= 0) AND (held_calls <= cap_calls))),
+    CONSTRAINT budget_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+
+ALTER TABLE ONLY portico.budget FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.budget OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.budget.held_tokens IS 'spent or reserved, as are the others of this name';
+
+CREATE TABLE portico.budget_reservation (
+    space_id uuid NOT NULL,
+    budget text NOT NULL,
+    name text NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    tokens bigint NOT NULL,
+    money numeric NOT NULL,
+    "time" interval NOT NULL,
+    calls bigint NOT NULL,
+    CONSTRAINT budget_reservation_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT budget_reservation_money_check CHECK ((money >= (0)::numeric)),
+    CONSTRAINT budget_reservation_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT budget_reservation_time_check CHECK (("time" >= '00:00:00'::interval)),
+    CONSTRAINT budget_reservation_tokens_check CHECK ((tokens >= 0))
+);
+
+ALTER TABLE ONLY portico.budget_reservation FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.budget_reservation OWNER TO portico_owner;
+
+CREATE TABLE portico.call_count (
+    space_id uuid NOT NULL,
+    subject text NOT NULL,
+    slot bigint NOT NULL,
+    taken integer[] NOT NULL,
+    CONSTRAINT call_count_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 400)))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY portico.call_count FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.call_count OWNER TO portico_owner;
 
 CREATE TABLE portico.companion (
     name text NOT NULL,
@@ -322,6 +613,72 @@ ALTER TABLE ONLY portico.event_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other OWNER TO portico_owner;
 
+CREATE TABLE portico.login (
+    space_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    sealed bytea NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY portico.login FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.login OWNER TO portico_owner;
+
+CREATE TABLE portico.login_attempt (
+    digest bytea NOT NULL,
+    space_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    sealed bytea NOT NULL,
+    begun_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT login_attempt_digest_check CHECK ((length(digest) = 32))
+);
+
+ALTER TABLE ONLY portico.login_attempt FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.login_attempt OWNER TO portico_owner;
+
+CREATE TABLE portico.login_client (
+    space_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    settings jsonb NOT NULL,
+    sealed bytea,
+    CONSTRAINT login_client_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
+);
+
+ALTER TABLE ONLY portico.login_client FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.login_client OWNER TO portico_owner;
+
+CREATE TABLE portico.policy_rule (
+    space_id uuid NOT NULL,
+    name text NOT NULL,
+    ruling text NOT NULL,
+    tools text[] NOT NULL,
+    but text[] DEFAULT '{}'::text[] NOT NULL,
+    who text[] DEFAULT '{}'::text[] NOT NULL,
+    effects text[] DEFAULT '{}'::text[] NOT NULL,
+    reads boolean DEFAULT false NOT NULL,
+    tainted boolean DEFAULT false NOT NULL,
+    upto_level smallint DEFAULT 0 NOT NULL,
+    upto_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    context_id uuid,
+    expires_at timestamp with time zone,
+    made_by text NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    approval_id uuid,
+    CONSTRAINT policy_rule_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT policy_rule_ruling_check CHECK ((ruling = ANY (ARRAY['allow'::text, 'ask'::text, 'deny'::text]))),
+    CONSTRAINT policy_rule_tools_check CHECK ((cardinality(tools) > 0)),
+    CONSTRAINT policy_rule_upto_level_check CHECK (((upto_level >= 0) AND (upto_level <= 3)))
+);
+
+ALTER TABLE ONLY portico.policy_rule FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.policy_rule OWNER TO portico_owner;
+
 CREATE TABLE portico.principal (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -333,9 +690,11 @@ CREATE TABLE portico.principal (
     compartments text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
+    tools text[],
     CONSTRAINT principal_kind_check CHECK ((kind = ANY (ARRAY['person'::text, 'agent'::text, 'worker'::text]))),
     CONSTRAINT principal_level_check CHECK (((level >= 0) AND (level <= 3))),
-    CONSTRAINT principal_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+    CONSTRAINT principal_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT principal_tools_check CHECK ((cardinality(tools) <= 200))
 );
 
 ALTER TABLE ONLY portico.principal FORCE ROW LEVEL SECURITY;
@@ -474,8 +833,15 @@ CREATE TABLE portico.server (
     created_at timestamp with time zone NOT NULL,
     profile jsonb,
     unboxed jsonb,
+    label_level smallint DEFAULT 0 NOT NULL,
+    label_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    clearance_level smallint DEFAULT 1 NOT NULL,
+    clearance_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    trusted boolean DEFAULT false NOT NULL,
+    CONSTRAINT server_clearance_level_check CHECK (((clearance_level >= 0) AND (clearance_level <= 3))),
     CONSTRAINT server_entry_check CHECK (((length(entry) >= 1) AND (length(entry) <= 4096))),
     CONSTRAINT server_era_check CHECK ((era = ANY (ARRAY['modern'::text, 'legacy'::text]))),
+    CONSTRAINT server_label_level_check CHECK (((label_level >= 0) AND (label_level <= 3))),
     CONSTRAINT server_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,31}$'::text)),
     CONSTRAINT server_origin_check CHECK (((length(origin) >= 1) AND (length(origin) <= 4096))),
     CONSTRAINT server_profile_check CHECK ((jsonb_typeof(profile) = 'object'::text)),
@@ -527,6 +893,37 @@ ALTER TABLE ONLY portico.stream FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.stream OWNER TO portico_owner;
 
+CREATE TABLE portico.task_context (
+    space_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    name text,
+    level smallint DEFAULT 0 NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    untrusted boolean DEFAULT false NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT task_context_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT task_context_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+);
+
+ALTER TABLE ONLY portico.task_context FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.task_context OWNER TO portico_owner;
+
+CREATE TABLE portico.token_subject (
+    space_id uuid NOT NULL,
+    issuer text NOT NULL,
+    subject text NOT NULL,
+    principal_id uuid NOT NULL,
+    CONSTRAINT token_subject_issuer_check CHECK (((length(issuer) >= 1) AND (length(issuer) <= 1000))),
+    CONSTRAINT token_subject_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 300)))
+);
+
+ALTER TABLE ONLY portico.token_subject FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.token_subject OWNER TO portico_owner;
+
 CREATE TABLE portico.tool (
     space_id uuid NOT NULL,
     server_id uuid NOT NULL,
@@ -566,6 +963,10 @@ CREATE TABLE portico.tool_call (
     outcome text,
     error text,
     bytes_out bigint NOT NULL,
+    context_id uuid,
+    level smallint DEFAULT 0 NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT tool_call_level_check CHECK (((level >= 0) AND (level <= 3))),
     CONSTRAINT tool_call_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'broken'::text, 'timed_out'::text, 'cancelled'::text, 'uncertain'::text])))
 )
 PARTITION BY RANGE (started_at);
@@ -590,6 +991,10 @@ CREATE TABLE portico.tool_call_other (
     outcome text,
     error text,
     bytes_out bigint CONSTRAINT tool_call_bytes_out_not_null NOT NULL,
+    context_id uuid,
+    level smallint DEFAULT 0 CONSTRAINT tool_call_level_not_null NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] CONSTRAINT tool_call_compartments_not_null NOT NULL,
+    CONSTRAINT tool_call_level_check CHECK (((level >= 0) AND (level <= 3))),
     CONSTRAINT tool_call_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'broken'::text, 'timed_out'::text, 'cancelled'::text, 'uncertain'::text])))
 );
 
@@ -601,9 +1006,14 @@ CREATE TABLE portico.tool_result (
     space_id uuid NOT NULL,
     result_id uuid NOT NULL,
     principal_id uuid NOT NULL,
-    content json NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    level smallint DEFAULT 0 NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    untrusted boolean DEFAULT true NOT NULL,
+    sealed bytea NOT NULL,
+    CONSTRAINT tool_result_level_check CHECK (((level >= 0) AND (level <= 3)))
 );
+ALTER TABLE ONLY portico.tool_result ALTER COLUMN sealed SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY portico.tool_result FORCE ROW LEVEL SECURITY;
 
@@ -619,6 +1029,24 @@ ALTER TABLE ONLY portico.acquaintance
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
 
+ALTER TABLE ONLY portico.approval
+    ADD CONSTRAINT approval_pkey PRIMARY KEY (space_id, approval_id);
+
+ALTER TABLE ONLY portico.audit_entry
+    ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (space_id, number);
+
+ALTER TABLE ONLY portico.audit_head
+    ADD CONSTRAINT audit_head_pkey PRIMARY KEY (space_id);
+
+ALTER TABLE ONLY portico.budget
+    ADD CONSTRAINT budget_pkey PRIMARY KEY (space_id, name);
+
+ALTER TABLE ONLY portico.budget_reservation
+    ADD CONSTRAINT budget_reservation_pkey PRIMARY KEY (space_id, budget, name);
+
+ALTER TABLE ONLY portico.call_count
+    ADD CONSTRAINT call_count_pkey PRIMARY KEY (space_id, subject);
+
 ALTER TABLE ONLY portico.companion
     ADD CONSTRAINT companion_pkey PRIMARY KEY (name);
 
@@ -630,6 +1058,18 @@ ALTER TABLE ONLY portico.event
 
 ALTER TABLE ONLY portico.event_other
     ADD CONSTRAINT event_other_pkey PRIMARY KEY (space_id, topic, number, at);
+
+ALTER TABLE ONLY portico.login_attempt
+    ADD CONSTRAINT login_attempt_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY portico.login_client
+    ADD CONSTRAINT login_client_pkey PRIMARY KEY (space_id, server_id);
+
+ALTER TABLE ONLY portico.login
+    ADD CONSTRAINT login_pkey PRIMARY KEY (space_id, principal_id, server_id);
+
+ALTER TABLE ONLY portico.policy_rule
+    ADD CONSTRAINT policy_rule_pkey PRIMARY KEY (space_id, name);
 
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_pkey PRIMARY KEY (space_id, principal_id);
@@ -673,6 +1113,12 @@ ALTER TABLE ONLY portico.space
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_pkey PRIMARY KEY (space_id, topic);
 
+ALTER TABLE ONLY portico.task_context
+    ADD CONSTRAINT task_context_pkey PRIMARY KEY (space_id, context_id);
+
+ALTER TABLE ONLY portico.token_subject
+    ADD CONSTRAINT token_subject_pkey PRIMARY KEY (space_id, issuer, subject);
+
 ALTER TABLE ONLY portico.tool_call
     ADD CONSTRAINT tool_call_pkey PRIMARY KEY (space_id, call_id, started_at);
 
@@ -689,6 +1135,18 @@ CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at
 
 CREATE INDEX api_key_by_principal ON portico.api_key USING btree (space_id, principal_id);
 
+CREATE INDEX approval_by_age ON portico.approval USING btree (asked_at);
+
+CREATE INDEX approval_by_call ON portico.approval USING btree (space_id, principal_id, context_id, hash, approval_id);
+
+CREATE UNIQUE INDEX approval_open ON portico.approval USING btree (space_id, principal_id, context_id, hash) WHERE ((status = ANY (ARRAY['waiting'::text, 'approved'::text])) AND (collected_at IS NULL) AND ((outcome IS NULL) OR (outcome = 'uncertain'::text)));
+
+CREATE INDEX approval_waiting ON portico.approval USING btree (space_id, principal_id) WHERE (status = 'waiting'::text);
+
+CREATE INDEX login_attempt_by_age ON portico.login_attempt USING btree (expires_at);
+
+CREATE INDEX login_attempt_by_place ON portico.login_attempt USING btree (space_id, principal_id, server_id, begun_at);
+
 CREATE INDEX receipt_by_age ON portico.receipt USING btree (created_at);
 
 CREATE INDEX run_by_age ON portico.run USING btree (space_id, created_at, run_id);
@@ -698,6 +1156,8 @@ CREATE INDEX run_finished ON portico.run USING btree (finished_at) WHERE (finish
 CREATE INDEX run_in_flight ON portico.run USING btree (changed_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
 CREATE INDEX run_wakes ON portico.run USING btree (wakes_at) WHERE ((status = 'waiting'::text) AND (wakes_at IS NOT NULL));
+
+CREATE INDEX task_context_by_principal ON portico.task_context USING btree (space_id, principal_id, opened_at);
 
 CREATE INDEX tool_call_by_age ON ONLY portico.tool_call USING btree (space_id, started_at);
 
@@ -727,13 +1187,52 @@ ALTER TABLE ONLY portico.acquaintance
     ADD CONSTRAINT acquaintance_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.api_key
+    ADD CONSTRAINT api_key_space_id_elicits_for_fkey FOREIGN KEY (space_id, elicits_for) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (elicits_for);
+
+ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.approval
+    ADD CONSTRAINT approval_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.audit_entry
+    ADD CONSTRAINT audit_entry_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.audit_head
+    ADD CONSTRAINT audit_head_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.budget_reservation
+    ADD CONSTRAINT budget_reservation_space_id_budget_fkey FOREIGN KEY (space_id, budget) REFERENCES portico.budget(space_id, name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.budget
+    ADD CONSTRAINT budget_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.call_count
+    ADD CONSTRAINT call_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.embedding
     ADD CONSTRAINT embedding_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE portico.event
     ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.login_attempt
+    ADD CONSTRAINT login_attempt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.login_attempt
+    ADD CONSTRAINT login_attempt_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.login_client
+    ADD CONSTRAINT login_client_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.login
+    ADD CONSTRAINT login_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.login
+    ADD CONSTRAINT login_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.policy_rule
+    ADD CONSTRAINT policy_rule_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
@@ -759,6 +1258,12 @@ ALTER TABLE ONLY portico.setting
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.task_context
+    ADD CONSTRAINT task_context_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.token_subject
+    ADD CONSTRAINT token_subject_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
 ALTER TABLE portico.tool_call
     ADD CONSTRAINT tool_call_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
@@ -772,7 +1277,21 @@ ALTER TABLE portico.acquaintance ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.api_key ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.approval ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.audit_entry ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.audit_head ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.budget ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.budget_reservation ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.call_count ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.embedding ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY engine_door ON portico.approval TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
 
@@ -790,15 +1309,41 @@ ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.login ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.login_attempt ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.login_client ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY owner_door ON portico.acquaintance TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.api_key TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.approval TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.audit_entry TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.audit_head TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.budget TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.budget_reservation TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.call_count TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.embedding TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.login TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.login_attempt TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.login_client TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.policy_rule TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH CHECK (true);
 
@@ -818,6 +1363,10 @@ CREATE POLICY owner_door ON portico.space TO portico_owner USING (true) WITH CHE
 
 CREATE POLICY owner_door ON portico.stream TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.task_context TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.token_subject TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.tool TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.tool_call TO portico_owner USING (true) WITH CHECK (true);
@@ -825,6 +1374,8 @@ CREATE POLICY owner_door ON portico.tool_call TO portico_owner USING (true) WITH
 CREATE POLICY owner_door ON portico.tool_call_other TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
+
+ALTER TABLE portico.policy_rule ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.principal ENABLE ROW LEVEL SECURITY;
 
@@ -846,11 +1397,31 @@ CREATE POLICY space_wall ON portico.acquaintance USING (((space_id = ( SELECT (N
 
 CREATE POLICY space_wall ON portico.api_key USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.approval USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.audit_entry USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.audit_head USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.budget USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.budget_reservation USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.call_count USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY space_wall ON portico.embedding USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.login USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.login_attempt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.login_client USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.policy_rule USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.principal USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -870,15 +1441,23 @@ CREATE POLICY space_wall ON portico.space USING ((space_id = ( SELECT (NULLIF(cu
 
 CREATE POLICY space_wall ON portico.stream USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.task_context USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.token_subject USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY space_wall ON portico.tool USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
-CREATE POLICY space_wall ON portico.tool_call USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+CREATE POLICY space_wall ON portico.tool_call USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.tool_call_other USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+CREATE POLICY space_wall ON portico.tool_call_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
-CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.task_context ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.token_subject ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool ENABLE ROW LEVEL SECURITY;
 
@@ -890,6 +1469,9 @@ ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA portico TO portico_app;
 GRANT USAGE ON SCHEMA portico TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.append_audit(acts text[], OUT number bigint, OUT hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.append_audit(acts text[], OUT number bigint, OUT hash bytea) TO portico_app;
 
 REVOKE ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_topic text, topic_level smallint, topic_compartments text[], its_event uuid, its_type text, its_level smallint, its_compartments text[], its_facts json) TO portico_app;
@@ -909,6 +1491,9 @@ GRANT ALL ON FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level
 REVOKE ALL ON FUNCTION portico.find_api_key(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.find_api_key(wanted text) TO portico_app;
 
+REVOKE ALL ON FUNCTION portico.find_login_attempt(wanted bytea, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.find_login_attempt(wanted bytea, at timestamp with time zone) TO portico_app;
+
 REVOKE ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) TO portico_app;
 
@@ -917,6 +1502,12 @@ GRANT ALL ON FUNCTION portico.prepare_event_months(ahead integer) TO portico_eng
 
 REVOKE ALL ON FUNCTION portico.prepare_months(log text, ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.prepare_months(log text, ahead integer) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.acquaintance TO portico_app;
 
@@ -954,6 +1545,78 @@ GRANT SELECT(last_used_at),UPDATE(last_used_at) ON TABLE portico.api_key TO port
 
 GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE portico.api_key TO portico_app;
 
+GRANT SELECT(tools) ON TABLE portico.api_key TO portico_app;
+
+GRANT SELECT(elicits_for),UPDATE(elicits_for) ON TABLE portico.api_key TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.approval TO portico_app;
+GRANT DELETE ON TABLE portico.approval TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.approval TO portico_engine;
+
+GRANT SELECT(approval_id) ON TABLE portico.approval TO portico_engine;
+
+GRANT UPDATE(sealed) ON TABLE portico.approval TO portico_app;
+
+GRANT SELECT(asked_at) ON TABLE portico.approval TO portico_engine;
+
+GRANT UPDATE(expires_at) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(status) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answer) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answered_by) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answerer) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answered_via) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answered_at) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(answer_reason) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(rule_made) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(replaced_by) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(claimed_at) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(outcome) ON TABLE portico.approval TO portico_app;
+GRANT SELECT(outcome) ON TABLE portico.approval TO portico_engine;
+
+GRANT UPDATE(ended_at) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(error) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(result) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(collected_at) ON TABLE portico.approval TO portico_app;
+
+GRANT UPDATE(resolved_by) ON TABLE portico.approval TO portico_app;
+
+GRANT SELECT ON TABLE portico.audit_entry TO portico_app;
+
+GRANT SELECT ON TABLE portico.audit_head TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.budget TO portico_app;
+
+GRANT UPDATE(held_tokens) ON TABLE portico.budget TO portico_app;
+
+GRANT UPDATE(held_money) ON TABLE portico.budget TO portico_app;
+
+GRANT UPDATE(held_time) ON TABLE portico.budget TO portico_app;
+
+GRANT UPDATE(held_calls) ON TABLE portico.budget TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.budget_reservation TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.call_count TO portico_app;
+
+GRANT UPDATE(slot) ON TABLE portico.call_count TO portico_app;
+
+GRANT UPDATE(taken) ON TABLE portico.call_count TO portico_app;
+
 GRANT SELECT,INSERT ON TABLE portico.embedding TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.event TO portico_app;
@@ -967,6 +1630,22 @@ GRANT SELECT(number) ON TABLE portico.event TO portico_engine;
 
 GRANT SELECT(at) ON TABLE portico.event TO portico_engine;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.login TO portico_app;
+
+GRANT UPDATE(sealed) ON TABLE portico.login TO portico_app;
+
+GRANT UPDATE(since) ON TABLE portico.login TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.login_attempt TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.login_client TO portico_app;
+
+GRANT UPDATE(settings) ON TABLE portico.login_client TO portico_app;
+
+GRANT UPDATE(sealed) ON TABLE portico.login_client TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.policy_rule TO portico_app;
+
 GRANT SELECT,INSERT ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(roles) ON TABLE portico.principal TO portico_app;
@@ -976,6 +1655,8 @@ GRANT UPDATE(level) ON TABLE portico.principal TO portico_app;
 GRANT UPDATE(compartments) ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(disabled_at) ON TABLE portico.principal TO portico_app;
+
+GRANT UPDATE(tools) ON TABLE portico.principal TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.receipt TO portico_app;
 GRANT DELETE ON TABLE portico.receipt TO portico_engine;
@@ -1116,6 +1797,16 @@ GRANT UPDATE(profile) ON TABLE portico.server TO portico_app;
 
 GRANT UPDATE(unboxed) ON TABLE portico.server TO portico_app;
 
+GRANT UPDATE(label_level) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(label_compartments) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(clearance_level) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(clearance_compartments) ON TABLE portico.server TO portico_app;
+
+GRANT UPDATE(trusted) ON TABLE portico.server TO portico_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.setting TO portico_app;
 
 GRANT UPDATE(value) ON TABLE portico.setting TO portico_app;
@@ -1139,6 +1830,18 @@ GRANT UPDATE(last) ON TABLE portico.stream TO portico_app;
 GRANT SELECT(last) ON TABLE portico.stream TO portico_engine;
 
 GRANT SELECT(created_at) ON TABLE portico.stream TO portico_engine;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.task_context TO portico_app;
+
+GRANT UPDATE(level) ON TABLE portico.task_context TO portico_app;
+
+GRANT UPDATE(compartments) ON TABLE portico.task_context TO portico_app;
+
+GRANT UPDATE(untrusted) ON TABLE portico.task_context TO portico_app;
+
+GRANT UPDATE(closed_at) ON TABLE portico.task_context TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.token_subject TO portico_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.tool TO portico_app;
 

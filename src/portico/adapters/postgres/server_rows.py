@@ -15,6 +15,7 @@ from portico.gateway.core.profile_text import (
 )
 from portico.gateway.core.server import Era, Identity, Server, ServerId
 from portico.kernel.json import JsonObject
+from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 
 Row = Mapping[str, Any]
@@ -23,7 +24,8 @@ SERVER_COLUMNS: Final[LiteralString] = """
     server_id, name, origin, entry, launch, launch_pin, enabled, approved_launch_pin,
     approved_launch, approved_by, approved_at, tools_accepted, set_pin, accepted_set_pin,
     instructions, accepted_instructions, offers, accepted_offers, identity, era, timeout_seconds,
-    failure, listed_at, profile, unboxed, gone_at, created_at
+    failure, listed_at, profile, unboxed, label_level, label_compartments, clearance_level,
+    clearance_compartments, trusted, gone_at, created_at
 """
 
 
@@ -57,6 +59,11 @@ def server_row(caller: Principal, server: Server) -> dict[str, object]:
         "listed": server.listed_at,
         "profile": None if server.profile is None else Json(profile_json(server.profile)),
         "unboxed": None if server.unboxed is None else Json(unboxed_json(server.unboxed)),
+        "label_level": int(server.label.level),
+        "label_compartments": sorted(server.label.compartments),
+        "clearance_level": int(server.clearance.level),
+        "clearance_compartments": sorted(server.clearance.compartments),
+        "trusted": server.trusted,
         "gone": server.gone_at,
         "created": server.created_at,
     }
@@ -91,9 +98,16 @@ def server_from(row: Row) -> Server:
         listed_at=row["listed_at"],
         profile=None if row["profile"] is None else profile_from(row["profile"]),
         unboxed=None if row["unboxed"] is None else unboxed_from(row["unboxed"]),
+        label=_label(row, "label"),
+        clearance=_label(row, "clearance"),
+        trusted=row["trusted"],
         gone_at=row["gone_at"],
         created_at=row["created_at"],
     )
+
+
+def _label(row: Row, which: str) -> Label:
+    return Label(Level(row[f"{which}_level"]), frozenset(row[f"{which}_compartments"]))
 
 
 def _identity_json(identity: Identity) -> JsonObject:

@@ -27,7 +27,9 @@ _INSERT: Final[LiteralString] = f"""
             %(enabled)s, %(approved_launch_pin)s, %(approved_launch)s, %(approved_by)s,
             %(approved)s, %(tools_accepted)s, %(set_pin)s, %(accepted_set_pin)s, %(instructions)s,
             %(accepted_instructions)s, %(offers)s, %(accepted_offers)s, %(identity)s, %(era)s,
-            %(timeout)s, %(failure)s, %(listed)s, %(profile)s, %(unboxed)s, %(gone)s, %(created)s)
+            %(timeout)s, %(failure)s, %(listed)s, %(profile)s, %(unboxed)s, %(label_level)s,
+            %(label_compartments)s, %(clearance_level)s, %(clearance_compartments)s, %(trusted)s,
+            %(gone)s, %(created)s)
 """
 _PUT: Final[LiteralString] = """
     UPDATE portico.server
@@ -40,6 +42,9 @@ _PUT: Final[LiteralString] = """
            offers = %(offers)s, accepted_offers = %(accepted_offers)s, identity = %(identity)s,
            era = %(era)s, timeout_seconds = %(timeout)s, failure = %(failure)s,
            listed_at = %(listed)s, profile = %(profile)s, unboxed = %(unboxed)s,
+           label_level = %(label_level)s, label_compartments = %(label_compartments)s,
+           clearance_level = %(clearance_level)s,
+           clearance_compartments = %(clearance_compartments)s, trusted = %(trusted)s,
            gone_at = %(gone)s
      WHERE space_id = %(space)s AND server_id = %(server)s
 """

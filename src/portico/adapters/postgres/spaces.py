@@ -1,7 +1,7 @@
 """Spaces, kept in PostgreSQL: born whole, taken out whole, ended whole."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Final, LiteralString
 
 from psycopg import sql
@@ -44,6 +44,17 @@ _TABLES: Final[LiteralString] = """
 """
 
 
+_SEEN: Final[LiteralString] = (
+    "label_level <= %(level)s AND label_compartments <@ %(compartments)s::text[]"
+)
+_CLEARED: Final[Mapping[str, LiteralString]] = {
+    "server": _SEEN,
+    "tool": f"server_id IN (SELECT server_id FROM portico.server"
+    f" WHERE space_id = %(space)s AND {_SEEN})",
+}
+"""No wall of these tables looks at their labels, since the catalogue is kept for everybody."""
+
+
 class PostgresSpaces:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -78,16 +89,25 @@ class PostgresSpaces:
             tables = await (await connection.execute(_TABLES)).fetchall()
             query = sql.SQL(" UNION ALL ").join(map(_rows, tables))
             async with connection.cursor(name="export") as cursor:
-                await cursor.execute(query, {"space": caller.space.value})
+                await cursor.execute(query, _asked(caller))
                 async for row in cursor:
                     yield ExportedRow(row["name"], row["values"])
 
 
+def _asked(caller: Principal) -> dict[str, object]:
+    return {
+        "space": caller.space.value,
+        "level": int(caller.clearance.level),
+        "compartments": sorted(caller.clearance.compartments),
+    }
+
+
 def _rows(table: DictRow) -> sql.Composed:
     """As json, which hands on what strangers wrote; jsonb would read it, and refuse a NUL."""
+    only = _CLEARED.get(table["name"], "true")
     return sql.SQL(
         "SELECT {} AS name, to_json(t) AS values "
-        "FROM (SELECT {} FROM {} WHERE space_id = %(space)s) t"
+        "FROM (SELECT {} FROM {} WHERE space_id = %(space)s AND " + only + ") t"
     ).format(
         sql.Literal(table["name"]),
         sql.SQL(", ").join(map(sql.Identifier, table["columns"])),

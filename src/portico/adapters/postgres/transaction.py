@@ -45,6 +45,7 @@ class _Open:
     task: "asyncio.Task[Any] | None"
     connection: Connection
     caller: Principal
+    lastly: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -78,10 +79,20 @@ class Transactions:
             token = _open.set(opened)
             try:
                 yield connection
+                for act in opened.lastly:
+                    await act()
             finally:
                 _open.reset(token)
-        for act in opened.afterwards:
-            act()
+        for told in opened.afterwards:
+            told()
+
+    def lastly(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Just before the end of what is open, and only if all goes well: a row that many want is
+        then held for as short as can be, and always after every other."""
+        outer = self._outer()
+        if outer is None:
+            raise RuntimeError("nothing is open")
+        outer.lastly.append(act)
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Once what is being written is there for others to see; at once if nothing is."""
@@ -138,13 +149,24 @@ class Transactions:
 
     @asynccontextmanager
     async def _joined(self, outer: _Open, caller: Principal) -> AsyncIterator[Connection]:
-        connection = outer.connection
+        connection, before = outer.connection, len(outer.lastly)
+        try:
+            async with self._nested(connection, outer, caller):
+                yield connection
+        except BaseException:
+            del outer.lastly[before:]  # what was taken back leaves nothing behind
+            raise
+
+    @asynccontextmanager
+    async def _nested(
+        self, connection: Connection, outer: _Open, caller: Principal
+    ) -> AsyncIterator[None]:
         async with connection.transaction():
             if caller == outer.caller:
-                yield connection
+                yield
                 return
             await connection.execute(SET_CONTEXT, context(caller))
-            yield connection
+            yield
             await connection.execute(SET_CONTEXT, context(outer.caller))
 
     @asynccontextmanager

@@ -33,20 +33,20 @@ def is_root() -> bool:
 
 def write_private(file: Path, text: str) -> None:
     """Whole or not at all, and never readable by others, not even for a moment."""
-    with _written_beside(file, text) as half:
+    with written_beside(file, text) as half:
         half.replace(file)
 
 
 def kept_secret(file: Path) -> str:
     """256 random bits, made the first time and read ever after; of two who make it, one does."""
     if not file.exists():
-        with _written_beside(file, secrets.token_hex(32)) as half, suppress(FileExistsError):
+        with written_beside(file, secrets.token_hex(32)) as half, suppress(FileExistsError):
             file.hardlink_to(half)
     return file.read_text()
 
 
 @contextmanager
-def _written_beside(file: Path, text: str) -> Iterator[Path]:
+def written_beside(file: Path, text: str) -> Iterator[Path]:
     private_folder(file.parent)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

@@ -116,8 +116,11 @@ def _where(_speaker: Speaker, _params: Message) -> Message:
     return content(str(os.getpid()))
 
 
-def _environment(_speaker: Speaker, _params: Message) -> Message:
-    return content(json.dumps({"environment": dict(os.environ), "folder": str(Path.cwd())}))
+def _environment(_speaker: Speaker, params: Message) -> Message:
+    """Backwards if it is asked to, since what it was given itself would be hidden."""
+    way = -1 if params["arguments"].get("backwards") else 1
+    found = {name: value[::way] for name, value in os.environ.items()}
+    return content(json.dumps({"environment": found, "folder": str(Path.cwd())}))
 
 
 def _die(_speaker: Speaker, params: Message) -> Message:

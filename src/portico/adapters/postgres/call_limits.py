@@ -1,0 +1,162 @@
+"""Calls a minute, counted in PostgreSQL by its own clock; most of them without asking it.
+
+Each process takes a few calls ahead and gives them out for half a second. What it has not used
+then goes back with its next question. While the database is away, reads are counted in this
+process alone; whatever may change something waits for it, as its audit does.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, LiteralString
+
+from portico.adapters.postgres.transaction import Transactions
+from portico.engine.core.errors import StoreUnavailable
+from portico.guard.core.act import Act
+from portico.guard.core.errors import LimitReached
+from portico.guard.core.rate import CallRates, Limit, Slots, Window
+from portico.kernel.ids import SpaceId
+from portico.kernel.principal import Principal
+
+_TAKE: Final[LiteralString] = """
+    SELECT subject, granted, slot, wait_seconds
+      FROM portico.take_calls(%(subjects)s, %(most)s, %(ahead)s, %(waiting)s, %(back)s,
+                              %(back_slot)s, %(slot_seconds)s, %(slots)s)
+"""
+_AWAY: Final = 5.0
+"""Seconds for which a database that was away is not asked by those who can do without."""
+
+_log: Final = logging.getLogger("portico.limits")
+
+
+@dataclass(slots=True)
+class _Lease:
+    left: int = 0
+    until: float = 0.0
+    slot: int = 0
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What this process knows of one space."""
+
+    leases: defaultdict[str, _Lease] = field(default_factory=lambda: defaultdict(_Lease))
+    closed: dict[str, float] = field(default_factory=dict)
+    """Subjects of which nothing is left, and until when."""
+    waiting: Counter[Limit] = field(default_factory=Counter)
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def lacking(self, limits: Sequence[Limit], now: float) -> Sequence[Limit]:
+        """Of which there is none at hand. Raises `LimitReached`."""
+        for limit in limits:
+            if (wait := self.closed.get(limit.subject, now) - now) > 0:
+                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+        return [limit for limit in limits if not self._has(limit, now)]
+
+    def use(self, limits: Sequence[Limit]) -> None:
+        for limit in limits:
+            self.leases[limit.subject].left -= 1
+
+    @contextmanager
+    def wanting(self, limits: Sequence[Limit]) -> Iterator[None]:
+        self.waiting.update(limits)
+        try:
+            yield
+        finally:
+            self.waiting -= Counter(limits)
+
+    def wanted(self, now: float) -> Sequence[Limit]:
+        return [limit for limit in self.waiting if not self._has(limit, now)]
+
+    def _has(self, limit: Limit, now: float) -> bool:
+        lease = self.leases.get(limit.subject)
+        return lease is not None and lease.left > 0 and now < lease.until
+
+
+class PostgresCallLimits:
+    def __init__(
+        self,
+        transactions: Transactions,
+        rates: CallRates,
+        *,
+        slots: Slots | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._transactions = transactions
+        self._rates = rates
+        self._slots = slots or Slots()
+        self._now = now
+        self._ledgers: defaultdict[SpaceId, _Ledger] = defaultdict(_Ledger)
+        self._alone: dict[tuple[SpaceId, str], Window] = {}
+        self._away_until = 0.0
+        self.trips = 0
+        """How often the database was asked."""
+
+    async def take_own(self, act: Act) -> None:
+        await self._take_one(act, self._rates.own(act))
+
+    async def take_shared(self, act: Act) -> None:
+        await self._take_one(act, self._rates.shared(act))
+
+    async def _take_one(self, act: Act, limits: Sequence[Limit]) -> None:
+        """Of each."""
+        if not limits:
+            return
+        try:
+            if self._now() < self._away_until and act.aim.effect.reads_only:
+                self._take_alone(act.caller, limits)
+            else:
+                await self._take(act.caller, limits)
+        except StoreUnavailable:
+            if not act.aim.effect.reads_only:
+                raise
+            _log.warning("calls are counted in this process alone: no database")
+            self._away_until = self._now() + _AWAY
+            self._take_alone(act.caller, limits)
+
+    async def _take(self, caller: Principal, limits: Sequence[Limit]) -> None:
+        ledger = self._ledgers[caller.space]
+        while lacking := ledger.lacking(limits, self._now()):
+            with ledger.wanting(lacking):
+                async with ledger.asking:
+                    if wanted := ledger.wanted(self._now()):
+                        await self._ask(caller, ledger, wanted)
+        ledger.use(limits)
+
+    async def _ask(self, caller: Principal, ledger: _Ledger, wanted: Sequence[Limit]) -> None:
+        leases = [ledger.leases[limit.subject] for limit in wanted]
+        values = {
+            "subjects": [limit.subject for limit in wanted],
+            "most": [limit.most for limit in wanted],
+            "ahead": [limit.ahead for limit in wanted],
+            "waiting": [ledger.waiting[limit] for limit in wanted],
+            "back": [lease.left for lease in leases],
+            "back_slot": [lease.slot for lease in leases],
+            "slot_seconds": self._slots.seconds,
+            "slots": self._slots.count,
+        }
+        for lease in leases:
+            lease.left = 0
+        sent = self._now()
+        self.trips += 1
+        [rows] = await self._transactions.stroke(caller, (_TAKE, values))
+        for row in rows:
+            subject = row["subject"]
+            if row["granted"]:
+                ledger.leases[subject] = _Lease(
+                    row["granted"], sent + self._slots.lease, row["slot"]
+                )
+            else:
+                ledger.closed[subject] = self._now() + (row["wait_seconds"] or self._slots.seconds)
+
+    def _take_alone(self, caller: Principal, limits: Sequence[Limit]) -> None:
+        for limit in limits:
+            key = caller.space, limit.subject
+            window = self._alone.setdefault(key, Window(self._slots))
+            if wait := window.take(limit.most, self._now()):
+                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))

@@ -1,0 +1,174 @@
+"""What a contract cannot see of limits: leases, trips, and a database that is away."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.call_limits import PostgresCallLimits
+from portico.adapters.postgres.transaction import Part, Transactions, open_pool
+from portico.engine.core.errors import StoreUnavailable
+from portico.guard.core.act import Act, Aim
+from portico.guard.core.errors import LimitReached
+from portico.guard.core.rate import CallRates, Slots
+from portico.kernel.effect import Effect
+from portico.kernel.principal import Principal
+from portico.testing.guard import a_person, a_space
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+ANA = a_person("ana")
+
+
+def an_act(effect: Effect = Effect.EXTERNAL_WRITE, tool: str = "files.write") -> Act:
+    return Act(caller=ANA, aim=Aim(tool=tool, server="files", effect=effect, pin="0" * 64))
+
+
+@pytest.fixture
+async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        space = a_space()
+        owner.execute(
+            "INSERT INTO space (space_id, name, created_at) VALUES (%s, %s, now())",
+            [space.id.value, space.name],
+        )
+    async with open_pool(embedded_database.app, 4) as pool:
+        yield Transactions(pool)
+
+
+def taken_of(addresses: Addresses) -> int:
+    with psycopg.connect(str(addresses.owner)) as owner:
+        row = owner.execute("SELECT sum(each) FROM call_count, unnest(taken) AS each").fetchone()
+    return 0 if row is None or row[0] is None else int(row[0])
+
+
+async def test_most_calls_need_no_trip_and_a_crowd_shares_one(transactions: Transactions) -> None:
+    limits = PostgresCallLimits(transactions, CallRates(principal=1000), now=lambda: 0.0)
+
+    for _ in range(10):
+        await limits.take_own(an_act())
+    alone = limits.trips
+    await asyncio.gather(*(limits.take_own(an_act()) for _ in range(100)))
+
+    assert alone <= 2
+    assert limits.trips - alone <= 5
+
+
+async def test_what_was_taken_ahead_and_not_used_goes_back(
+    transactions: Transactions, embedded_database: Addresses
+) -> None:
+    now = 0.0
+    limits = PostgresCallLimits(transactions, CallRates(principal=1000), now=lambda: now)
+    await limits.take_own(an_act())
+    assert taken_of(embedded_database) == 10
+
+    now = 0.6
+    await limits.take_own(an_act())
+
+    assert taken_of(embedded_database) == 1 + 10
+
+
+async def test_the_last_ones_are_not_taken_ahead(
+    transactions: Transactions, embedded_database: Addresses
+) -> None:
+    """So that they go to whoever needs them."""
+    rates = CallRates(principal=800)
+    one, other = (PostgresCallLimits(transactions, rates, now=lambda: 0.0) for _ in range(2))
+    for _ in range(790):
+        await one.take_own(an_act())
+
+    for limits in (one, other) * 5:
+        await limits.take_own(an_act())
+
+    assert taken_of(embedded_database) == 800
+    with pytest.raises(LimitReached):
+        await other.take_own(an_act())
+
+
+async def test_whoever_is_refused_asks_no_more_until_there_is_something(
+    transactions: Transactions,
+) -> None:
+    limits = PostgresCallLimits(transactions, CallRates(principal=1))
+    await limits.take_own(an_act())
+    with pytest.raises(LimitReached):
+        await limits.take_own(an_act())
+    trips = limits.trips
+
+    for _ in range(100):
+        with pytest.raises(LimitReached):
+            await limits.take_own(an_act())
+
+    assert limits.trips == trips
+
+
+async def test_a_slot_is_free_again_after_the_window(transactions: Transactions) -> None:
+    window = timedelta(seconds=1)
+    limits = PostgresCallLimits(transactions, CallRates(principal=2), slots=Slots(window))
+    await limits.take_own(an_act())
+    await limits.take_own(an_act())
+    with pytest.raises(LimitReached):
+        await limits.take_own(an_act())
+
+    await when_there_is_one(limits)
+
+
+async def when_there_is_one(limits: PostgresCallLimits) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await limits.take_own(an_act())
+            except LimitReached as reached:
+                await asyncio.sleep(reached.retry_after.total_seconds())
+
+
+@pytest.mark.parametrize("seconds", [-30, -100_000, 100_000])
+async def test_a_clock_that_was_set_shuts_nobody_out_for_long(
+    transactions: Transactions, embedded_database: Addresses, seconds: int
+) -> None:
+    """Back a little: no slot counts twice. Back or forth by far: it is begun anew."""
+    limits = PostgresCallLimits(transactions, CallRates(principal=5))
+    await limits.take_own(an_act())
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        owner.execute("UPDATE call_count SET slot = slot - %s * 4", [seconds])
+
+    for _ in range(4):
+        await limits.take_own(an_act())
+
+    assert taken_of(embedded_database) <= 5
+
+
+class Away(Transactions):
+    """A database that can be taken away."""
+
+    away = False
+
+    async def stroke(self, caller: Principal, *parts: Part):  # type: ignore[no-untyped-def] # noqa: ANN201 # as above it
+        if self.away:
+            raise StoreUnavailable("The database is away.")
+        return await super().stroke(caller, *parts)
+
+
+async def test_without_a_database_reads_are_counted_alone_and_writes_wait(
+    embedded_database: Addresses, transactions: Transactions
+) -> None:
+    del transactions  # it has made the space
+    now = 0.0
+    async with open_pool(embedded_database.app, 2) as pool:
+        database = Away(pool)
+        limits = PostgresCallLimits(database, CallRates(principal=3), now=lambda: now)
+        database.away = True
+
+        for _ in range(3):
+            await limits.take_own(an_act(Effect.EXTERNAL_READ))
+        with pytest.raises(LimitReached):
+            await limits.take_own(an_act(Effect.EXTERNAL_READ))
+        with pytest.raises(StoreUnavailable):
+            await limits.take_own(an_act(Effect.LOCAL_WRITE))
+        trips = limits.trips
+        database.away, now = False, 6.0
+        await limits.take_own(an_act(Effect.EXTERNAL_READ))
+
+    assert limits.trips == trips + 1

@@ -1,0 +1,127 @@
+"""Whoever takes up a leg finds its run as it was left."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.line_after_commit import LineAfterCommit
+from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.engine.core.errors import RunNotFound
+from portico.engine.core.run import Leg, Place, Turn
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.start_run import RunWish, StartRun
+from portico.guard.core.authentication import as_principal
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.kernel.ids import RunId
+from portico.testing.audit import MemoryAudit
+from portico.testing.guard import a_person
+from tests.engine.room import nothing
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+TURN = Turn(Leg(RunId(UUID(int=1)), 1), Place())
+
+
+class Joined:
+    """A line that remembers who came."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.left: list[Leg] = []
+        self.came = asyncio.Event()
+
+    async def join(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self.came.set()
+
+    async def leave(self, leg: Leg) -> None:
+        self.left.append(leg)
+
+
+@pytest.fixture
+async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
+    async with open_pool(embedded_database.app, 2) as pool:
+        yield Transactions(pool)
+
+
+async def test_inside_a_transaction_it_is_joined_after_it(transactions: Transactions) -> None:
+    ana, inner = a_person(), Joined()
+    line = LineAfterCommit(inner, transactions)
+    running = asyncio.create_task(line.run())
+
+    async with transactions.begin(ana):
+        await line.join(TURN)
+        await asyncio.sleep(0)
+        assert inner.turns == []
+    await inner.came.wait()
+    running.cancel()
+
+    assert inner.turns == [TURN]
+
+
+async def test_what_was_taken_back_never_joins(transactions: Transactions) -> None:
+    ana, inner = a_person(), Joined()
+    line = LineAfterCommit(inner, transactions)
+
+    with pytest.raises(RuntimeError):
+        async with transactions.begin(ana):
+            await line.join(TURN)
+            raise RuntimeError
+    running = asyncio.create_task(line.run())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    running.cancel()
+
+    assert inner.turns == []
+
+
+async def test_outside_of_one_it_is_joined_and_left_at_once(transactions: Transactions) -> None:
+    inner = Joined()
+    line = LineAfterCommit(inner, transactions)
+
+    await line.join(TURN)
+    await line.leave(TURN.leg)
+
+    assert (inner.turns, inner.left) == ([TURN], [TURN.leg])
+
+
+async def test_a_run_that_is_started_inside_is_there_with_it_or_not_at_all(
+    transactions: Transactions,
+) -> None:
+    clock, bus = SystemClock(), InlineBus()
+    install = InstallHome(
+        spaces=PostgresSpaces(transactions),
+        together=transactions.begin,
+        audit=MemoryAudit(),
+        clock=clock,
+        entropy=system_entropy,
+        pepper=b"p",
+    )
+    ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
+    log = PostgresEventLog(transactions, bus, clock, system_entropy)
+    start = StartRun(
+        runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
+        line=LineAfterCommit(Joined(), transactions),
+        kinds=Kinds([Kind(name="some", work=nothing)]),
+        clock=clock,
+        entropy=system_entropy,
+    )
+    book = PostgresRunBook(transactions)
+
+    async with transactions.begin(ana):
+        kept = await start(ana, RunWish(kind="some", key="kept"))
+    with pytest.raises(RuntimeError):
+        async with transactions.begin(ana):
+            lost = await start(ana, RunWish(kind="some", key="lost"))
+            raise RuntimeError
+
+    assert (await book.get(ana, kept.id)).kind == "some"
+    with pytest.raises(RunNotFound):
+        await book.get(ana, lost.id)

@@ -1,0 +1,83 @@
+"""What the database itself holds of logins: nothing that can be read, and nothing for others."""
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.logins import PostgresLogins
+from portico.adapters.postgres.transaction import SET_CONTEXT, Transactions, context, open_pool
+from portico.adapters.seals.vault import RingVault
+from portico.adapters.system.clock import system_entropy
+from portico.guard.core.login import LoginPlace, digest_of
+from portico.guard.core.vault_keys import VaultKeys
+from tests.contracts.doors import Doors, postgres_doors
+from tests.contracts.test_logins import a_town, begun, tokens
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+
+async def two_logged_in(addresses: Addresses) -> tuple[LoginPlace, LoginPlace, Doors]:
+    bus = PostgresBus(addresses.app, system_entropy)
+    async with open_pool(addresses.app, 2) as pool:
+        doors = postgres_doors(Transactions(pool), bus, bus)
+        _, ana, ben = await a_town(doors)
+        for place, name in ((ana, "ana"), (ben, "ben")):
+            await doors.logins.put(place, tokens(name))
+            await doors.logins.begun(digest_of(name), begun(place))
+    return ana, ben, doors
+
+
+async def test_no_token_and_no_secret_can_be_read_in_the_database(
+    embedded_database: Addresses,
+) -> None:
+    await two_logged_in(embedded_database)
+
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        rows = owner.execute(
+            "SELECT sealed FROM portico.login UNION ALL SELECT sealed FROM portico.login_attempt"
+        ).fetchall()
+
+    assert len(rows) == 4
+    for (sealed,) in rows:
+        assert b"access" not in sealed
+        assert b"hush" not in sealed
+
+
+async def test_the_wall_hides_everybody_elses_logins(embedded_database: Addresses) -> None:
+    ana, _, _ = await two_logged_in(embedded_database)
+
+    with psycopg.connect(embedded_database.app) as app:
+        everybody = [
+            app.execute(f"SELECT count(*) FROM portico.{table}".encode()).fetchone()
+            for table in ("login", "login_attempt")
+        ]
+        app.execute(SET_CONTEXT, context(ana.holder))
+        own = [
+            app.execute(f"SELECT DISTINCT principal_id FROM portico.{table}".encode()).fetchall()
+            for table in ("login", "login_attempt")
+        ]
+        changed = app.execute("UPDATE portico.login SET sealed = 'x'").rowcount
+
+    assert everybody == [(0,), (0,)]
+    assert own == [[(ana.principal.value,)]] * 2
+    assert changed == 1
+
+
+async def test_what_is_copied_from_one_person_to_another_opens_for_neither(
+    embedded_database: Addresses,
+) -> None:
+    vault = RingVault(VaultKeys.fresh(system_entropy))
+    ana, ben, _ = await two_logged_in(embedded_database)
+    async with open_pool(embedded_database.app, 2) as pool:
+        logins = PostgresLogins(Transactions(pool), vault)
+        await logins.put(ana, tokens("ana"))
+        with psycopg.connect(str(embedded_database.owner)) as owner:
+            owner.execute(
+                "UPDATE portico.login SET sealed = (SELECT sealed FROM portico.login"
+                " WHERE principal_id = %s) WHERE principal_id = %s",
+                [ana.principal.value, ben.principal.value],
+            )
+
+        assert await logins.get(ana) == tokens("ana")
+        assert await logins.get(ben) is None

@@ -1,0 +1,93 @@
+"""What is sealed opens with the same key, in the same context, and in no other way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.adapters.seals.vault import HEAD_BYTES, RingVault, head
+from portico.guard.core.vault_keys import VaultClosed, VaultKeys
+from portico.guard.ports import Vault
+from portico.testing.kernel import SeededEntropy
+from portico.testing.vault import MemoryVault
+
+KEYS = VaultKeys.fresh(SeededEntropy("vault"))
+OTHER = VaultKeys.fresh(SeededEntropy("another"))
+
+
+@pytest.fixture(params=["real", "memory"])
+def vaults(request: pytest.FixtureRequest) -> tuple[Vault, Vault]:
+    """Of two processes."""
+    if request.param == "memory":
+        return MemoryVault(), MemoryVault()
+    return RingVault(KEYS), RingVault(KEYS)
+
+
+@pytest.mark.parametrize("plain", [b"", b"x", b"a secret" * 1000])
+def test_one_process_opens_what_another_has_sealed(
+    vaults: tuple[Vault, Vault], plain: bytes
+) -> None:
+    one, other = vaults
+
+    assert other.unseal(one.seal(plain, b"here"), b"here") == plain
+
+
+def test_what_is_sealed_opens_in_no_other_context(vaults: tuple[Vault, Vault]) -> None:
+    one, other = vaults
+
+    assert other.unseal(one.seal(b"a secret", b"here"), b"there") is None
+
+
+def test_what_is_alike_does_not_look_alike(vaults: tuple[Vault, Vault]) -> None:
+    one, _ = vaults
+    first, second = one.seal(b"a secret", b"here"), one.seal(b"a secret", b"here")
+
+    assert first != second
+    assert b"secret" not in first
+
+
+def test_a_changed_byte_opens_nothing(vaults: tuple[Vault, Vault]) -> None:
+    one, other = vaults
+    sealed = one.seal(b"a secret", b"here")
+
+    for place in range(len(sealed)):
+        forged = bytearray(sealed)
+        forged[place] ^= 1
+        assert other.unseal(bytes(forged), b"here") is None
+
+
+@given(st.binary(max_size=80))
+def test_what_was_never_sealed_opens_nothing(text: bytes) -> None:
+    assert RingVault(KEYS).unseal(text, b"") is None
+    assert RingVault(KEYS).unseal(head(KEYS.current.id) + text, b"") is None
+    assert MemoryVault().unseal(text, b"") is None
+
+
+def test_it_says_which_key_has_sealed_it() -> None:
+    sealed = RingVault(KEYS).seal(b"a secret", b"here")
+
+    assert sealed[:HEAD_BYTES] == head(KEYS.current.id)
+
+
+def test_an_older_key_opens_and_does_not_seal() -> None:
+    [old], [new] = KEYS.keys, OTHER.keys
+    sealed = RingVault(KEYS).seal(b"a secret", b"here")
+
+    both = RingVault(VaultKeys((new, old)))
+
+    assert both.unseal(sealed, b"here") == b"a secret"
+    assert RingVault(OTHER).unseal(both.seal(b"anew", b"here"), b"here") == b"anew"
+    assert RingVault(OTHER).unseal(sealed, b"here") is None
+
+
+def test_keys_are_exchanged_while_it_is_in_use() -> None:
+    vault = RingVault(KEYS)
+
+    vault.use(OTHER)
+
+    assert RingVault(OTHER).unseal(vault.seal(b"x", b""), b"") == b"x"
+
+
+def test_without_a_key_it_seals_nothing() -> None:
+    with pytest.raises(VaultClosed, match="no key"):
+        RingVault(None).seal(b"a secret", b"here")
+    assert RingVault(None).unseal(RingVault(KEYS).seal(b"x", b""), b"") is None

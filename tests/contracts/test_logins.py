@@ -1,0 +1,228 @@
+"""Tokens and logins, wherever they are kept: each person's own, once, and nobody else's."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from portico.gateway.core.server import Http
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.errors import NameTaken
+from portico.guard.core.login import Attempt, Known, LoginClient, LoginPlace, Tokens, digest_of
+from portico.guard.core.roles import Scope
+from portico.kernel.principal import Principal
+from portico.testing.gateway import a_server
+from portico.testing.guard import a_space, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.logins import SIGN_IN
+from tests.contracts.doors import REFUSED, Doors
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+URL = "https://tools.example/mcp"
+KNOWN = Known(server=SIGN_IN, client_id="c", secret="hush", method="none", resource=URL)
+
+
+def tokens(name: str) -> Tokens:
+    return Tokens(
+        access=f"access of {name}",
+        refresh="r",
+        expires_at=NOW,
+        scope="x",
+        url=URL,
+        known=KNOWN,
+    )
+
+
+async def a_town(doors: Doors) -> tuple[Principal, LoginPlace, LoginPlace]:
+    """An admin, and two people with a server that they could log in to."""
+    root = await doors.founded("home")
+    server = a_server("tools", launch=Http(URL))
+    await doors.servers.add(root, server)
+    places = []
+    for name in ("ana", "ben"):
+        who = await doors.joined(root, name)
+        places.append(
+            LoginPlace(space=root.space, principal=who.id, server=server.id, name="tools", url=URL)
+        )
+    return root, places[0], places[1]
+
+
+def begun(place: LoginPlace, expires_at: datetime = NOW) -> Attempt:
+    return Attempt(
+        place=place,
+        verifier="v",
+        redirect_url="https://us/cb",
+        known=KNOWN,
+        scope="x",
+        expires_at=expires_at,
+    )
+
+
+async def test_a_login_is_there_for_whoever_it_is_and_nobody_else(doors: Doors) -> None:
+    _, ana, ben = await a_town(doors)
+
+    await doors.logins.put(ana, tokens("ana"))
+
+    assert await doors.logins.get(ana) == tokens("ana")
+    assert await doors.logins.get(ben) is None
+
+
+async def test_the_latest_login_counts(doors: Doors) -> None:
+    _, ana, ben = await a_town(doors)
+    await doors.logins.put(ben, tokens("ben"))
+    await doors.logins.put(ana, tokens("ana"))
+
+    plain = replace(tokens("ana"), expires_at=None, refresh=None, access="another")
+    await doors.logins.put(ana, plain)
+
+    assert await doors.logins.get(ana) == plain
+    assert await doors.logins.get(ben) == tokens("ben")
+
+
+async def test_what_is_forgotten_is_gone_once(doors: Doors) -> None:
+    _, ana, _ = await a_town(doors)
+    await doors.logins.put(ana, tokens("ana"))
+
+    assert await doors.logins.forget(ana)
+    assert not await doors.logins.forget(ana)
+    assert await doors.logins.get(ana) is None
+
+
+async def test_only_one_changes_a_login_at_a_time(doors: Doors) -> None:
+    _, ana, _ = await a_town(doors)
+    await doors.logins.put(ana, tokens("0"))
+
+    async def renew() -> None:
+        async with doors.logins.holding(ana) as held:
+            assert held is not None
+            number = int(held.access.rpartition(" ")[2])
+            await asyncio.sleep(0.01)
+            await doors.logins.put(ana, tokens(str(number + 1)))
+
+    await asyncio.gather(*(renew() for _ in range(5)))
+
+    assert await doors.logins.get(ana) == tokens("5")
+
+
+async def test_there_is_nothing_to_hold_where_nobody_is_logged_in(doors: Doors) -> None:
+    _, ana, _ = await a_town(doors)
+
+    async with doors.logins.holding(ana) as held:
+        assert held is None
+
+
+async def test_what_was_begun_is_taken_once(doors: Doors) -> None:
+    _, ana, ben = await a_town(doors)
+    await doors.logins.begun(digest_of("a"), begun(ana))
+    await doors.logins.begun(digest_of("b"), begun(ben))
+    early = NOW - timedelta(minutes=1)
+
+    assert await doors.logins.take(digest_of("nobody's"), early) is None
+    seen = await doors.logins.find(digest_of("a"), early)
+    assert await doors.logins.find(digest_of("a"), NOW) is None
+    taken = await doors.logins.take(digest_of("a"), early)
+    assert seen == taken
+    assert await doors.logins.find(digest_of("a"), early) is None
+    assert taken is not None
+    assert (taken.place.principal, taken.place.name, taken.verifier) == (
+        ana.principal,
+        "tools",
+        "v",
+    )
+    assert taken.known == KNOWN
+    assert await doors.logins.take(digest_of("a"), early) is None
+
+
+async def test_what_was_begun_too_long_ago_is_gone(doors: Doors) -> None:
+    _, ana, _ = await a_town(doors)
+    await doors.logins.begun(digest_of("a"), begun(ana))
+
+    assert await doors.logins.take(digest_of("a"), NOW) is None
+    assert await doors.logins.take(digest_of("a"), NOW - timedelta(minutes=1)) is None
+
+
+async def test_of_what_one_person_has_begun_only_the_latest_few_stay(doors: Doors) -> None:
+    _, ana, ben = await a_town(doors)
+    early = NOW - timedelta(minutes=1)
+    await doors.logins.begun(digest_of("ben's"), begun(ben))
+    for number in range(6):
+        await doors.logins.begun(digest_of(str(number)), begun(ana))
+
+    found = [await doors.logins.take(digest_of(str(number)), early) for number in range(6)]
+
+    assert [each is not None for each in found] == [False, False, True, True, True, True]
+    assert await doors.logins.take(digest_of("ben's"), early) is not None
+
+
+async def test_a_login_goes_with_its_server(doors: Doors) -> None:
+    root, ana, _ = await a_town(doors)
+    await doors.logins.put(ana, tokens("ana"))
+    server = await doors.servers.get(root, "tools")
+
+    await doors.servers.remove(root, server.id)
+
+    assert await doors.logins.get(ana) is None
+
+
+async def test_nobody_logs_in_to_what_is_not_there(doors: Doors) -> None:
+    _, ana, _ = await a_town(doors)
+
+    with pytest.raises(REFUSED):
+        await doors.logins.put(replace(ana, server=a_server("other").id), tokens("ana"))
+
+
+async def test_what_we_are_known_as_is_kept_for_everybody_of_a_space(doors: Doors) -> None:
+    root, ana, _ = await a_town(doors)
+    client = LoginClient(
+        url=URL, issuer="https://login.example", client_id="c", secret="hush", configured=True
+    )
+
+    await doors.login_clients.put(root, ana.server, client)
+    assert await doors.login_clients.get(ana.holder, ana.server) == client
+    plain = replace(client, secret=None, secret_reference="secret:x")
+    await doors.login_clients.put(root, ana.server, plain)
+    assert await doors.login_clients.get(root, ana.server) == plain
+    elsewhere = await doors.founded("elsewhere")
+    assert await doors.login_clients.get(elsewhere, ana.server) is None
+
+    await doors.login_clients.remove(root, ana.server)
+    assert await doors.login_clients.get(root, ana.server) is None
+
+
+async def test_somebody_who_was_made_for_a_subject_is_found_by_it(doors: Doors) -> None:
+    root = await doors.founded("home")
+    space = a_space("home")
+    zoe, twin = an_identity("zoe", space=space), an_identity("zoe-2", space=space)
+
+    assert await doors.subjects.bound(root, "i", "s") is None
+    assert await doors.subjects.bind(root, zoe, "i", "s") == zoe
+    assert await doors.subjects.bind(root, twin, "i", "s") == zoe
+    assert await doors.subjects.bound(root, "i", "s") == zoe
+    assert await doors.subjects.bound(root, "i", "t") is None
+    assert await doors.subjects.named(root, "zoe") == zoe
+    assert await doors.subjects.named(root, "zoe-2") is None
+    with pytest.raises(NameTaken):
+        await doors.subjects.bind(root, an_identity("zoe", space=space), "i", "t")
+
+
+async def test_a_grant_is_written_down_once(doors: Doors) -> None:
+    root = await doors.founded("home")
+    ana = await doors.joined(root, "ana")
+    grant = StoredKey(
+        id=ApiKey.mint(SeededEntropy("grant")).id,
+        space=root.space,
+        principal=ana.id,
+        purpose=Purpose.ACCESS,
+        name="token",
+        scopes=frozenset({Scope.TOOLS_READ}),
+        clearance=ana.clearance,
+        created_at=BEGINNING,
+    )
+
+    await doors.subjects.grant(root, grant, bytes(32))
+    await doors.subjects.grant(root, replace(grant, name="another"), bytes(32))
+
+    found = await doors.key_ring.find(grant.id)
+    assert found is not None
+    assert found.key == grant

@@ -1,0 +1,108 @@
+"""Secrets of a space, wherever they are kept."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from portico.adapters.secrets.age_file import AgeFile
+from portico.adapters.secrets.kept import DrawerSecrets
+from portico.adapters.secrets.os_keyring import OsKeyring
+from portico.adapters.telemetry.known_secrets import KnownSecrets
+from portico.guard.core.secret import KeptSecret
+from portico.guard.ports import Secrets
+from portico.testing.guard import a_person, a_space
+from portico.testing.kernel import BEGINNING
+from portico.testing.secrets import MemorySecrets
+from tests.adapters.secrets.keyrings import MemoryKeyring
+
+ANA = a_person("ana")
+EVE = a_person("eve", space=a_space("elsewhere"))
+GITHUB = KeptSecret("github", BEGINNING, "ana")
+AWS = KeptSecret("aws", BEGINNING + timedelta(days=1), "bob")
+CANARY = "canary-of-a-contract"
+
+
+@pytest.fixture
+def known() -> KnownSecrets:
+    return KnownSecrets()
+
+
+@pytest.fixture(params=["memory", "age", "keyring"])
+def secrets(request: pytest.FixtureRequest, tmp_path: Path, known: KnownSecrets) -> Secrets:
+    match request.param:
+        case "memory":
+            return MemorySecrets()
+        case "age":
+            file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
+            return DrawerSecrets(lambda: file, known.learn)
+        case _:
+            keyring = OsKeyring(MemoryKeyring(), "portico x", tmp_path / "lock")
+            return DrawerSecrets(lambda: keyring, known.learn)
+
+
+async def test_it_says_what_they_are_kept_in(
+    secrets: Secrets, request: pytest.FixtureRequest
+) -> None:
+    assert await secrets.where() == request.node.callspec.params["secrets"]
+
+
+async def test_what_is_put_is_there_for_its_space(secrets: Secrets) -> None:
+    await secrets.put(ANA, GITHUB, CANARY)
+    await secrets.put(ANA, AWS, "another")
+
+    assert await secrets.get(ANA, "github") == CANARY
+    assert await secrets.all(ANA) == [AWS, GITHUB]
+    assert await secrets.get(EVE, "github") is None
+    assert await secrets.all(EVE) == []
+    assert not await secrets.remove(EVE, "github")
+
+
+async def test_one_takes_the_place_of_another(secrets: Secrets) -> None:
+    await secrets.put(ANA, GITHUB, CANARY)
+    later = KeptSecret("github", AWS.set_at, "bob")
+
+    await secrets.put(ANA, later, "another")
+
+    assert await secrets.get(ANA, "github") == "another"
+    assert await secrets.all(ANA) == [later]
+
+
+async def test_what_is_removed_is_gone(secrets: Secrets) -> None:
+    await secrets.put(ANA, GITHUB, CANARY)
+
+    assert await secrets.remove(ANA, "github")
+    assert not await secrets.remove(ANA, "github")
+    assert await secrets.get(ANA, "github") is None
+
+
+@pytest.mark.parametrize("secrets", ["age", "keyring"], indirect=True)
+async def test_what_passes_is_blacked_out_from_then_on(
+    secrets: Secrets, known: KnownSecrets
+) -> None:
+    await secrets.put(ANA, GITHUB, CANARY)
+
+    assert CANARY not in known.clean(f"a log says {CANARY}")
+
+
+async def test_a_value_that_another_process_has_set_is_learnt_when_it_is_read(
+    tmp_path: Path, known: KnownSecrets
+) -> None:
+    file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
+    await DrawerSecrets(lambda: file, KnownSecrets().learn).put(ANA, GITHUB, CANARY)
+
+    await DrawerSecrets(lambda: file, known.learn).get(ANA, "github")
+
+    assert CANARY not in known.clean(f"a log says {CANARY}")
+
+
+async def test_nothing_here_holds_the_loop_up(tmp_path: Path, nothing_blocks: None) -> None:
+    del nothing_blocks
+    file = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
+    secrets = DrawerSecrets(lambda: file, KnownSecrets().learn)
+
+    await secrets.put(ANA, GITHUB, CANARY)
+
+    assert await secrets.get(ANA, "github") == CANARY
+    assert await secrets.where() == "age"
+    assert await secrets.remove(ANA, "github")
