@@ -4,13 +4,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 from portico.gateway.core.pin import set_pin
+from portico.gateway.core.server import TEAM, Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.roles import Role
+from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
+from portico.kernel.ids import SpaceId
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.main.assemble_gateway import GatewayDoors, Limits, assemble_gateway
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_server, a_tool, an_approved_server
-from portico.testing.gateway_doors import memory_gateway
+from portico.testing.gateway_doors import NobodyAnswers, memory_gateway
 from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams, seen
@@ -18,6 +22,10 @@ from portico.testing.world import MemoryWorld
 
 ANA = a_person("ana", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
+SECRETARY = replace(
+    a_person("sue", roles=[Role.OPERATOR]), clearance=Label(Level.RESTRICTED, frozenset({"hr"}))
+)
+"""Who may know everything; the others are cleared for their team's."""
 
 READ = a_tool("files.read", "Reads the whole text of a file.", effect=Effect.LOCAL_READ)
 WRITE = a_tool("files.write", "Writes text into a file.", effect=Effect.LOCAL_WRITE)
@@ -31,12 +39,13 @@ LIMITS = Limits(call_timeout=timedelta(seconds=5), page_size=200)
 
 
 class OpenRoom:
-    def __init__(self, limits: Limits = LIMITS) -> None:
+    def __init__(self, limits: Limits = LIMITS, rules: Rules | None = None) -> None:
         self.world = MemoryWorld()
         self.world.spaces[ANA.space] = a_space()
-        for each in (an_identity("ana"), an_identity("vera")):
+        for each in map(an_identity, ("ana", "vera", "sue")):
             self.world.identities.insert((each.space, each.id), each)
         self.clock, self.bus = TickingClock(), MemoryBus()
+        self.asking = NobodyAnswers()
         self.upstreams = ScriptedUpstreams(offers={"files": seen(), "sky": seen()})
         self.doors: GatewayDoors = memory_gateway(
             self.world,
@@ -45,6 +54,8 @@ class OpenRoom:
             clock=self.clock,
             entropy=SeededEntropy(),
             limits=limits,
+            rules=rules,
+            ask_first=self.asking,
         )
         self.gateway = assemble_gateway(self.doors)
         self.use = self.gateway.over_http
@@ -56,13 +67,23 @@ class OpenRoom:
             self.world.servers[ANA.space, server.id] = server
             self.world.tools[ANA.space, server.id] = tools
 
+    def label(
+        self, name: str, label: Label = PUBLIC, *, clearance: Label = TEAM, trusted: bool = False
+    ) -> None:
+        place, server = self._server(name)
+        self.world.servers[place] = replace(
+            server, label=label, clearance=clearance, trusted=trusted
+        )
+
+    def _server(self, name: str) -> tuple[tuple[SpaceId, ServerId], Server]:
+        [found] = [
+            (place, server) for place, server in self.world.servers.items() if server.name == name
+        ]
+        return found
+
     def replace(self, *tools: Tool) -> None:
         """As if its server had said something else since."""
-        [(place, server)] = [
-            (place, server)
-            for place, server in self.world.servers.items()
-            if server.name == tools[0].ref.server
-        ]
+        place, server = self._server(tools[0].ref.server)
         self.world.servers[place] = replace(server, set_pin=set_pin(tools))
         self.world.tools[place] = [*tools]
 

@@ -23,13 +23,14 @@ from portico.gateway.reconcile_servers import ReconcileServers
 from portico.guard.core.roles import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokens
+from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import MemoryServers, MemoryTools
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.walls import ScriptedWalls
-from portico.testing.world import MemoryWorld
+from portico.testing.world import MemoryWorld, together
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
@@ -55,6 +56,7 @@ class Room:
         world = MemoryWorld()
         world.spaces[ROOT.space] = a_space()
         self.clock, self.bus = TickingClock(), MemoryBus()
+        self.audit = audit = MemoryAudit(world, self.clock)
         self.tokenizer = Letters()
         self.upstreams = ScriptedUpstreams()
         self.walls = walls = ScriptedWalls()
@@ -67,13 +69,26 @@ class Room:
             servers=servers,
             tools=tools,
             upstreams=upstreams,
+            audit=audit,
             tokenizer=self.tokenizer,
             bus=bus,
             clock=clock,
         )
-        self.add_server = AddServer(servers=servers, bus=bus, clock=clock, entropy=entropy)
-        self.remove_server = RemoveServer(servers=servers, upstreams=upstreams, bus=bus)
-        self.switch_server = SwitchServer(servers=servers, upstreams=upstreams, bus=bus)
+        self.add_server = AddServer(
+            servers=servers,
+            names=servers,
+            together=together,
+            audit=audit,
+            bus=bus,
+            clock=clock,
+            entropy=entropy,
+        )
+        self.remove_server = RemoveServer(
+            servers=servers, audit=audit, upstreams=upstreams, bus=bus
+        )
+        self.switch_server = SwitchServer(
+            servers=servers, audit=audit, upstreams=upstreams, bus=bus
+        )
         self.restart_server = RestartServer(
             servers=servers, upstreams=upstreams, index_server=self.index_server
         )
@@ -85,15 +100,28 @@ class Room:
         )
         self.show_profile = ShowProfile(servers=servers, walls=walls, shipped=PROFILES)
         self.set_profile = SetProfile(
-            servers=servers, upstreams=upstreams, walls=walls, show=self.show_profile, bus=bus
+            servers=servers,
+            audit=audit,
+            upstreams=upstreams,
+            walls=walls,
+            show=self.show_profile,
+            bus=bus,
         )
         self.review = ReviewServers(servers=servers, tools=tools, walls=walls, shipped=kinds)
-        self.approve_launch = ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock)
+        self.approve_launch = ApproveLaunch(
+            servers=servers, walls=walls, audit=audit, bus=bus, clock=clock
+        )
         self.accept_tools = AcceptTools(
-            servers=servers, tools=tools, shipped=kinds, bus=bus, clock=clock
+            servers=servers, tools=tools, audit=audit, shipped=kinds, bus=bus, clock=clock
         )
         self.reconcile = ReconcileServers(
-            servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=entropy
+            servers=servers,
+            together=together,
+            audit=audit,
+            upstreams=upstreams,
+            bus=bus,
+            clock=clock,
+            entropy=entropy,
         )
 
     async def added(self, name: str = "files", command: str = "serve") -> Server:

@@ -18,12 +18,32 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
     WrongVerb,
 )
-from portico.guard.core.errors import NotPermitted
+from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
+from portico.guard.core.ticket import Ticket
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
-from portico.main.assemble_gateway import Limits
-from portico.testing.gateway import a_tool
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.main.assemble_gateway import Limits, assemble_gateway
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.gateway import MemoryResults, a_tool
+from portico.testing.gateway_doors import ANYTHING
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.upstreams import text
-from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WRITE, OpenRoom, ref
+from portico.testing.vault import ClosedVault
+from portico.testing.world import KnownContext
+from tests.gateway.open_room import (
+    ANA,
+    DELETE,
+    READ,
+    SECRETARY,
+    VIEWER,
+    WEATHER,
+    WRITE,
+    OpenRoom,
+    ref,
+)
 
 
 async def the_calls(room: OpenRoom) -> list[tuple[str, CallOutcome | None]]:
@@ -119,8 +139,118 @@ async def test_a_tool_of_a_server_that_is_off_is_not_called() -> None:
 
 
 async def test_calling_needs_its_scope() -> None:
+    nobody = replace(VIEWER, scopes=frozenset())
+
     with pytest.raises(NotPermitted):
-        await OpenRoom().use.call_tool(VIEWER, READ.ref, {})
+        await OpenRoom().use.call_tool(nobody, READ.ref, {})
+
+
+async def test_whoever_may_only_read_changes_nothing() -> None:
+    room = OpenRoom()
+
+    assert (await room.use.call_tool(VIEWER, READ.ref, {})).answer is not None
+    with pytest.raises(Refused, match="tools:write"):
+        await room.use.call_tool(VIEWER, WRITE.ref, {})
+
+    assert [ref for ref, _ in room.upstreams.called] == [READ.ref]
+
+
+async def test_what_needs_approval_is_asked_for_and_not_made() -> None:
+    room = OpenRoom(rules=MemoryRules())
+
+    with pytest.raises(ApprovalPending):
+        await room.use.call_tool(ANA, DELETE.ref, {"path": "a"})
+
+    [(act, decision)] = room.asking.asked
+    assert (act.aim.tool, act.arguments) == ("files.delete", {"path": "a"})
+    assert decision.rule == "default:destroys"
+    assert room.upstreams.called == []
+
+
+async def ticket_for(room: OpenRoom, arguments: JsonObject) -> Ticket:
+    with pytest.raises(ApprovalPending):
+        await room.use.call_tool(ANA, DELETE.ref, arguments)
+    act, _ = room.asking.asked[-1]
+    approval = ApprovalId.mint(BEGINNING, SeededEntropy("yes"))
+    return Ticket(approval=approval, hash=act.hash, by="olga")
+
+
+async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
+    room = OpenRoom(rules=MemoryRules())
+    ticket = await ticket_for(room, {"path": "a"})
+
+    with pytest.raises(Refused, match="another call"):
+        await room.use.call_tool(ANA, DELETE.ref, {"path": "b"}, ticket=ticket)
+    await room.use.call_tool(ANA, DELETE.ref, {"path": "a"}, ticket=ticket)
+
+    assert room.upstreams.called == [(DELETE.ref, {"path": "a"})]
+
+
+async def test_the_task_takes_in_what_a_server_says_before_it_is_asked() -> None:
+    room = OpenRoom()
+    room.label("files", Label(Level.TEAM))
+    seen: list[KnownContext] = []
+
+    def reply(_arguments: JsonObject) -> Answer:
+        seen.extend(room.world.contexts.values())
+        return text("no", failed=True)
+
+    room.upstreams.replies[READ.ref] = reply
+
+    await room.use.call_tool(ANA, READ.ref, {})
+
+    assert [(task.label, task.untrusted) for task in seen] == [(Label(Level.TEAM), True)]
+
+
+async def test_nothing_is_taken_in_from_a_server_whose_word_is_trusted() -> None:
+    room = OpenRoom()
+    room.label("files", trusted=True)
+
+    await room.use.call_tool(ANA, READ.ref, {})
+
+    assert [*room.world.contexts.values()] == []
+
+
+async def test_a_call_is_as_secret_as_its_server_and_as_what_its_task_had_read() -> None:
+    room = OpenRoom(rules=MemoryRules([ANYTHING]))
+    room.label("files", Label(Level.CONFIDENTIAL))
+    await room.use.call_tool(SECRETARY, READ.ref, {"path": "payroll"})
+
+    await room.use.call_tool(SECRETARY, WEATHER.ref, {"path": "what I have read"})
+
+    labels = {str(it.ref): it.label.level for it in await room.use.list_calls(SECRETARY)}
+    assert labels == {"files.read": Level.CONFIDENTIAL, "sky.forecast": Level.CONFIDENTIAL}
+    assert await room.use.list_calls(ANA) == []
+
+
+async def test_whoever_looks_at_calls_has_read_what_they_were_made_with() -> None:
+    room = OpenRoom(rules=MemoryRules([ANYTHING]))
+    room.label("files", Label(Level.CONFIDENTIAL), trusted=True)
+    await room.use.call_tool(SECRETARY, READ.ref, {"path": "payroll"})
+    reader, contexts = replace(SECRETARY, key="another"), MemoryTaskContexts(room.world)
+    before = await contexts.get(reader)
+
+    await room.use.list_calls(reader)
+
+    after = await contexts.get(reader)
+    assert (before.label, before.untrusted) == (PUBLIC, False)
+    assert (after.label, after.untrusted) == (Label(Level.CONFIDENTIAL), True)
+
+
+async def test_what_an_operator_has_said_meanwhile_counts() -> None:
+    room = OpenRoom()
+    broken = UpstreamDown("files", "it ended")
+
+    def worse(_arguments: JsonObject) -> Answer:
+        room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE)
+        raise broken
+
+    room.upstreams.replies[READ.ref] = [worse, text("never told")]
+
+    with pytest.raises(ToolQuarantined):
+        await room.use.call_tool(ANA, READ.ref, {})
+
+    assert len(room.upstreams.called) == 1
 
 
 async def test_a_read_is_tried_again_when_its_server_broke_off() -> None:
@@ -237,6 +367,24 @@ async def test_a_long_answer_stays_here_and_is_read_page_by_page() -> None:
     assert "".join(page.text for page in pages) == whole
     beyond = await room.use.read_result(ANA, called.kept, page=99)
     assert beyond.page == first.pages
+
+
+async def test_where_nothing_can_be_sealed_a_long_answer_is_only_its_beginning() -> None:
+    room = OpenRoom()
+    closed = MemoryResults(room.world, ClosedVault())
+    use = assemble_gateway(replace(room.doors, results=closed)).over_http
+    room.upstreams.replies[READ.ref] = text("word " * 500)
+
+    called = await use.call_tool(ANA, READ.ref, {})
+    whole = await use.call_tool(ANA, READ.ref, {}, whole=True)
+
+    shown = [str(block.get("text")) for block in called.answer.content]
+    assert called.kept is None
+    assert shown[0].startswith("word word")
+    assert "The rest is not kept" in shown[1]
+    assert "read_result" not in shown[1]
+    assert whole.answer == text("word " * 500)
+    assert not room.world.results
 
 
 async def test_a_result_is_nobody_elses() -> None:

@@ -23,6 +23,7 @@ from portico.testing.guard import a_space
 from portico.testing.kernel import SeededEntropy
 from portico.testing.sources import ScriptedSources
 from portico.testing.upstreams import seen
+from portico.testing.world import together
 from tests.gateway.server_room import READ, ROOT, WRITE, Room
 
 LAUNCH = Inside(BUILTIN, "1")
@@ -31,6 +32,8 @@ LAUNCH = Inside(BUILTIN, "1")
 def keeping(room: Room, launch: Inside = LAUNCH) -> KeepBuiltin:
     return KeepBuiltin(
         servers=room.servers,
+        together=together,
+        audit=room.audit,
         bus=room.bus,
         clock=room.clock,
         entropy=SeededEntropy("ours"),

@@ -1,18 +1,29 @@
 """Resources, prompts and completions go through, under names that say whose."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.errors import OfferNotFound, ServerNotApproved
+from portico.gateway.core.call import CallOutcome
+from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
+from portico.guard.core.act import TaskContext
+from portico.guard.core.errors import Refused
+from portico.guard.core.rules import Rule, Ruling
+from portico.guard.ports import Rules
+from portico.kernel.effect import Effect
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal
+from portico.main.assemble_gateway import assemble_gateway
 from portico.testing.gateway import an_approved_server
-from tests.gateway.open_room import ANA, OpenRoom
+from portico.testing.guard_policy import MemoryRules
+from tests.gateway.open_room import ANA, WEATHER, OpenRoom
 
 OFFERS = {"resources": [{"uri": "file:///a"}], "prompts": [{"name": "tidy"}]}
 
 
-def a_room() -> OpenRoom:
-    room = OpenRoom()
+def a_room(rules: Rules | None = None) -> OpenRoom:
+    room = OpenRoom(rules=rules)
     server = replace(an_approved_server("files"), offers=OFFERS, accepted_offers=OFFERS)
     room.world.servers[ANA.space, server.id] = server
     room.upstreams.results |= {
@@ -76,3 +87,69 @@ async def test_a_completion_about_nothing_is_refused() -> None:
 async def test_a_server_that_waits_for_approval_offers_nothing() -> None:
     with pytest.raises(ServerNotApproved):
         await a_room().gateway.list_offers(ANA, "tracker")
+
+
+Way = Callable[[OpenRoom], Awaitable[object]]
+WAYS: dict[str, Way] = {
+    "resource": lambda room: room.gateway.read_resource(ANA, "portico://files/file:///a"),
+    "prompt": lambda room: room.gateway.get_prompt(ANA, "files__tidy", {}),
+    "completion": lambda room: room.gateway.complete(ANA, {"argument": {}}, server="files"),
+}
+
+
+@pytest.mark.parametrize("kind", WAYS)
+async def test_what_is_beside_tools_is_recorded_and_taken_in(kind: str) -> None:
+    room = a_room()
+    room.label("files", Label(Level.TEAM))
+
+    await WAYS[kind](room)
+
+    [call] = await room.use.list_calls(ANA)
+    assert (str(call.ref), call.effect) == (f"files.~{kind}", Effect.EXTERNAL_READ)
+    assert call.outcome is CallOutcome.DONE
+    assert [(it.label, it.untrusted) for it in room.world.contexts.values()] == [
+        (Label(Level.TEAM), True)
+    ]
+
+
+@pytest.mark.parametrize("kind", WAYS)
+async def test_what_the_task_has_read_is_not_carried_out_by_it(kind: str) -> None:
+    room = a_room(MemoryRules())
+    room.label("sky", Label(Level.TEAM))
+    room.label("files", clearance=PUBLIC)
+    await room.use.call_tool(ANA, WEATHER.ref, {})
+
+    with pytest.raises(Refused, match="cleared for public"):
+        await WAYS[kind](room)
+
+
+@pytest.mark.parametrize("kind", WAYS)
+async def test_a_rule_names_it_by_a_name_that_no_tool_has(kind: str) -> None:
+    def denied(tools: str) -> OpenRoom:
+        return a_room(MemoryRules([Rule(name="no", ruling=Ruling.DENY, tools=(tools,))]))
+
+    for tools in (f"files.~{kind}", "files.*"):
+        with pytest.raises(Refused):
+            await WAYS[kind](denied(tools))
+    about_a_tool = denied(f"files.{kind}")
+    await WAYS[kind](about_a_tool)
+    assert len(await about_a_tool.use.list_calls(ANA)) == 1
+
+
+async def test_what_changed_since_it_was_decided_is_not_asked() -> None:
+    room = a_room()
+    rise = room.doors.contexts.rise
+
+    class Meanwhile:
+        async def get(self, caller: Principal) -> TaskContext:
+            return await room.doors.contexts.get(caller)
+
+        async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+            await rise(caller, label, untrusted=untrusted)
+            room.label("files", clearance=PUBLIC)
+
+    gate = replace(room.doors.gate, contexts=Meanwhile())
+    gateway = assemble_gateway(replace(room.doors, gate=gate))
+
+    with pytest.raises(ToolQuarantined):
+        await gateway.read_resource(ANA, "portico://files/file:///a")

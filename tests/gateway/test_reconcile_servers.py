@@ -1,6 +1,7 @@
 """The stories of servers that files describe: what a file says is so, and approvals survive it."""
 
 import asyncio
+from contextvars import Context
 from dataclasses import replace
 from datetime import timedelta
 
@@ -239,7 +240,9 @@ class Rival:
         if self._waits:
             self._waits = False
             rival = replace(server, id=a_server("rival").id, origin=self._origin)
-            await self._add(caller, rival)
+            # What another process has written is not taken back with what we write.
+            loop = asyncio.get_running_loop()
+            await loop.create_task(self._add(caller, rival), context=Context())
         await self._add(caller, server)
 
 

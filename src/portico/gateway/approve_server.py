@@ -9,6 +9,7 @@ from typing import Final
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.acceptance import Effects, accept, accepted_server, look_pin
+from portico.gateway.core.audit_facts import about_acceptance, about_server
 from portico.gateway.core.confinement import Unboxed, let_out
 from portico.gateway.core.diff import Change, diff_definitions, diff_values
 from portico.gateway.core.errors import NotStartedHere, PinMoved, ServerGone, UnboxedRefused
@@ -23,6 +24,7 @@ from portico.gateway.held import Held, held
 from portico.gateway.ports import Servers, Tools, Walls
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Audit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 
@@ -81,6 +83,7 @@ class ReviewServers:
 class ApproveLaunch:
     servers: Servers
     walls: Walls
+    audit: Audit
     bus: Bus
     clock: Clock
 
@@ -107,6 +110,8 @@ class ApproveLaunch:
             )
             server = _signed(approved, caller, self.clock)
             await self.servers.put(caller, server)
+            entry = about_server("server.launch_approved", server, unboxed=unboxed)
+            await self.audit.note(caller, entry)
         if unboxed:
             _log.warning(
                 "%s (%s) agrees that the server %s runs without a box: %s",
@@ -127,6 +132,7 @@ class ApproveLaunch:
 class AcceptTools:
     servers: Servers
     tools: Tools
+    audit: Audit
     shipped: ShippedEffects
     bus: Bus
     clock: Clock
@@ -148,6 +154,7 @@ class AcceptTools:
                 await self.tools.put(caller, before.id, after)
             server = _signed(accepted_server(before), caller, self.clock)
             await self.servers.put(caller, server)
+            await self.audit.note(caller, *about_acceptance(server, tools, after))
         self.bus.wake(caller.space, CATALOGUE)
         return server
 

@@ -1,62 +1,63 @@
-"""Run one tool for one caller: find it, check what it is given, call it, remember it."""
+"""Run one tool for one caller: find it, check what it is given, ask the guard, call it."""
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final, Protocol
 
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer, Call, CallId, CallOutcome, ResultId, Verb, verb_for
-from portico.gateway.core.errors import (
-    BadArguments,
-    ToolQuarantined,
-    UpstreamDown,
-    UpstreamTimedOut,
-    WrongVerb,
-)
-from portico.gateway.core.record import for_the_record
+from portico.gateway.core.aim import aim_at
+from portico.gateway.core.call import Answer, Call, Called, CallOutcome, Verb, verb_for
+from portico.gateway.core.errors import BadArguments, ToolQuarantined, UpstreamDown, WrongVerb
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
-from portico.gateway.ports import CallHistory, Line, SchemaCheck, Upstreams
-from portico.gateway.shelf import LiveTool
+from portico.gateway.ports import Line, SchemaCheck, Upstreams
+from portico.gateway.record_call import RecordCall, maybe_done
+from portico.gateway.shelf import LiveTool, Shelf
+from portico.guard.core.act import Act, Action, NeedsApproval
+from portico.guard.core.errors import Refused
 from portico.guard.core.roles import Scope
+from portico.guard.core.ticket import Ticket
+from portico.guard.gate import Gate
 from portico.guard.permit import permit
-from portico.kernel.clock import Clock
-from portico.kernel.entropy import Entropy
-from portico.kernel.errors import PorticoError
-from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
-_FLAWS_TOLD = 8
+_FLAWS_TOLD: Final = 8
+_OTHER_CALL: Final = "what was approved is another call than this one has become"
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
-    answer: Answer
-    call: CallId
-    kept: ResultId | None = None
-    """Where the whole of it is, if what is answered is only its beginning."""
+class Asking(Protocol):
+    """Somebody is asked whether this may be done, and then it is."""
+
+    async def __call__(
+        self, act: Act, decision: NeedsApproval, *, line: Line | None, whole: bool
+    ) -> Called:
+        """Raises `ApprovalPending`, `ApprovalRejected`."""
+        ...
+
+    async def in_place(self, act: Act, *, line: Line | None, whole: bool) -> Called | None:
+        """Of what is allowed: it is asked for no more. What came of it if somebody had said yes
+        to it already. Raises `ApprovalPending`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTool:
     catalogues: Catalogues
     schemas: SchemaCheck
+    gate: Gate
+    ask_first: Asking
     upstreams: Upstreams
-    history: CallHistory
+    record: RecordCall
     habits: Habits
     keep_result: KeepResult
-    clock: Clock
-    entropy: Entropy
-    clean: Callable[[JsonValue], JsonValue]
-    """Without the secrets that the house knows of."""
     timeout: timedelta
     retries: int = 2
     """Of a call that can change nothing, when its server broke off."""
 
-    async def __call__(
+    async def __call__(  # noqa: PLR0913 # how it is wanted, one by one
         self,
         caller: Principal,
         ref: ToolRef,
@@ -65,24 +66,37 @@ class CallTool:
         verb: Verb | None = None,
         line: Line | None = None,
         whole: bool = False,
+        ticket: Ticket | None = None,
     ) -> Called:
-        """`whole`: as long as it is, never only its beginning. Raises what the catalogue, the
-        check and the server raise."""
-        permit(caller, Scope.TOOLS_CALL)
-        shelf = await self.catalogues.current(caller)
-        tool = shelf.find(ref)
-        self._check(tool, arguments, verb)
+        """`whole`: as long as it is, never only its beginning. `ticket`: somebody has approved
+        exactly this. Raises what the catalogue, the check, the guard and the server raise."""
+        with self.gate.in_front(caller, Action.CALL, str(ref)):
+            permit(caller, Scope.TOOLS_CALL)
+            shelf = await self.catalogues.current(caller)
+            self._check(shelf.find(ref), arguments, verb)
+        act = _act(caller, shelf, ref, arguments)
+        decision = await self.gate(act, ticket=ticket)
+        if isinstance(decision, NeedsApproval):
+            if ticket is not None:
+                raise Refused(str(ref), decision.rule, _OTHER_CALL, who=caller.name, key=caller.key)
+            return await self.ask_first(act, decision, line=line, whole=whole)
+        if ticket is None and not act.aim.effect.reads_only:
+            done = await self.ask_first.in_place(act, line=line, whole=whole)
+            if done is not None:
+                return done
 
         server = shelf.server(ref.server)
         timeout = timedelta(seconds=server.timeout) if server.timeout else self.timeout
-        call = self._begun(caller, tool, arguments, timeout)
-        if not tool.effect.reads_only:
-            await self.history.begin(caller, call)
-        answer = await self._recorded(caller, _Journey(call, arguments, timeout, line))
+        # Before it is made: its progress and its complaints are the server's words too.
+        await self.gate.take_in(caller, act.aim)
+        call = await self.record.begin(act, timeout)
+        answer = await self.record.end(act, call, self._made(act, call, timeout, line), _told)
         self.habits.note(caller, ref)
         if whole:
             return Called(answer, call.id)
-        shown, kept = await self.keep_result(caller, answer)
+        shown, kept = await self.keep_result(
+            caller, answer, label=act.aim.label, untrusted=not act.aim.trusted
+        )
         return Called(shown, call.id, kept)
 
     def _check(self, tool: LiveTool, arguments: JsonObject, verb: Verb | None) -> None:
@@ -94,81 +108,34 @@ class CallTool:
             more = max(0, len(flaws) - _FLAWS_TOLD)
             raise BadArguments(str(tool.ref), flaws[:_FLAWS_TOLD], more=more)
 
-    def _begun(
-        self, caller: Principal, tool: LiveTool, arguments: JsonObject, timeout: timedelta
-    ) -> Call:
-        now = self.clock.now()
-        return Call(
-            id=CallId.mint(now, self.entropy),
-            principal=caller.id,
-            ref=tool.ref,
-            effect=tool.effect,
-            pin=tool.pin,
-            arguments=for_the_record(self.clean(arguments)),
-            started_at=now,
-            due_at=now + timeout,
-        )
-
-    async def _recorded(self, caller: Principal, journey: "_Journey") -> Answer:
-        call = journey.call
-        ended = replace(call, outcome=CallOutcome.BROKEN)
-        try:
-            answer = await self._made(caller, journey)
-            outcome = CallOutcome.FAILED if answer.failed else CallOutcome.DONE
-            ended = replace(call, outcome=outcome, bytes_out=answer.size)
-        except asyncio.CancelledError:
-            ended = replace(call, outcome=CallOutcome.CANCELLED)
-            raise
-        except UpstreamTimedOut as error:
-            ended = replace(call, outcome=CallOutcome.TIMED_OUT, error=str(error))
-            raise
-        except UpstreamDown as error:
-            outcome = CallOutcome.UNCERTAIN if _maybe_done(call, error) else CallOutcome.BROKEN
-            ended = replace(call, outcome=outcome, error=str(error))
-            raise
-        except PorticoError as error:
-            ended = replace(call, outcome=CallOutcome.BROKEN, error=str(error))
-            raise
-        finally:
-            took = self.clock.now() - call.started_at
-            await asyncio.shield(self.history.record(caller, replace(ended, took=took)))
-        return answer
-
-    async def _made(self, caller: Principal, journey: "_Journey") -> Answer:
+    async def _made(self, act: Act, call: Call, timeout: timedelta, line: Line | None) -> Answer:
         """A read is tried again where its server broke off, anything else only if it never got
         there. Each time it must still be what may be called, at the server that it is by then."""
         left = self.retries
         while True:
-            target = await self._target(caller, journey.call)
+            target = await self._target(act, call.ref)
             try:
                 return await self.upstreams.call(
-                    target,
-                    journey.call.ref.name,
-                    journey.arguments,
-                    timeout=journey.timeout,
-                    line=journey.line,
+                    target, call.ref.name, act.arguments, timeout=timeout, line=line
                 )
             except UpstreamDown as error:
-                if not left or _maybe_done(journey.call, error):
+                if not left or maybe_done(call, error):
                     raise
                 left -= 1
 
-    async def _target(self, caller: Principal, call: Call) -> Target:
-        shelf = await self.catalogues.current(caller)
-        if shelf.find(call.ref).pin != call.pin:
-            raise ToolQuarantined(str(call.ref), call.ref.server)
-        return Target.of(caller.space, shelf.server(call.ref.server), caller.id)
+    async def _target(self, act: Act, ref: ToolRef) -> Target:
+        """It is still exactly what was decided about: its definition, its effect, its labels."""
+        shelf = await self.catalogues.current(act.caller)
+        if _act(act.caller, shelf, ref, act.arguments).aim != act.aim:
+            raise ToolQuarantined(str(ref), ref.server)
+        caller, server = act.caller, shelf.server(ref.server)
+        return Target.of(caller.space, server, caller.id, links=caller.may(Scope.TOOLS_WRITE))
 
 
-def _maybe_done(call: Call, error: UpstreamDown) -> bool:
-    return error.reached and not call.effect.reads_only
+def _act(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject) -> Act:
+    tool, server = shelf.find(ref), shelf.server(ref.server)
+    return Act(caller=caller, aim=aim_at(server, ref, tool.effect, tool.pin), arguments=arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class _Journey:
-    """One call on its way: what, with what, for how long, and the way back."""
-
-    call: Call
-    arguments: JsonObject
-    timeout: timedelta
-    line: Line | None
+def _told(answer: Answer) -> tuple[CallOutcome, int]:
+    return CallOutcome.FAILED if answer.failed else CallOutcome.DONE, answer.size

@@ -16,6 +16,7 @@ from portico.gateway.ports import Servers, Tools, Upstreams
 from portico.gateway.shelf import Shelf
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 _log: Final = logging.getLogger("portico.gateway")
@@ -24,8 +25,12 @@ CATALOGUE: Final = "catalogue"
 """What the bus calls a change of a server or of its tools."""
 
 _FEW: Final = 8
+_VIEWS: Final = 64
+"""Of a space, that are remembered."""
 
 Job = Callable[[], Awaitable[None]]
+View = tuple[Label, tuple[tuple[str, ...], ...]]
+"""A clearance, and lists of tools."""
 
 
 @dataclass(slots=True)
@@ -40,6 +45,9 @@ class _Room:
     tools: Mapping[ServerId, Sequence[Tool]] = field(default_factory=dict)
     marks: Mapping[ServerId, object] = field(default_factory=dict)
     """Of each server, what changes whenever its tools do."""
+    narrowed: dict[View, tuple[Shelf, Shelf]] = field(default_factory=dict)
+    """Of which shelf, and what of it somebody with that view is shown."""
+    finders: dict[View, tuple[Finder, Finder]] = field(default_factory=dict)
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -57,18 +65,20 @@ class Catalogues:
     _jobs: asyncio.Queue[Job] | None = None
 
     async def current(self, caller: Principal) -> Shelf:
-        """Never older than the last change that we were told of."""
-        room = self._room(caller)
-        async with room.loading:
-            asked = room.asked
-            if room.seen < asked or not room.watched:
-                room.shelf = await self._load(caller, room)
-                room.seen = asked
-        return room.shelf
+        """Never older than the last change that we were told of, and never with anything that is
+        labelled above the caller's clearance: whatever looks or calls goes through here."""
+        shelf = await self._whole(caller)
+        return _narrowed(self._room(caller), shelf, (caller.clearance, ()))
+
+    async def offered(self, caller: Principal) -> Shelf:
+        """Of the current one, what is on the caller's lists of tools: whatever shows tools to
+        choose from goes through here. Who calls another is told that it may not."""
+        shelf = await self._whole(caller)
+        return _narrowed(self._room(caller), shelf, _view(caller))
 
     async def finder(self, caller: Principal) -> Finder:
-        """What finds the tools of the current shelf, and only those."""
-        shelf = await self.current(caller)
+        """What finds the tools that are offered to the caller, and only those."""
+        shelf = await self._whole(caller)
         room = self._room(caller)
         if room.finder is None or self._jobs is None:
             await self._build(caller, room, shelf)
@@ -76,7 +86,17 @@ class Catalogues:
             await self._build_meanwhile(caller, room, shelf)
         assert room.finder is not None  # noqa: S101 # built just now, or before
         room.finder = room.finder.on(shelf)
-        return room.finder
+        return _finder(room, room.finder, _narrowed(room, shelf, _view(caller)), _view(caller))
+
+    async def _whole(self, caller: Principal) -> Shelf:
+        """Of the whole space, whoever asks."""
+        room = self._room(caller)
+        async with room.loading:
+            asked = room.asked
+            if room.seen < asked or not room.watched:
+                room.shelf = await self._load(caller, room)
+                room.seen = asked
+        return room.shelf
 
     async def run(self) -> None:
         """Listen for changes of every space that is looked at, until it is cancelled."""
@@ -150,6 +170,32 @@ class Catalogues:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience.total_seconds()):
                 await done.wait()
+
+
+def _view(caller: Principal) -> View:
+    return caller.clearance, caller.tools
+
+
+def _narrowed(room: _Room, whole: Shelf, view: View) -> Shelf:
+    """The same one for as long as nothing changes: it is remembered by what was made of it."""
+    kept = room.narrowed.get(view)
+    if kept is None or kept[0] is not whole:
+        if len(room.narrowed) >= _VIEWS:
+            room.narrowed.clear()
+        clearance, lists = view
+        kept = room.narrowed[view] = (whole, whole.below(clearance).on(lists))
+    return kept[1]
+
+
+def _finder(room: _Room, whole: Finder, shelf: Shelf, view: View) -> Finder:
+    if shelf is whole.shelf:
+        return whole
+    kept = room.finders.get(view)
+    if kept is None or kept[0] is not whole or kept[1].shelf is not shelf:
+        if len(room.finders) >= _VIEWS:
+            room.finders.clear()
+        kept = room.finders[view] = (whole, whole.on(shelf))
+    return kept[1]
 
 
 def _not_to_run(before: Shelf, after: Shelf) -> Sequence[str]:

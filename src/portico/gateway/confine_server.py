@@ -7,6 +7,7 @@ from typing import Final
 from portico.box.core.profile import Profile
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.confinement import widens
 from portico.gateway.core.errors import NotStartedHere
 from portico.gateway.core.package import package_of
@@ -17,7 +18,8 @@ from portico.gateway.held import Held, held
 from portico.gateway.ports import Servers, Upstreams, Walls
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
-from portico.kernel.json import canonical
+from portico.guard.ports import Audit
+from portico.kernel.json import JsonValue, canonical
 from portico.kernel.principal import Principal
 
 _log: Final = logging.getLogger("portico.box")
@@ -58,6 +60,7 @@ class ShowProfile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetProfile:
     servers: Servers
+    audit: Audit
     upstreams: Upstreams
     walls: Walls
     show: ShowProfile
@@ -77,6 +80,10 @@ class SetProfile:
                 permit(caller, Scope.SERVERS_APPROVE)
             server = replace(before, profile=profile)
             await self.servers.put(caller, server)
+            entry = about_server(
+                "server.profile_set", server, was=_fact(before.profile), now=_fact(profile)
+            )
+            await self.audit.note(caller, entry)
         _log.warning(
             "%s (%s) has changed what the server %s may reach: from %s to %s",
             caller.name,
@@ -94,6 +101,10 @@ def _process(server: Server) -> Stdio:
     if not isinstance(server.launch, Stdio):
         raise NotStartedHere(server.name)
     return server.launch
+
+
+def _fact(profile: Profile | None) -> JsonValue:
+    return None if profile is None else profile_json(profile)
 
 
 def _told(profile: Profile | None) -> str:

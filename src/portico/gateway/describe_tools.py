@@ -41,7 +41,7 @@ class DescribeTools:
         """The first is given whatever it costs: a tool that cannot be described cannot be
         called. Raises `ToolNotFound` and the like if there is not even one."""
         permit(caller, Scope.TOOLS_READ)
-        shelf = await self.catalogues.current(caller)
+        shelf = await self.catalogues.offered(caller)
         tools: list[JsonObject] = []
         refused: dict[str, str] = {}
         last: PorticoError = ToolNotFound("")

@@ -87,7 +87,7 @@ class FindTools:
         return self._told(finder, matches.found[:_WEAK], room, fits=False, near=near)
 
     async def _recalled(self, caller: Principal, room: int) -> Found:
-        shelf = await self.catalogues.current(caller)
+        shelf = await self.catalogues.offered(caller)
         known = await self.acquaintances.known(caller, _MOST)
         hits, cards = _shown(
             shelf, [Match(ref, 0.0, f"found for: {query}") for ref, query in known]

@@ -11,9 +11,17 @@ _SCOPES: Final = frozenset({Scope.SERVERS_READ, Scope.SERVERS_WRITE})
 """It never approves anything."""
 
 
-def house(space: SpaceId) -> Principal:
+_ITSELF: Final = PrincipalId(UUID(int=0))
+
+
+def is_house(principal: PrincipalId) -> bool:
+    return principal == _ITSELF
+
+
+def house(space: SpaceId, login: PrincipalId | None = None) -> Principal:
+    """With somebody's login, where a server answers nobody else."""
     return Principal(
-        id=PrincipalId(UUID(int=0)),
+        id=login or _ITSELF,
         space=space,
         kind=PrincipalKind.WORKER,
         name="portico",

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.audit_facts import about_listing
 from portico.gateway.core.errors import (
+    LoginNeeded,
     PinMoved,
     ServerNotFound,
     UpstreamDown,
@@ -24,6 +26,7 @@ from portico.gateway.core.upstream import Seen, Target
 from portico.gateway.ports import Servers, Tools, Upstreams
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Audit
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
@@ -55,6 +58,7 @@ class _Read:
 class IndexServer:
     servers: Servers
     tools: Tools
+    audit: Audit
     upstreams: Upstreams
     tokenizer: Tokenizer
     bus: Bus
@@ -67,8 +71,10 @@ class IndexServer:
         server = await self.servers.get(caller, name)
         check_may_start(server)
         try:
-            seen = await self.upstreams.look(Target.of(caller.space, server))
-        except (UpstreamDown, UpstreamTimedOut) as error:
+            links = caller.may(Scope.TOOLS_WRITE)
+            target = Target.of(caller.space, server, caller.id, links=links)
+            seen = await self.upstreams.look(target)
+        except (UpstreamDown, UpstreamTimedOut, LoginNeeded) as error:
             await self._failed(caller, server, str(error))
             raise
         before = await self.tools.of(caller, server)
@@ -109,6 +115,7 @@ class IndexServer:
             if tools != before:
                 await self.tools.put(caller, now.id, tools)
             await self.servers.put(caller, after)
+            await self.audit.note(caller, *about_listing(now, after, before, tools))
         same = tools == before and after == replace(
             now, listed_at=after.listed_at, failure=after.failure
         )

@@ -9,12 +9,14 @@ from typing import Final
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.core.names import slug
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.server import OURS, Inside, Server, ServerId
 from portico.gateway.house import house
 from portico.gateway.ports import Servers
+from portico.guard.ports import Audit, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
@@ -29,6 +31,8 @@ Index = Callable[[Principal, str], Awaitable[object]]
 @dataclass(slots=True, kw_only=True)
 class KeepBuiltin:
     servers: Servers
+    together: Together
+    audit: Audit
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -86,11 +90,15 @@ class KeepBuiltin:
             created_at=now,
         )
         with suppress(ServerExists):  # another process was faster
-            await self.servers.add(caller, server)
+            async with self.together(caller):
+                await self.servers.add(caller, server)
+                await self.audit.note(caller, about_server("server.added", server))
             self.bus.wake(caller.space, CATALOGUE)
 
     async def _bring_up_to_date(self, caller: Principal, name: str) -> None:
         async with self.servers.changing(caller, name) as before:
             pin = launch_pin(self.launch)
-            await self.servers.put(caller, replace(before, launch=self.launch, launch_pin=pin))
+            after = replace(before, launch=self.launch, launch_pin=pin)
+            await self.servers.put(caller, after)
+            await self.audit.note(caller, about_server("server.changed", after))
         self.bus.wake(caller.space, CATALOGUE)

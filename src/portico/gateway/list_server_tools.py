@@ -33,7 +33,7 @@ class ListServerTools:
     async def __call__(self, caller: Principal, server: str) -> ServerTools:
         """Asks nobody. Raises `ServerNotFound`, `ServerDisabled`, `ServerNotApproved`."""
         permit(caller, Scope.TOOLS_READ)
-        shelf = await self.catalogues.current(caller)
+        shelf = await self.catalogues.offered(caller)
         found = shelf.server(server)
         made = self._made.get((caller.space, server))
         if made is None or made[0] is not shelf.version:

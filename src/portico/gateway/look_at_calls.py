@@ -1,21 +1,26 @@
 """What was called, by whom, how it went, and how servers and tools have been doing."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from portico.gateway.core.call import Call, Figures
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.ports import CallHistory
+from portico.gateway.ports import CallHistory, Servers
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
+from portico.kernel.label import join, may_read
 from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListCalls:
     history: CallHistory
+    servers: Servers
+    """All of them, whoever may know of which."""
+    contexts: Contexts
 
     async def __call__(
         self,
@@ -28,12 +33,19 @@ class ListCalls:
         """Newest first: everybody's, or for whoever may not see those, their own."""
         permit(caller, Scope.TOOLS_READ)
         of = None if caller.may(Scope.CALLS_READ) else caller.id
-        return await self.history.page(caller, of=of, ref=ref, before=before, limit=limit)
+        beyond = await _beyond(caller, self.servers)
+        found = await self.history.page(
+            caller, of=of, ref=ref, before=before, limit=limit, beyond=beyond
+        )
+        if found:  # what was called with, and what servers complained of, has been read then
+            await self.contexts.rise(caller, join(its.label for its in found), untrusted=True)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowFigures:
     history: CallHistory
+    servers: Servers
     clock: Clock
 
     async def __call__(
@@ -42,4 +54,11 @@ class ShowFigures:
         """One a server; with a server, one a tool of it."""
         permit(caller, Scope.SERVERS_READ)
         since = self.clock.now() - within
-        return await self.history.figures(caller, since=since, server=server)
+        beyond = await _beyond(caller, self.servers)
+        return await self.history.figures(caller, since=since, server=server, beyond=beyond)
+
+
+async def _beyond(caller: Principal, servers: Servers) -> Collection[str]:
+    """What has been labelled above the caller since it was called."""
+    every = await servers.all(caller)
+    return [its.name for its in every if not may_read(caller.clearance, its.label)]

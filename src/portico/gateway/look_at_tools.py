@@ -8,6 +8,7 @@ from portico.gateway.core.server import Server, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
 from portico.gateway.ports import Servers, Tools
 from portico.guard.core.roles import Scope
+from portico.guard.core.tool_lists import on_lists
 from portico.guard.permit import permit
 from portico.kernel.principal import Principal
 
@@ -24,16 +25,18 @@ class ListTools:
     tools: Tools
 
     async def __call__(self, caller: Principal, *, server: str | None = None) -> Sequence[ToolLook]:
-        """By server, in its own order. Raises `ServerNotFound`."""
+        """By server, in its own order; those on the caller's lists. Raises `ServerNotFound`."""
         permit(caller, Scope.SERVERS_READ)
         if server is not None:
             one = await self.servers.get(caller, server)
-            return [_look(caller, one, it) for it in await self.tools.of(caller, one)]
+            found = await self.tools.of(caller, one)
+            return [_look(caller, one, it) for it in found if on_lists(caller, str(it.ref))]
         every = await self.tools.all(caller)
         return [
             _look(caller, its, tool)
             for its in await self.servers.all(caller)
             for tool in every.get(its.id, ())
+            if on_lists(caller, str(tool.ref))
         ]
 
 
@@ -47,7 +50,7 @@ class ShowTool:
         permit(caller, Scope.SERVERS_READ)
         server = await self.servers.get(caller, ref.server)
         for tool in await self.tools.of(caller, server):
-            if tool.ref == ref:
+            if tool.ref == ref and on_lists(caller, str(ref)):
                 return _look(caller, server, tool)
         raise ToolNotFound(str(ref))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.errors import ServerBuiltIn, ServerExists, ServerNotOurs
 from portico.gateway.core.launch_text import check_launch
 from portico.gateway.core.look_alikes import look_alike
@@ -28,6 +29,7 @@ from portico.gateway.index_server import Indexed, IndexServer
 from portico.gateway.ports import Servers, Tools, Upstreams, Walls
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Audit, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.principal import Principal
@@ -56,6 +58,10 @@ class ServerLook:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddServer:
     servers: Servers
+    names: Servers
+    """All of them, whoever may know of which: two of one name would be one to everybody."""
+    together: Together
+    audit: Audit
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -66,9 +72,10 @@ class AddServer:
         permit(caller, Scope.SERVERS_WRITE)
         check_launch(wish.launch)
         name, now = server_name(wish.name), self.clock.now()
-        names = [BUILTIN, *(server.name for server in await self.servers.all(caller))]
+        names = [BUILTIN, *(server.name for server in await self.names.all(caller))]
         if alike := BUILTIN if name == BUILTIN else look_alike(name, names):
-            raise ServerExists(name, alike)
+            seen = {BUILTIN, *(server.name for server in await self.servers.all(caller))}
+            raise ServerExists(name, alike if alike in seen else name)
         server = Server(
             id=ServerId.mint(now, self.entropy),
             name=name,
@@ -78,7 +85,9 @@ class AddServer:
             created_at=now,
             timeout=wish.timeout,
         )
-        await self.servers.add(caller, server)
+        async with self.together(caller):
+            await self.servers.add(caller, server)
+            await self.audit.note(caller, about_server("server.added", server))
         self.bus.wake(caller.space, CATALOGUE)
         return server
 
@@ -86,6 +95,7 @@ class AddServer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveServer:
     servers: Servers
+    audit: Audit
     upstreams: Upstreams
     bus: Bus
 
@@ -99,6 +109,7 @@ class RemoveServer:
             if server.origin != ADDED and server.gone_at is None:
                 raise ServerNotOurs(name, server.origin)
             await self.servers.remove(caller, server.id)
+            await self.audit.note(caller, about_server("server.removed", server))
         self.bus.wake(caller.space, CATALOGUE)
         await self.upstreams.stop(caller.space, name)
 
@@ -106,6 +117,7 @@ class RemoveServer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchServer:
     servers: Servers
+    audit: Audit
     upstreams: Upstreams
     bus: Bus
 
@@ -116,6 +128,10 @@ class SwitchServer:
         async with self.servers.changing(caller, name) as before:
             server = replace(before, enabled=enabled)
             await self.servers.put(caller, server)
+            if server != before:
+                await self.audit.note(
+                    caller, about_server("server.switched", server, enabled=enabled)
+                )
         if server != before:
             self.bus.wake(caller.space, CATALOGUE)
         if not enabled:

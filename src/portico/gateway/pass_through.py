@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from functools import partial
 
+from portico.gateway.beside_tools import Asked, BesideTools
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.errors import OfferNotFound
 from portico.gateway.core.offers import Offers, offers_of, together, whose_prompt, whose_uri
 from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Line, Upstreams
+from portico.guard.core.act import Action
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.json import JsonObject
@@ -33,27 +35,29 @@ class ListOffers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResource:
-    catalogues: Catalogues
+    beside: BesideTools
     upstreams: Upstreams
-    timeout: timedelta
 
     async def __call__(
         self, caller: Principal, uri: str, *, server: str | None = None, line: Line | None = None
     ) -> JsonObject:
         """Also one that is not listed: a template, or what a tool's answer pointed to. With a
         server, `uri` is that server's own. Raises `OfferNotFound`, and as a call does."""
-        permit(caller, Scope.TOOLS_CALL)
         name, inner = whose_uri(uri) if server is None else (server, uri)
-        shelf = await self.catalogues.current(caller)
-        target = Target.of(caller.space, shelf.server(name))
-        return await self.upstreams.read_resource(target, inner, timeout=self.timeout, line=line)
+        found = await self.beside.server(caller, name, Action.READ_RESOURCE)
+        make = partial(self._make, uri=inner, line=line)
+        asked = Asked(action=Action.READ_RESOURCE, arguments={"uri": inner}, make=make)
+        return await self.beside(caller, found, asked)
+
+    async def _make(self, target: Target, *, uri: str, line: Line | None) -> JsonObject:
+        timeout = self.beside.timeout
+        return await self.upstreams.read_resource(target, uri, timeout=timeout, line=line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetPrompt:
-    catalogues: Catalogues
+    beside: BesideTools
     upstreams: Upstreams
-    timeout: timedelta
 
     async def __call__(
         self,
@@ -65,34 +69,41 @@ class GetPrompt:
         line: Line | None = None,
     ) -> JsonObject:
         """Raises `OfferNotFound`, and as a call does."""
-        permit(caller, Scope.TOOLS_CALL)
         whose, inner = whose_prompt(name) if server is None else (server, name)
-        shelf = await self.catalogues.current(caller)
-        found = shelf.server(whose)
+        found = await self.beside.server(caller, whose, Action.GET_PROMPT)
         if all(prompt.get("name") != inner for prompt in offers_of(found).prompts):
             raise OfferNotFound("prompt", name)
-        target = Target.of(caller.space, found)
+        make = partial(self._make, name=inner, arguments=arguments, line=line)
+        given: JsonObject = {"name": inner, "arguments": dict(arguments)}
+        asked = Asked(action=Action.GET_PROMPT, arguments=given, make=make)
+        return await self.beside(caller, found, asked)
+
+    async def _make(
+        self, target: Target, *, name: str, arguments: Mapping[str, str], line: Line | None
+    ) -> JsonObject:
         return await self.upstreams.get_prompt(
-            target, inner, arguments, timeout=self.timeout, line=line
+            target, name, arguments, timeout=self.beside.timeout, line=line
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complete:
-    catalogues: Catalogues
+    beside: BesideTools
     upstreams: Upstreams
-    timeout: timedelta
 
     async def __call__(
         self, caller: Principal, params: JsonObject, *, server: str | None = None
     ) -> JsonObject:
         """`params` in the protocol's own form; without a server its reference is under our
         names. Raises `OfferNotFound`, and as a call does."""
-        permit(caller, Scope.TOOLS_CALL)
         whose, inner = _reference(params) if server is None else (server, params)
-        shelf = await self.catalogues.current(caller)
-        target = Target.of(caller.space, shelf.server(whose))
-        return await self.upstreams.complete(target, inner, timeout=self.timeout)
+        found = await self.beside.server(caller, whose, Action.COMPLETE)
+        make = partial(self._make, params=inner)
+        asked = Asked(action=Action.COMPLETE, arguments=inner, make=make)
+        return await self.beside(caller, found, asked)
+
+    async def _make(self, target: Target, *, params: JsonObject) -> JsonObject:
+        return await self.upstreams.complete(target, params, timeout=self.beside.timeout)
 
 
 def _reference(params: JsonObject) -> tuple[str, JsonObject]:

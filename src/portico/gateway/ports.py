@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.box.core.profile import Profile
-from portico.gateway.core.call import Answer, Call, Figures, ResultId
+from portico.gateway.core.call import Answer, Call, Figures, KeptResult, ResultId
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel
 from portico.gateway.core.server import Server, ServerId, Stdio
@@ -19,7 +19,7 @@ from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.core.upstream import Question, Seen, Target, Vitals, Wanted
 from portico.kernel.errors import Flaw
 from portico.kernel.ids import PrincipalId, SpaceId
-from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
 
@@ -242,15 +242,22 @@ class CallHistory(Protocol):
         ref: ToolRef | None,
         before: datetime | None,
         limit: int,
+        beyond: Collection[str] = (),
     ) -> Sequence[Call]:
         """Newest first; `of` and `ref` of nothing are everybody's and every tool's. One that was
-        begun by a process that went away has an uncertain outcome."""
+        begun by a process that went away has an uncertain outcome. Nothing that is labelled above
+        the caller, and nothing of the servers `beyond`, which are so by now."""
         ...
 
     async def figures(
-        self, caller: Principal, *, since: datetime, server: str | None
+        self,
+        caller: Principal,
+        *,
+        since: datetime,
+        server: str | None,
+        beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
-        """One a server; with a server, one a tool of it."""
+        """One a server; with a server, one a tool of it; of what `page` would show."""
         ...
 
 
@@ -258,11 +265,14 @@ class Results(Protocol):
     """Results too long for a model, kept on our side; each only for whoever it was made for."""
 
     async def keep(
-        self, caller: Principal, result: ResultId, content: JsonValue, until: datetime
-    ) -> None: ...
+        self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
+    ) -> None:
+        """It is labelled at least as what its caller's task has taken in: it may say it again.
+        Raises `VaultClosed`: nothing is kept that anybody could read."""
+        ...
 
-    async def get(self, caller: Principal, result: ResultId, now: datetime) -> JsonValue:
-        """Raises `ResultNotFound`."""
+    async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
+        """Raises `ResultNotFound`, also where the caller is no longer cleared for it."""
         ...
 
 

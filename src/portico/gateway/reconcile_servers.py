@@ -7,6 +7,7 @@ from typing import Final
 
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.client_files.wish import Wish
 from portico.gateway.core.errors import BadLaunch, ServerExists, ServerNotFound
 from portico.gateway.core.launch_text import check_launch
@@ -15,6 +16,7 @@ from portico.gateway.core.server import Server, ServerId
 from portico.gateway.ports import Servers, Upstreams
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Audit, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.principal import Principal
@@ -26,6 +28,8 @@ _TRIES: Final = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcileServers:
     servers: Servers
+    together: Together
+    audit: Audit
     upstreams: Upstreams
     bus: Bus
     clock: Clock
@@ -68,6 +72,9 @@ class ReconcileServers:
                     await self.servers.remove(caller, before.id)
                 elif fate is not None:
                     await self.servers.put(caller, after)
+                if fate is not None:
+                    entry = about_server(f"server.{fate}", after or before)
+                    await self.audit.note(caller, entry)
         return {} if fate is None else {server.name: fate}
 
     async def _added(self, caller: Principal, origin: str, wish: Wish) -> Mapping[str, Fate]:
@@ -79,7 +86,9 @@ class ReconcileServers:
             id_ = ServerId.mint(now, self.entropy)
             server = newly_wished(id_, origin, wish, others, now)
             with suppress(ServerExists):  # somebody has taken the name meanwhile
-                await self.servers.add(caller, server)
+                async with self.together(caller):
+                    await self.servers.add(caller, server)
+                    await self.audit.note(caller, about_server("server.added", server))
                 return {server.name: Fate.ADDED}
         raise ServerExists(wish.name, wish.name)
 

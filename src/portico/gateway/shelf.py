@@ -16,7 +16,9 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.server import Server, check_may_start, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
+from portico.guard.core.tool_lists import on_all
 from portico.kernel.effect import Effect
+from portico.kernel.label import Label, may_read
 
 _COMPARED: Final = 100
 """Names that one that is not there is compared to: each comparison takes its time."""
@@ -55,6 +57,32 @@ class Shelf:
                     case other:
                         waiting[tool.ref] = (other, tool)
         return cls({server.name: server for server in servers}, live, waiting)
+
+    def below(self, clearance: Label) -> "Shelf":
+        """What whoever has this clearance may know of: of the rest there is no name, no count and
+        nothing near it. Itself, if that is everything."""
+        servers = {
+            name: server
+            for name, server in self.servers.items()
+            if may_read(clearance, server.label)
+        }
+        if len(servers) == len(self.servers):
+            return self
+        return Shelf(
+            servers,
+            {ref: tool for ref, tool in self.tools.items() if ref.server in servers},
+            {ref: waits for ref, waits in self.waiting.items() if ref.server in servers},
+        )
+
+    def on(self, lists: Sequence[Sequence[str]]) -> "Shelf":
+        """The tools that are on all of these lists, of the same servers. Itself, without any."""
+        if not lists:
+            return self
+        return Shelf(
+            self.servers,
+            {ref: tool for ref, tool in self.tools.items() if on_all(lists, str(ref))},
+            {ref: waits for ref, waits in self.waiting.items() if on_all(lists, str(ref))},
+        )
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

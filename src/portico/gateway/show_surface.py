@@ -67,7 +67,7 @@ class ShowSurface:
 
     async def __call__(self, caller: Principal) -> Surface:
         permit(caller, Scope.TOOLS_READ)
-        shelf = await self.catalogues.current(caller)
+        shelf = await self.catalogues.offered(caller)
         now = self.clock.now()
         kept = self._kept.get(caller.id)
         if kept is not None and kept.version is shelf.version and now < kept.until:

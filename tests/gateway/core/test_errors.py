@@ -5,6 +5,7 @@ import pytest
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
+    NoLogins,
     ResultNotFound,
     SchemaRefused,
     ToolRefused,
@@ -31,3 +32,11 @@ from portico.kernel.errors import PorticoError
 )
 def test_it_says_what_was_wrong(error: PorticoError, told: str) -> None:
     assert told in str(error)
+
+
+def test_a_server_that_nobody_logs_in_to_says_how_to_say_where() -> None:
+    error = NoLogins("wiki")
+
+    assert "'wiki'" in str(error)
+    assert error.fix is not None
+    assert "servers login-config wiki" in error.fix

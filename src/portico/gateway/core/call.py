@@ -8,8 +8,9 @@ from typing import Final
 
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
-from portico.kernel.ids import Id, PrincipalId
+from portico.kernel.ids import ContextId, Id, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import PUBLIC, Label
 
 
 class CallId(Id):
@@ -43,6 +44,14 @@ class Answer:
 def _inside(block: JsonObject) -> JsonObject:
     resource = block.get("resource")
     return resource if isinstance(resource, Mapping) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    answer: Answer
+    call: CallId
+    kept: ResultId | None = None
+    """Where the whole of it is, if what is answered is only its beginning."""
 
 
 class Verb(StrEnum):
@@ -95,6 +104,10 @@ class Call:
     """None while it is under way."""
     error: str | None = None
     bytes_out: int = 0
+    label: Label = PUBLIC
+    """How secret this is: at least as its server's results, and as what its task had read."""
+    context: ContextId | None = None
+    """The task that it was made in."""
 
 
 UNBOUNDED: Final = timedelta(hours=1)
@@ -107,6 +120,20 @@ def lost(call: Call, now: datetime) -> bool:
     """Whether somebody else's call must have been given up by now without a word."""
     due = call.started_at + UNBOUNDED if call.due_at is None else call.due_at
     return call.outcome is None and now > due + MARGIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptResult:
+    """What is kept of an answer, and what whoever reads on in it takes in."""
+
+    content: JsonValue
+    label: Label = PUBLIC
+    untrusted: bool = True
+
+
+def sealed_with(space: SpaceId, principal: PrincipalId, result: ResultId) -> bytes:
+    """What a kept result is sealed together with: moved to another place, it does not open."""
+    return f"result {space} {principal} {result}".encode()
 
 
 @dataclass(frozen=True, slots=True)

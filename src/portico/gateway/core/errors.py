@@ -21,6 +21,9 @@ PorticoError
 ├── BadArguments         not what the tool's schema asks for
 ├── SchemaRefused        a schema too large, too deep or too costly to check against
 ├── UpstreamDown         the server did not start, or broke off
+├── UpstreamWantsLogin   the server does not know who is calling
+├── LoginNeeded          a person has to log in there, and how
+├── NoLogins             nobody logs in to this server
 ├── UpstreamRefused      its own error, where that is no answer of a tool
 ├── UpstreamTimedOut
 ├── UpstreamBusy         too many processes, or too many calls to it at once
@@ -32,6 +35,7 @@ PorticoError
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from portico.kernel.errors import Flaw, Kind, PorticoError
 
@@ -290,6 +294,53 @@ class UpstreamDown(PorticoError):
         self.reason = reason
         self.reached = reached
         """Whether what was asked may have arrived there, and been done."""
+
+
+class UpstreamWantsLogin(UpstreamDown):
+    """With what it says to whoever it does not know, as HTTP has it."""
+
+    code = "upstream_wants_login"
+    title = "A server wants a login"
+
+    def __init__(self, server: str, challenge: str) -> None:
+        super().__init__(
+            server,
+            "it wants to know who is calling (HTTP 401)",
+            fix=f"Log in: portico servers login {server}; or give it its credentials, as a header "
+            "Authorization in its configuration.",
+        )
+        self.challenge = challenge
+
+
+class LoginNeeded(PorticoError):
+    """Not a failure: the link is for the person who is calling, and nobody else."""
+
+    kind = Kind.DENIED
+    code = "login_needed"
+    title = "A login is needed"
+
+    def __init__(self, server: str, who: str, url: str, expires_at: datetime) -> None:
+        super().__init__(
+            f"{who} is not logged in to the server {server!r}.",
+            fix=f"Let the person who is asking open this link, log in, and then ask again: {url}",
+        )
+        self.server = server
+        self.login_url = url
+        self.expires_at = expires_at
+
+
+class NoLogins(PorticoError):
+    kind = Kind.CONFLICT
+    code = "no_logins"
+    title = "Nobody logs in to this server"
+
+    def __init__(self, server: str) -> None:
+        super().__init__(
+            f"{server!r} does not say where people log in to it, or has its credentials already.",
+            fix=f"Call it as it is, or say where: portico servers login-config {server} --issuer "
+            "URL",
+        )
+        self.server = server
 
 
 class UpstreamRefused(PorticoError):

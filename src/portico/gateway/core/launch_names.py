@@ -12,7 +12,7 @@ from typing import Final
 
 from portico.box.core.errors import BadPlace
 from portico.box.core.profile import Place
-from portico.gateway.core.server import FromEnvironment, FromFile, Plain, Stdio, Value
+from portico.gateway.core.server import FromEnvironment, FromFile, FromSecret, Plain, Stdio, Value
 
 _PORTS: Final[Mapping[str, int]] = {
     "http": 80,
@@ -95,7 +95,7 @@ def _place(text: str) -> Iterable[Place]:
 def _text(value: Value, ours: Mapping[str, str]) -> str | None:
     if isinstance(value, Plain):
         return value.value
-    if isinstance(value, FromFile):
+    if isinstance(value, FromFile | FromSecret):
         return None
     if isinstance(value, FromEnvironment):
         return ours.get(value.variable) or value.default

@@ -7,6 +7,7 @@ from portico.gateway.core.errors import BadLaunch
 from portico.gateway.core.server import (
     FromEnvironment,
     FromFile,
+    FromSecret,
     Http,
     Inside,
     Launch,
@@ -15,6 +16,7 @@ from portico.gateway.core.server import (
     Template,
     Value,
 )
+from portico.guard.core.secret import parse_ref
 from portico.kernel.json import JsonObject, JsonValue
 
 
@@ -27,7 +29,7 @@ def to_json(launch: Launch) -> JsonObject:
         return _set(
             type="stdio",
             command=launch.command,
-            arguments=[_value_json(value) for value in launch.arguments],
+            arguments=[value_json(value) for value in launch.arguments],
             environment=_values_json(launch.environment),
             folder=launch.folder,
         )
@@ -38,7 +40,7 @@ def to_json(launch: Launch) -> JsonObject:
         url=launch.url,
         headers=_values_json(launch.headers),
         transport=launch.transport,
-        secret_url=None if launch.secret_url is None else _value_json(launch.secret_url),
+        secret_url=None if launch.secret_url is None else value_json(launch.secret_url),
     )
 
 
@@ -86,14 +88,16 @@ def shown(launch: Launch) -> str:
     return " ".join([*where, *(["with", ", ".join(given)] if given else [])])
 
 
-def _value_json(value: Value) -> JsonValue:
+def value_json(value: Value) -> JsonValue:
     if isinstance(value, Plain):
         return value.value
     if isinstance(value, FromEnvironment):
         return _set(env=value.variable, default=value.default)
     if isinstance(value, FromFile):
         return _set(file=value.path, pointer=value.pointer, spelling=value.spelling)
-    return {"parts": [it if isinstance(it, str) else _value_json(it) for it in value.parts]}
+    if isinstance(value, FromSecret):
+        return {"secret": value.ref}
+    return {"parts": [it if isinstance(it, str) else value_json(it) for it in value.parts]}
 
 
 def _set(**fields: JsonValue) -> JsonObject:
@@ -101,7 +105,7 @@ def _set(**fields: JsonValue) -> JsonObject:
 
 
 def _values_json(values: Mapping[str, Value]) -> JsonObject:
-    return {name: _value_json(value) for name, value in values.items()}
+    return {name: value_json(value) for name, value in values.items()}
 
 
 def _http(written: JsonObject) -> Http:
@@ -128,13 +132,21 @@ def _value(value: JsonValue) -> Value:
         return _from_file(written)
     if "parts" in written:
         return Template(tuple(_part(each) for each in _list(written, "parts")))
-    return _from_environment(written)
+    return _from_secret(written) if "secret" in written else _from_environment(written)
 
 
-def _part(value: JsonValue) -> str | FromEnvironment:
+def _part(value: JsonValue) -> str | FromEnvironment | FromSecret:
     if isinstance(value, str):
         return _whole(value)
-    return _from_environment(_object(value, "a part"))
+    written = _object(value, "a part")
+    return _from_secret(written) if "secret" in written else _from_environment(written)
+
+
+def _from_secret(written: JsonObject) -> FromSecret:
+    text = _text(written, "secret")
+    if parse_ref(text) is None:
+        raise BadLaunch("its reference to a secret is not of the form secret:NAME")
+    return FromSecret(text)
 
 
 def _from_environment(written: JsonObject) -> FromEnvironment:
@@ -203,6 +215,8 @@ def _shown(value: Value) -> str:
         return f"${{{_visible(value.variable)}{otherwise}}}"
     if isinstance(value, FromFile):
         return f"${{file:{_visible(value.path)}#{_visible(value.pointer)}}}"
+    if isinstance(value, FromSecret):
+        return f"${{{_visible(value.ref)}}}"
     return "".join(_quoted(it) if isinstance(it, str) else _shown(it) for it in value.parts)
 
 

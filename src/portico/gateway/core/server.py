@@ -12,6 +12,9 @@ from portico.gateway.core.errors import ServerDisabled, ServerGone, ServerNotApp
 from portico.gateway.core.tool import Standing, Tool
 from portico.kernel.ids import Id
 from portico.kernel.json import JsonObject
+from portico.kernel.label import PUBLIC, Label, Level
+
+TEAM: Final = Label(Level.TEAM)
 
 ADDED: Final = "added"
 """The origin of a server that somebody has told us of, and no file."""
@@ -60,13 +63,22 @@ class FromFile:
 
 
 @dataclass(frozen=True, slots=True)
+class FromSecret:
+    """What was given to Portico by name, or lies in the keyring of the system; read anew each time
+    a server is started."""
+
+    ref: str
+    """As `guard.core.secret` writes it: `secret:github`, `keyring:SERVICE/NAME`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
-    """Variables inside a text that is itself no secret: `Authorization: Bearer ${TOKEN}`."""
+    """References inside a text that is itself no secret: `Authorization: Bearer ${TOKEN}`."""
 
-    parts: tuple[str | FromEnvironment, ...]
+    parts: tuple[str | FromEnvironment | FromSecret, ...]
 
 
-Value = Plain | FromEnvironment | FromFile | Template
+Value = Plain | FromEnvironment | FromFile | FromSecret | Template
 """What a server is given. Only references are kept, except for what is no secret."""
 
 
@@ -162,6 +174,12 @@ class Server:
     """What it may reach, if somebody has said so; None for what follows from its launch."""
     unboxed: Unboxed | None = None
     """The consent to start it without a box, where there is none."""
+    label: Label = PUBLIC
+    """What its results carry; whoever is not cleared for it does not see the server at all."""
+    clearance: Label = TEAM
+    """The most that may be sent to it."""
+    trusted: bool = False
+    """Somebody has said that its results are no stranger's words."""
     gone_at: datetime | None = None
     """Since when its file does not ask for it any more; what was approved is kept for a while."""
 

@@ -113,7 +113,8 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
         ),
         _tool(
             READ_RESULT,
-            "The next page of a result that was too long.",
+            "The next page of a long result, or what came of a call that waited for approval "
+            "(apr_…).",
             {"result": {"type": "string"}, "page": {"type": "integer"}},
             required=["result"],
             annotations=_READS,

@@ -1,14 +1,14 @@
 """A server as something to talk to: where, what it offers, how it is doing, what it may ask."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from portico.box.core.profile import Profile
 from portico.gateway.core.confinement import Unboxed
-from portico.gateway.core.server import Era, Identity, Inside, Launch, Server, ServerId
+from portico.gateway.core.server import Era, Http, Identity, Inside, Launch, Server, ServerId
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 
@@ -28,13 +28,26 @@ class Target:
     credentials: str = SHARED
     caller: PrincipalId | None = None
     """Who is calling, for a part of Portico alone: no other server is told."""
+    login: PrincipalId | None = None
+    """Whose login it is reached with, if it wants one; for a server that is given no credentials
+    by its launch."""
+    links: bool = True
+    """Whether who is calling may be given a link to log in: who may only read may not say as whom
+    its principal is known elsewhere."""
     id: ServerId | None = None
     """Whose home it has."""
     profile: Profile | None = None
     unboxed: Unboxed | None = None
 
     @classmethod
-    def of(cls, space: SpaceId, server: Server, caller: PrincipalId | None = None) -> "Target":
+    def of(
+        cls,
+        space: SpaceId,
+        server: Server,
+        caller: PrincipalId | None = None,
+        *,
+        links: bool = True,
+    ) -> "Target":
         return cls(
             space=space,
             server=server.name,
@@ -42,16 +55,34 @@ class Target:
             launch_pin=server.launch_pin,
             era=server.era,
             caller=caller if isinstance(server.launch, Inside) else None,
+            login=caller if _takes_logins(server.launch) else None,
+            links=links,
             id=server.id,
             profile=server.profile,
             unboxed=server.unboxed,
         )
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is one person's conversation, with that person's login."""
+        return self.credentials != SHARED
+
+    def of_its_caller(self) -> "Target":
+        """The same, as a conversation that nobody else has a part in."""
+        return replace(self, credentials=str(self.login))
 
     def same_as(self, other: "Target") -> bool:
         """Whether whoever talks to the one can talk to the other: it is started in the same way,
         and held in the same way."""
         mine = (self.launch_pin, self.profile, self.unboxed)
         return mine == (other.launch_pin, other.profile, other.unboxed)
+
+
+def _takes_logins(launch: Launch) -> bool:
+    """Credentials that stand in its launch are everybody's, and need no login."""
+    if not isinstance(launch, Http) or launch.secret_url is not None:
+        return False
+    return all(name.lower() != "authorization" for name in launch.headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

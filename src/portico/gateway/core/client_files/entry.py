@@ -40,6 +40,9 @@ class Entry:
     pointer: str
     fields: JsonValue
     spelling: Spelling | None = None
+    refers: bool = False
+    """Its values may be references such as `secret:NAME`. Not so in a file of anybody else's: a
+    project could ask for what it is not meant to have."""
     url: str = "url"
     headers: str = "headers"
     transport: Transport | None = None

@@ -15,6 +15,7 @@ def _entries(document: JsonObject) -> Iterator[Entry]:
             pointer=each.pointer,
             fields=each.fields,
             spelling="braces",
+            refers=True,
             timeout=seconds(each.get("timeout")),
             otherwise="portico",
         )

@@ -16,6 +16,7 @@ from portico.gateway.core.client_files.variables import (
 )
 from portico.gateway.core.pin import decides_the_code
 from portico.gateway.core.server import FromEnvironment, FromFile, Plain, Template, Value
+from portico.gateway.core.written_value import referred
 
 _WHOLE_FILE: Final = re.compile(r"\$\{file:(/[^{}]+)\}")
 
@@ -32,6 +33,8 @@ class Values:
     _unseen: dict[str, None] = field(default_factory=dict)
 
     def argument(self, text: str, before: str, number: int) -> Value:
+        if self.entry.refers and (found := referred(text)) is not None:
+            return found
         parts = self.parts(text)
         written = _without_variables(parts)
         if looks_secret(text, before) if written == text else hides_a_secret(written):
@@ -46,6 +49,8 @@ class Values:
 
     def given(self, kind: str, name: str, text: str) -> Value:
         """What stands in an environment or in headers."""
+        if self.entry.refers and (found := referred(text)) is not None:
+            return found
         if self.entry.spelling and (file := _WHOLE_FILE.fullmatch(text)):
             return FromFile(file[1], "")
         parts = self.parts(text)

@@ -1,0 +1,235 @@
+"""The run behind a request: it waits for the answer, and makes the call that was approved, once.
+
+A signal only wakes it; what was answered stands in the request. Between claiming the single use
+and noting what came of it, it may die: then nobody knows whether the call was made, and nobody
+makes it again but by a person's word.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final, Protocol
+
+from portico.gateway.core.call import Called, KeptResult, ResultId
+from portico.gateway.core.errors import (
+    InputRefused,
+    InputUnsupported,
+    UpstreamDown,
+    UpstreamRefused,
+    UpstreamTimedOut,
+)
+from portico.gateway.core.kept_answer import answer_kept
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.ports import Results
+from portico.guard.approval_ports import ApprovalNews, Approvals
+from portico.guard.ask_approval import sealed_for
+from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.authentication import opens, principal_of
+from portico.guard.core.errors import ApprovalUncertain, ArgumentsLost, KeyEnded
+from portico.guard.core.ticket import Ticket
+from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.ports import Audit, Contexts, KeyRing, Together, Vault
+from portico.kernel.clock import Clock
+from portico.kernel.durable import Durable
+from portico.kernel.entropy import Entropy
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import ApprovalId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+
+APPROVED_CALL: Final = "approved_call"
+_LATER: Final = timedelta(seconds=1)
+"""It looks for the end of its request this much after it, so that it is over then."""
+
+
+_GOT_THERE: Final = (UpstreamTimedOut, UpstreamRefused, InputUnsupported, InputRefused)
+"""A server that refuses may have begun, and an error of its own is no proof that it has not."""
+
+
+class Calling(Protocol):
+    async def __call__(
+        self,
+        caller: Principal,
+        ref: ToolRef,
+        arguments: JsonObject,
+        *,
+        whole: bool,
+        ticket: Ticket,
+    ) -> Called: ...
+
+
+def topic_of(approval: ApprovalId, number: int) -> str:
+    """What the run behind a request is woken by; the next number if that one was used up by
+    somebody who had nothing to say."""
+    return str(approval) if number == 1 else f"{approval}:{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovedCall:
+    approvals: Approvals
+    key_ring: KeyRing
+    vault: Vault
+    contexts: Contexts
+    results: Results
+    call_tool: Calling
+    news: ApprovalNews
+    audit: Audit
+    together: Together
+    clock: Clock
+    entropy: Entropy
+    keep: timedelta = timedelta(days=1)
+
+    async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
+        """Raises `StepFailed` if nobody knows whether the call was made."""
+        asked = ApprovalId.parse(str(given["approval"]))
+        seen: JsonValue = {"status": Status.WAITING, "left": given["left"]}
+        number = 0
+        while isinstance(seen, Mapping) and seen["status"] == Status.WAITING:
+            number += 1
+            patience = timedelta(seconds=float(str(seen["left"]))) + _LATER
+            await durable.wait_for_signal(topic_of(asked, number), patience=patience)
+            seen = await durable.step(f"look-{number}", self._step(durable, asked, self._look))
+        match seen:
+            case {"status": Status.APPROVED, "approval": str(approved)}:
+                which = ApprovalId.parse(approved)
+                return await durable.step("call", self._step(durable, which, self._call))
+            case {"status": Status.EXPIRED}:
+                return await durable.step("expire", self._step(durable, asked, self._expire))
+            case _:
+                return seen
+
+    def _step(
+        self,
+        durable: Durable,
+        approval: ApprovalId,
+        act: Callable[[Durable, Approval], Awaitable[JsonValue]],
+    ) -> Callable[[str], Awaitable[JsonValue]]:
+        async def action(_key: str) -> JsonValue:
+            return await act(durable, await self.approvals.get(durable.caller, approval))
+
+        return action
+
+    async def _look(self, durable: Durable, asked: Approval) -> JsonValue:
+        """Where the request stands, or the one that was approved in its place."""
+        now = self.clock.now()
+        status = asked.status_at(now)
+        if status is Status.REPLACED and asked.replaced_by is not None:
+            instead = await self.approvals.get(durable.caller, asked.replaced_by)
+            return await self._look(durable, instead)
+        left = (asked.expires_at - now).total_seconds()
+        return {"status": status, "left": max(left, 0.0), "approval": str(asked.id)}
+
+    async def _expire(self, durable: Durable, approval: Approval) -> JsonValue:
+        caller = durable.caller
+        async with self.together(caller):
+            if await self.approvals.expire(caller, approval.id, self.clock.now()):
+                await self.audit.note(caller, _entry("approval.expired", approval))
+                await self.news.tell(caller, "expired", approval)
+        return {"status": Status.EXPIRED}
+
+    async def _call(self, durable: Durable, approval: Approval) -> JsonValue:
+        """Raises `ApprovalUncertain`."""
+        caller = durable.caller
+        if approval.run != durable.run or approval.asker.id != caller.id:
+            return {"status": "not its own"}
+        if not await self.approvals.claim(caller, approval.id, self.clock.now()):
+            return await self._not_claimed(durable, approval.id)
+        try:
+            ended = await self._made(caller, approval)
+        except PorticoError as error:
+            ended = _broken(approval, error)
+        except Exception as error:  # noqa: BLE001 # whatever it was, the call may have been made
+            ended = replace(approval, outcome=Outcome.UNCERTAIN, error=type(error).__name__)
+        return await self._note(caller, ended)
+
+    async def _made(self, caller: Principal, approval: Approval) -> Approval:
+        asker = await self._asker(caller, approval)
+        arguments = await self._arguments(caller, approval)
+        called = await self.call_tool(
+            asker, ToolRef.parse(approval.tool), arguments, whole=True, ticket=approval.ticket
+        )
+        now = self.clock.now()
+        result = ResultId.mint(now, self.entropy)
+        task = await self.contexts.get(asker)
+        kept = KeptResult(
+            content=answer_kept(called.answer, called.call),
+            label=task.label,
+            untrusted=task.untrusted,
+        )
+        try:
+            await self.results.keep(asker, result, kept, now + self.keep)
+        except VaultClosed as closed:  # it was done, whatever became of what it gave
+            return replace(approval, outcome=Outcome.DONE, error=str(closed))
+        error = "The tool says that it failed." if called.answer.failed else None
+        return replace(approval, outcome=Outcome.DONE, result=str(result), error=error)
+
+    async def _not_claimed(self, durable: Durable, which: ApprovalId) -> JsonValue:
+        """Its time is over, or it was used: by this run before it died, or by a process that does
+        not know yet that the run is not its own any more. Raises `ApprovalUncertain`."""
+        approval = await self.approvals.get(durable.caller, which)
+        if approval.status_at(self.clock.now()) is Status.EXPIRED:
+            return await self._expire(durable, approval)
+        if approval.outcome is not None:
+            return _told(approval)
+        return await self._note(durable.caller, replace(approval, outcome=Outcome.UNCERTAIN))
+
+    async def _asker(self, caller: Principal, approval: Approval) -> Principal:
+        """As it is now, and not as it was when it asked. Raises `KeyEnded`."""
+        asker = approval.asker
+        if asker.key is None:
+            return replace(caller, context=asker.at)
+        holder = await self.key_ring.find(asker.key)
+        if holder is None or holder.identity.id != asker.id or not opens(holder, self.clock.now()):
+            raise KeyEnded(asker.key)
+        return replace(principal_of(holder), context=asker.at)
+
+    async def _arguments(self, caller: Principal, approval: Approval) -> JsonObject:
+        sealed = await self.approvals.sealed(caller, approval.id)
+        plain = self.vault.unseal(sealed, sealed_for(approval.id))
+        if plain is None:
+            raise ArgumentsLost(str(approval.id))
+        arguments: JsonObject = json.loads(plain)
+        return arguments
+
+    async def _note(self, caller: Principal, ended: Approval) -> JsonValue:
+        """Raises `ApprovalUncertain`."""
+        ended = replace(ended, ended_at=self.clock.now())
+        async with self.together(caller):
+            if await self.approvals.end(caller, ended):
+                await self.audit.note(caller, _entry("approval.used", ended))
+                await self.news.tell(caller, "used", ended)
+        if ended.outcome is Outcome.UNCERTAIN:
+            raise ApprovalUncertain(ended.tool, str(ended.id))
+        return _told(ended)
+
+
+def _broken(approval: Approval, error: PorticoError) -> Approval:
+    outcome = Outcome.UNCERTAIN if _maybe_made(approval, error) else Outcome.FAILED
+    return replace(approval, outcome=outcome, error=str(error))
+
+
+def _maybe_made(approval: Approval, error: PorticoError) -> bool:
+    """Whatever only reads may be asked for again; of the rest, whatever got as far as a server."""
+    if approval.effect.reads_only:
+        return False
+    if isinstance(error, UpstreamDown):
+        return error.reached
+    return isinstance(error, _GOT_THERE)
+
+
+def _told(approval: Approval) -> JsonObject:
+    return {"status": approval.status, "outcome": approval.outcome, "result": approval.result}
+
+
+def _entry(action: str, approval: Approval) -> AuditEntry:
+    return AuditEntry(
+        action=action,
+        subject=approval.tool,
+        facts={
+            "approval": str(approval.id),
+            "hash": approval.hash,
+            "outcome": None if approval.outcome is None else str(approval.outcome),
+        },
+    )

@@ -1,0 +1,84 @@
+"""Write down a call: before it is made if it may change something, and what became of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeVar
+
+from portico.gateway.core.call import Call, CallId, CallOutcome
+from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
+from portico.gateway.core.record import for_the_record
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.ports import CallHistory
+from portico.guard.core.act import Act
+from portico.guard.core.context import context_of
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonValue
+
+Answered = TypeVar("Answered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordCall:
+    history: CallHistory
+    clock: Clock
+    entropy: Entropy
+    clean: Callable[[JsonValue], JsonValue]
+    """Without the secrets that the house knows of."""
+
+    async def begin(self, act: Act, timeout: timedelta) -> Call:
+        now = self.clock.now()
+        call = Call(
+            id=CallId.mint(now, self.entropy),
+            principal=act.caller.id,
+            ref=ToolRef.parse(act.aim.tool),
+            effect=act.aim.effect,
+            pin=act.aim.pin,
+            arguments=for_the_record(self.clean(act.arguments)),
+            started_at=now,
+            due_at=now + timeout,
+            label=act.aim.label,
+            context=context_of(act.caller),
+        )
+        if not call.effect.reads_only:
+            await self.history.begin(act.caller, call)
+        return call
+
+    async def end(
+        self,
+        act: Act,
+        call: Call,
+        made: Awaitable[Answered],
+        told: Callable[[Answered], tuple[CallOutcome, int]],
+    ) -> Answered:
+        """`told` says how it went, and how long the answer is. Raises what `made` raises."""
+        ended = replace(call, outcome=CallOutcome.BROKEN)
+        try:
+            answer = await made
+            outcome, size = told(answer)
+            ended = replace(call, outcome=outcome, bytes_out=size)
+        except asyncio.CancelledError:
+            ended = replace(call, outcome=CallOutcome.CANCELLED)
+            raise
+        except PorticoError as error:
+            ended = replace(call, outcome=_outcome(call, error), error=str(error))
+            raise
+        finally:
+            took = self.clock.now() - call.started_at
+            await asyncio.shield(self.history.record(act.caller, replace(ended, took=took)))
+        return answer
+
+
+def maybe_done(call: Call, error: UpstreamDown) -> bool:
+    return error.reached and not call.effect.reads_only
+
+
+def _outcome(call: Call, error: PorticoError) -> CallOutcome:
+    if isinstance(error, UpstreamTimedOut):
+        return CallOutcome.TIMED_OUT
+    if isinstance(error, UpstreamDown) and maybe_done(call, error):
+        return CallOutcome.UNCERTAIN
+    return CallOutcome.BROKEN

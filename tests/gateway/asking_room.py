@@ -1,0 +1,172 @@
+"""The gateway, the guard and the engine in memory: an agent asks, people answer, runs call."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.joins.approval_news import APPROVALS, LoggedNews
+from portico.adapters.joins.errands import RunErrands
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Run
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.ports import Journal
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import StartRun
+from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.core.call import Called
+from portico.gateway.core.tool import Tool
+from portico.guard.answer_approval import Reply
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.approval import AnswerKind, Approval, Via
+from portico.guard.core.authentication import as_principal, principal_of
+from portico.guard.core.errors import ApprovalPending
+from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule
+from portico.kernel.ids import ApprovalId
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.main.assemble_gateway import assemble_gateway
+from portico.testing.events import MemoryEventLog
+from portico.testing.gateway import an_approved_server
+from portico.testing.gateway_doors import memory_gateway
+from portico.testing.guard import MemoryKeyRing, MemoryKeys, a_space, an_identity
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams, seen
+from portico.testing.world import MemoryWorld
+from tests.engine.room import nothing
+from tests.gateway.open_room import DELETE, READ, WRITE
+
+ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))
+BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))
+_BOT = an_identity("bot", kind=PrincipalKind.AGENT)
+
+
+class AskingRoom:
+    def __init__(
+        self,
+        *,
+        wait: timedelta = timedelta(0),
+        queue: Queue | None = None,
+        rules: Sequence[Rule] = (),
+        **doors: Any,
+    ) -> None:
+        self.world = world = MemoryWorld()
+        world.spaces[ANA.space] = a_space()
+        for each in ("ana", "ben"):
+            identity = an_identity(each, roles=[Role.OPERATOR])
+            world.identities.insert((identity.space, identity.id), identity)
+        world.identities.insert((_BOT.space, _BOT.id), _BOT)
+        self.clock = TickingClock(step=timedelta(milliseconds=1))
+        self.bus, self.entropy = InlineBus(), SeededEntropy()
+        self.log = MemoryEventLog(world, self.bus, self.clock)
+        self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
+        self.line = InlineLine([queue or Queue(name="runs")], self.clock)
+        server = an_approved_server("files")
+        world.servers[ANA.space, server.id] = server
+        world.tools[ANA.space, server.id] = [READ, WRITE, DELETE]
+        self.upstreams = ScriptedUpstreams(offers={"files": seen()})
+        kinds = Kinds([Kind(name=APPROVED_CALL, work=nothing)])
+        self.start_run = StartRun(
+            runs=self.runs, line=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
+        )
+        made = memory_gateway(
+            world,
+            self.upstreams,
+            bus=self.bus,
+            clock=self.clock,
+            entropy=self.entropy,
+            rules=MemoryRules(rules),
+            errands=RunErrands(
+                start_run=self.start_run, runs=self.runs, line=self.line, bus=self.bus
+            ),
+        )
+        news = LoggedNews(log=self.log, bus=self.bus)
+        self.approvals = replace(made.approvals, wait=wait, news=news, **doors)
+        made = replace(made, approvals=self.approvals, ask_first=self.approvals.ask_first())
+        self.use = assemble_gateway(made).over_http
+        self.kind = self.approvals.kind(self.use.call_tool)
+        key = ApiKey.mint(self.entropy)
+        self.key = StoredKey(
+            id=key.id,
+            space=_BOT.space,
+            principal=_BOT.id,
+            purpose=Purpose.ACCESS,
+            name="bot's",
+            scopes=None,
+            clearance=_BOT.clearance,
+            created_at=BEGINNING,
+        )
+        self._digest = key.digest(b"pepper")
+
+    async def bot(self) -> Principal:
+        """As it comes in, with its key."""
+        if self.key.id not in self.world.keys:
+            await MemoryKeys(self.world).add(ANA, self.key, self._digest)
+        holder = await MemoryKeyRing(self.world).find(self.key.id)
+        assert holder is not None
+        return principal_of(holder)
+
+    async def call(self, tool: Tool = DELETE, *, path: str = "/a") -> Called:
+        return await self.use.call_tool(await self.bot(), tool.ref, {"path": path})
+
+    async def asked(self, path: str = "/a") -> Approval:
+        try:
+            await self.call(path=path)
+        except ApprovalPending as pending:
+            return await self.seen(pending.approval)
+        raise AssertionError("nobody was asked")
+
+    async def seen(self, approval: str | ApprovalId) -> Approval:
+        return await self.approvals.approvals.get(ANA, ApprovalId.parse(str(approval)))
+
+    async def answer(
+        self,
+        approval: Approval,
+        kind: AnswerKind = AnswerKind.ONCE,
+        *,
+        by: Principal = ANA,
+        **more: Any,
+    ) -> Approval:
+        reply = Reply(kind=kind, via=Via.CLI, **more)
+        return await self.use.approvals.answer_approval(by, approval.id, reply)
+
+    async def leg(self, approval: Approval, journal: Journal | None = None) -> Run:
+        """The run behind it goes as far as it can, here and now."""
+        run = await self.runs.get(ANA, approval.run)
+        run_leg = RunLeg(
+            journal=journal or self.runs,
+            bus=self.bus,
+            kinds=Kinds([self.kind]),
+            clock=self.clock,
+            grace=timedelta(0),
+        )
+        await run_leg(Leg(run.id, run.leg))
+        return await self.runs.get(ANA, approval.run)
+
+    @asynccontextmanager
+    async def working(self, *kinds: Kind) -> AsyncIterator[None]:
+        run_leg = RunLeg(
+            journal=self.runs,
+            bus=self.bus,
+            kinds=Kinds([self.kind, *kinds]),
+            clock=self.clock,
+            grace=timedelta(0),
+        )
+        async with self.line.working(run_leg, self.runs.due):
+            yield
+
+    async def told(self) -> Sequence[str]:
+        page = await self.log.read(ANA, APPROVALS, after=0, limit=1000)
+        return [entry.type for entry in page.entries]
+
+    async def until_ended(self, approval: Approval) -> Approval:
+        async with asyncio.timeout(5):
+            while (found := await self.seen(approval.id)).outcome is None:  # noqa: ASYNC110 # seen only so
+                await asyncio.sleep(0.005)
+        return found
