@@ -21,8 +21,11 @@ from portico.faces.http.sse import ServerSentEvents
 from portico.faces.http.use_cases import UseCases
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
+from portico.guard.core.api_key import KeyHolder
 from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.issue_agent_key import IssueAgentKey
 from portico.guard.issue_key import IssueKey
+from portico.guard.manage_contexts import CloseContext, EnterContext, ListContexts, OpenContext
 from portico.guard.manage_principals import (
     AddPrincipal,
     ChangePrincipal,
@@ -36,7 +39,18 @@ from portico.guard.manage_spaces import (
     RenameSpace,
     ShowSpace,
 )
-from portico.guard.ports import KeyRing, Keys, Principals, Spaces, Together
+from portico.guard.ports import (
+    Audit,
+    AuditHeads,
+    AuditLog,
+    ContextBook,
+    KeyRing,
+    Keys,
+    Principals,
+    Spaces,
+    Together,
+)
+from portico.guard.read_audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 
@@ -44,6 +58,11 @@ from portico.kernel.entropy import Entropy
 async def nothing_measured() -> str:
     """Only a server measures."""
     return ""
+
+
+async def nothing_kept() -> str | None:
+    """Only a server is given secrets."""
+    return None
 
 
 def nothing_tried() -> Sequence[Report] | None:
@@ -60,6 +79,7 @@ class Doors:
     principals: Principals
     spaces: Spaces
     receipts: Receipts
+    contexts: ContextBook
     book: RunBook
     runs: Runs
     line: Line
@@ -68,39 +88,66 @@ class Doors:
     bus: Bus
     seal: Seal
     together: Together
+    audit: Audit
+    audit_log: AuditLog
+    audit_heads: AuditHeads
     clock: Clock
     entropy: Entropy
     pepper: bytes
+    of_token: Callable[[str], Awaitable[KeyHolder]] | None = None
     store_status: Callable[[], Awaitable[StoreStatus]]
     version: str
     base_url: str
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
     boxes: Callable[[], Sequence[Report] | None] = nothing_tried
+    secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
 
 
 def assemble(doors: Doors) -> UseCases:
     keys, principals, spaces = doors.keys, doors.principals, doors.spaces
     book, runs, line, bus = doors.book, doors.runs, doors.line, doors.bus
     clock, entropy, pepper = doors.clock, doors.entropy, doors.pepper
-    add_principal = AddPrincipal(principals=principals, clock=clock, entropy=entropy)
+    together, audit = doors.together, doors.audit
+    add_principal = AddPrincipal(
+        principals=principals, together=together, audit=audit, clock=clock, entropy=entropy
+    )
+    issue_key = IssueKey(
+        keys=keys,
+        principals=principals,
+        together=together,
+        audit=audit,
+        clock=clock,
+        entropy=entropy,
+        pepper=pepper,
+    )
     return UseCases(
-        authenticate=Authenticate(key_ring=doors.key_ring, clock=clock, pepper=pepper),
+        authenticate=Authenticate(
+            key_ring=doors.key_ring, clock=clock, pepper=pepper, of_token=doors.of_token
+        ),
         do_once=DoOnce(receipts=doors.receipts),
-        found_space=FoundSpace(spaces=spaces, clock=clock, entropy=entropy, pepper=pepper),
+        found_space=FoundSpace(
+            spaces=spaces,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
         show_space=ShowSpace(spaces=spaces),
-        rename_space=RenameSpace(spaces=spaces),
+        rename_space=RenameSpace(spaces=spaces, together=together, audit=audit),
         export_space=ExportSpace(spaces=spaces),
-        delete_space=DeleteSpace(spaces=spaces),
+        delete_space=DeleteSpace(spaces=spaces, audit=audit),
         add_principal=add_principal,
         list_principals=ListPrincipals(principals=principals),
         show_principal=ShowPrincipal(principals=principals),
         change_principal=ChangePrincipal(
-            principals=principals, keys=keys, together=doors.together, clock=clock
+            principals=principals, keys=keys, together=together, audit=audit, clock=clock
         ),
         invite_person=InvitePerson(
             add_principal=add_principal,
             keys=keys,
-            together=doors.together,
+            together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
@@ -108,29 +155,49 @@ def assemble(doors: Doors) -> UseCases:
         invite_again=InviteAgain(
             principals=principals,
             keys=keys,
-            together=doors.together,
+            together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         ),
         accept_invitation=AcceptInvitation(
-            keys=keys, together=doors.together, clock=clock, entropy=entropy, pepper=pepper
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
         ),
-        issue_key=IssueKey(
-            keys=keys, principals=principals, clock=clock, entropy=entropy, pepper=pepper
+        issue_key=issue_key,
+        issue_agent_key=IssueAgentKey(
+            add_principal=add_principal, issue_key=issue_key, together=doors.together
         ),
         list_keys=ListKeys(keys=keys),
         show_key=ShowKey(keys=keys),
         rotate_key=RotateKey(
             keys=keys,
             principals=principals,
-            together=doors.together,
+            together=together,
+            audit=audit,
             clock=clock,
             entropy=entropy,
             pepper=pepper,
         ),
-        revoke_key=RevokeKey(keys=keys, principals=principals, clock=clock),
-        show_status=ShowStatus(store_status=doors.store_status, boxes=doors.boxes),
+        revoke_key=RevokeKey(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        ),
+        open_context=OpenContext(
+            book=doors.contexts, together=together, audit=audit, clock=clock, entropy=entropy
+        ),
+        list_contexts=ListContexts(book=doors.contexts),
+        close_context=CloseContext(
+            book=doors.contexts, together=together, audit=audit, clock=clock
+        ),
+        enter_context=EnterContext(book=doors.contexts),
+        show_status=ShowStatus(
+            store_status=doors.store_status, boxes=doors.boxes, secrets_in=doors.secrets_in
+        ),
         start_run=StartRun(runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy),
         wait_for_run=WaitForRun(book=book, bus=bus),
         list_runs=ListRuns(book=book),
@@ -145,6 +212,10 @@ def assemble(doors: Doors) -> UseCases:
         tails=Tails(
             log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=ServerSentEvents()
         ),
+        read_audit=ReadAudit(log=doors.audit_log),
+        show_audit_head=ShowAuditHead(log=doors.audit_log),
+        export_audit=ExportAudit(log=doors.audit_log, audit=audit),
+        verify_audit=VerifyAudit(log=doors.audit_log, heads=doors.audit_heads, audit=audit),
         show_metrics=ShowMetrics(text=doors.metrics_text),
         version=doors.version,
         base_url=doors.base_url,

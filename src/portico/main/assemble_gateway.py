@@ -7,9 +7,12 @@ from datetime import timedelta
 from portico.engine.ports import Bus
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.beside_tools import BesideTools
 from portico.gateway.build_index import BuildIndex
-from portico.gateway.call_tool import CallTool
+from portico.gateway.call_tool import Asking, CallTool
 from portico.gateway.catalogue import Catalogues
+from portico.gateway.check_arguments import CheckArguments
+from portico.gateway.cleared_servers import ClearedServers
 from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.shipped_profiles import ShippedProfiles
@@ -18,6 +21,7 @@ from portico.gateway.find_tools import FindTools
 from portico.gateway.habits import Habits
 from portico.gateway.index_server import IndexServer
 from portico.gateway.keep_result import KeepResult, ReadResult
+from portico.gateway.label_server import LabelServer
 from portico.gateway.list_server_tools import ListServerTools
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
 from portico.gateway.look_at_tools import ListTools, ShowTool
@@ -43,11 +47,21 @@ from portico.gateway.ports import (
     Vectors,
     Walls,
 )
+from portico.gateway.record_call import RecordCall
+from portico.gateway.secret_uses import FindSecretUses
+from portico.gateway.set_effects import SetEffects
 from portico.gateway.show_surface import ShowSurface
+from portico.gateway.tool_aims import ToolAims
+from portico.guard.gate import Gate
+from portico.guard.ports import Audit, Contexts, Secrets, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.tokens import Tokenizer
+from portico.main.assemble_approvals import ApprovalDoors
+from portico.main.assemble_logins import LoginDoors
+from portico.main.assemble_policy import PolicyDoors
+from portico.main.assemble_secrets import assemble_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +92,15 @@ class GatewayDoors:
     tokenizer: Tokenizer
     shipped: ShippedEffects
     profiles: ShippedProfiles
+    gate: Gate
+    policy: PolicyDoors
+    ask_first: Asking
+    approvals: ApprovalDoors
+    logins: LoginDoors
+    secrets: Secrets
+    contexts: Contexts
+    audit: Audit
+    together: Together
     bus: Bus
     clock: Clock
     entropy: Entropy
@@ -119,12 +142,19 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         tools=tools,
         upstreams=upstreams,
         tokenizer=doors.tokenizer,
+        audit=doors.audit,
         bus=bus,
         clock=clock,
     )
+    record = RecordCall(
+        history=doors.history, clock=clock, entropy=doors.entropy, clean=doors.clean
+    )
+    beside = BesideTools(
+        catalogues=catalogues, gate=doors.gate, record=record, timeout=limits.call_timeout
+    )
     habits = Habits(acquaintances=doors.acquaintances, clock=clock)
     return Gateway(
-        over_http=_over_http(doors, catalogues, index_server, habits),
+        over_http=_over_http(doors, catalogues, index_server, habits, record),
         catalogues=catalogues,
         habits=habits,
         index_server=index_server,
@@ -140,27 +170,35 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
             catalogues=catalogues, tokenizer=doors.tokenizer, budget=4 * limits.search_budget
         ),
         list_offers=ListOffers(catalogues=catalogues),
-        read_resource=ReadResource(
-            catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout
-        ),
-        get_prompt=GetPrompt(
-            catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout
-        ),
-        complete=Complete(catalogues=catalogues, upstreams=upstreams, timeout=limits.call_timeout),
+        read_resource=ReadResource(beside=beside, upstreams=upstreams),
+        get_prompt=GetPrompt(beside=beside, upstreams=upstreams),
+        complete=Complete(beside=beside, upstreams=upstreams),
     )
 
 
 def _over_http(
-    doors: GatewayDoors, catalogues: Catalogues, index_server: IndexServer, habits: Habits
+    doors: GatewayDoors,
+    catalogues: Catalogues,
+    index_server: IndexServer,
+    habits: Habits,
+    record: RecordCall,
 ) -> GatewayUseCases:
-    servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
+    servers, tools, upstreams = ClearedServers(doors.servers), doors.tools, doors.upstreams
     bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
-    walls = doors.walls
+    walls, audit = doors.walls, doors.audit
     show_profile = ShowProfile(servers=servers, walls=walls, shipped=doors.profiles)
     return GatewayUseCases(
-        add_server=AddServer(servers=servers, bus=bus, clock=clock, entropy=entropy),
-        remove_server=RemoveServer(servers=servers, upstreams=upstreams, bus=bus),
-        switch_server=SwitchServer(servers=servers, upstreams=upstreams, bus=bus),
+        add_server=AddServer(
+            servers=servers,
+            names=doors.servers,
+            together=doors.together,
+            audit=audit,
+            bus=bus,
+            clock=clock,
+            entropy=entropy,
+        ),
+        remove_server=RemoveServer(servers=servers, upstreams=upstreams, audit=audit, bus=bus),
+        switch_server=SwitchServer(servers=servers, upstreams=upstreams, audit=audit, bus=bus),
         restart_server=RestartServer(
             servers=servers, upstreams=upstreams, index_server=index_server
         ),
@@ -168,14 +206,34 @@ def _over_http(
         show_server=ShowServer(servers=servers, tools=tools, upstreams=upstreams, walls=walls),
         show_profile=show_profile,
         set_profile=SetProfile(
-            servers=servers, upstreams=upstreams, walls=walls, show=show_profile, bus=bus
+            servers=servers,
+            upstreams=upstreams,
+            walls=walls,
+            show=show_profile,
+            audit=audit,
+            bus=bus,
         ),
-        approve_launch=ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock),
+        approve_launch=ApproveLaunch(
+            servers=servers, walls=walls, audit=audit, bus=bus, clock=clock
+        ),
         review_servers=ReviewServers(
             servers=servers, tools=tools, walls=walls, shipped=doors.shipped
         ),
         accept_tools=AcceptTools(
-            servers=servers, tools=tools, shipped=doors.shipped, bus=bus, clock=clock
+            servers=servers,
+            tools=tools,
+            shipped=doors.shipped,
+            audit=audit,
+            bus=bus,
+            clock=clock,
+        ),
+        label_server=LabelServer(servers=servers, audit=audit, bus=bus),
+        set_effects=SetEffects(servers=servers, tools=tools, audit=audit, bus=bus, clock=clock),
+        policy=doors.policy.use_cases(ToolAims(catalogues=catalogues)),
+        logins=doors.logins.over_http(servers),
+        secrets=assemble_secrets(doors.secrets, FindSecretUses(servers=servers), audit, clock),
+        approvals=doors.approvals.use_cases(
+            CheckArguments(catalogues=catalogues, schemas=doors.schemas)
         ),
         list_tools=ListTools(servers=servers, tools=tools),
         show_tool=ShowTool(servers=servers, tools=tools),
@@ -190,18 +248,22 @@ def _over_http(
         call_tool=CallTool(
             catalogues=catalogues,
             schemas=doors.schemas,
+            gate=doors.gate,
+            ask_first=doors.ask_first,
             upstreams=upstreams,
-            history=doors.history,
+            record=record,
             habits=habits,
             keep_result=KeepResult(
                 results=doors.results, clock=clock, entropy=entropy, page_size=limits.page_size
             ),
-            clock=clock,
-            entropy=entropy,
-            clean=doors.clean,
             timeout=limits.call_timeout,
         ),
-        read_result=ReadResult(results=doors.results, clock=clock, page_size=limits.page_size),
-        list_calls=ListCalls(history=doors.history),
-        show_figures=ShowFigures(history=doors.history, clock=clock),
+        read_result=ReadResult(
+            results=doors.results,
+            contexts=doors.contexts,
+            clock=clock,
+            page_size=limits.page_size,
+        ),
+        list_calls=ListCalls(history=doors.history, servers=doors.servers, contexts=doors.contexts),
+        show_figures=ShowFigures(history=doors.history, servers=doors.servers, clock=clock),
     )

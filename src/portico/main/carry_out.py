@@ -11,7 +11,7 @@ from typing import Final
 from portico.adapters.dbos.late_line import LateLine
 from portico.engine.core.retention import Keep
 from portico.engine.drill import drill_kind
-from portico.engine.kinds import Kinds
+from portico.engine.kinds import Kind, Kinds
 from portico.kernel.clock import Clock
 from portico.main.ground import Ground
 from portico.main.outside import Outside
@@ -22,9 +22,9 @@ _log: Final = logging.getLogger("portico.engine")
 _FORGETTING: Final = timedelta(hours=1)
 
 
-def every_kind(clock: Clock) -> Kinds:
-    """Every kind of run there is; each room adds its own."""
-    return Kinds([drill_kind(clock, f"{socket.gethostname()[:40]}-{os.getpid()}")])
+def every_kind(clock: Clock, *of_rooms: Kind) -> Kinds:
+    """Every kind of run there is: the engine's own, and those that the rooms bring."""
+    return Kinds([drill_kind(clock, f"{socket.gethostname()[:40]}-{os.getpid()}"), *of_rooms])
 
 
 async def carry_out_runs(ground: Ground, outside: Outside, kinds: Kinds, line: LateLine) -> None:

@@ -24,6 +24,7 @@ from portico.adapters.mcp.terms import Terms
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.bus_after_commit import BusAfterCommit
 from portico.adapters.postgres.call_history import PostgresCallHistory
+from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.tools import PostgresTools
@@ -32,19 +33,23 @@ from portico.adapters.system.shipped_effects import shipped_effects
 from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.adapters.tokens.o200k import O200k
 from portico.adapters.words.snowball import stem
+from portico.engine.kinds import Kind
 from portico.engine.ports import Bus
+from portico.faces.http.use_cases import UseCases
 from portico.faces.mcp.uses import GatewayUses
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.follow_sources import FollowSources
 from portico.gateway.house import house
 from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
 from portico.guard.authenticate import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.main.approvals import GatewaySide, open_approvals
 from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
 from portico.main.background import Lasting, ended, kept_up
 from portico.main.box import Boxes
@@ -52,7 +57,10 @@ from portico.main.builtin import BuiltinDoors, open_builtin
 from portico.main.client_files import client_files
 from portico.main.encoders import GroundEncoders
 from portico.main.ground import Ground
+from portico.main.oauth import open_logins
 from portico.main.outside import Outside
+from portico.main.policy import open_policy
+from portico.main.secrets import SecretDoors
 from portico.settings.sources import process_environment
 
 _log: Final = logging.getLogger("portico.gateway")
@@ -72,6 +80,10 @@ class Opened:
     builtin: BuiltinDoors
     keep_builtin: KeepBuiltin
     follow: FollowSources
+    line: LineAfterCommit
+    kinds: Sequence[Kind]
+    """Of runs, which the gateway knows how to carry out."""
+    telling: Sequence[Lasting]
 
     @asynccontextmanager
     async def running(self, home: Home) -> AsyncIterator[None]:
@@ -98,12 +110,15 @@ class Opened:
 
     @property
     def _lasting(self) -> Mapping[str, Lasting]:
+        telling = {f"telling of approvals {n}": each for n, each in enumerate(self.telling, 1)}
         return {
             "catalogues": self.gateway.catalogues.run,
             "habits": self.gateway.habits.run,
             "history of calls": self.history.run,
+            "line of runs": self.line.run,
             "our own tools": partial(self.keep_builtin.run, self.gateway.index_server),
             "the box": self.boxes.try_out,
+            **telling,
         }
 
 
@@ -113,6 +128,8 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     client = GroundEncoders(ground).client()
     keep_builtin = KeepBuiltin(
         servers=PostgresServers(transactions),
+        together=transactions.begin,
+        audit=outside.audit,
         bus=bus,
         clock=clock,
         entropy=outside.entropy,
@@ -123,14 +140,15 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     history = PostgresCallHistory(transactions, clock, incarnation)
     told: list[Gateway] = []
 
-    async def changed(space: SpaceId, server: str) -> None:
-        """A server says that it offers something else by now."""
+    async def changed(space: SpaceId, server: str, login: PrincipalId | None) -> None:
+        """A server says that it offers something else by now; it is asked by the house, with the
+        login of whoever it said so to, if it wants one."""
         try:
-            await told[0].index_server(house(space), server)
+            await told[0].index_server(house(space, login), server)
         except PorticoError as error:
             _log.warning("the server %s could not be asked what it offers: %s", server, error)
 
-    boxes = Boxes(ground)
+    boxes, logins = Boxes(ground), open_logins(ground, outside)
     pool = UpstreamPool(
         clock=clock,
         entropy=outside.entropy,
@@ -139,16 +157,40 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         confine=boxes.cells(),
         terms=terms(ground),
         environment=process_environment(),
+        keeper=outside.keeper,
+        tokens=logins.token,
     )
     builtin = BuiltinDoors(ground)
-    upstreams = RoutedUpstreams(open_builtin(ground, builtin, boxes.find), pool)
+    inside = open_builtin(ground, builtin, boxes.find)
+    upstreams = RoutedUpstreams(inside, logins.upstreams(pool))
+    policy = open_policy(ground, outside)
+    results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
+    line = LineAfterCommit(outside.line, transactions)
+    approvals = open_approvals(
+        ground.loaded.settings.approvals,
+        outside,
+        line,
+        GatewaySide(
+            rules=policy.rules,
+            contexts=policy.contexts,
+            history=history,
+            results=results,
+            keep_result=KeepResult(
+                results=results,
+                clock=clock,
+                entropy=outside.entropy,
+                page_size=allowed.page_size,
+            ),
+        ),
+        ground.base_url,
+    )
     gateway = assemble_gateway(
         GatewayDoors(
             servers=servers,
             tools=PostgresTools(transactions),
             vectors=PostgresVectors(transactions),
             history=history,
-            results=PostgresResults(transactions),
+            results=results,
             acquaintances=PostgresAcquaintances(transactions),
             upstreams=upstreams,
             walls=boxes.walls(),
@@ -160,10 +202,19 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             shipped=shipped_effects(),
             profiles=shipped_profiles(),
             bus=bus,
+            gate=policy.gate(),
+            policy=policy,
+            ask_first=approvals.ask_first(),
+            approvals=approvals,
+            logins=logins,
+            secrets=SecretDoors(ground).secrets,
+            contexts=policy.contexts,
+            together=transactions.begin,
+            audit=outside.audit,
             clock=clock,
             entropy=outside.entropy,
             clean=outside.clean,
-            limits=limits(ground),
+            limits=allowed,
         )
     )
     told.append(gateway)
@@ -171,7 +222,13 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         sources=sources(ground),
         servers=servers,
         reconcile=ReconcileServers(
-            servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=outside.entropy
+            servers=servers,
+            together=transactions.begin,
+            audit=outside.audit,
+            upstreams=upstreams,
+            bus=bus,
+            clock=clock,
+            entropy=outside.entropy,
         ),
         index=gateway.index_server,
     )
@@ -184,6 +241,9 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         builtin=builtin,
         keep_builtin=keep_builtin,
         follow=follow,
+        line=line,
+        kinds=[approvals.kind(gateway.over_http.call_tool)],
+        telling=approvals.lasting,
     )
 
 
@@ -239,19 +299,21 @@ def _encoder(ground: Ground, client: httpx2.AsyncClient) -> Embedder | None:
 
 def over_mcp(
     gateway: Gateway,
-    authenticate: Callable[[str], Awaitable[Entry]],
+    came_in: UseCases,
     bus: Bus,
     version: str,
 ) -> GatewayUses:
     use = gateway.over_http
     return GatewayUses(
-        authenticate=authenticate,
+        authenticate=came_in.authenticate,
+        enter_context=came_in.enter_context,
         show_surface=gateway.show_surface,
         list_server_tools=gateway.list_server_tools,
         find_tools=use.find_tools,
         describe_tools=gateway.describe_tools,
         call_tool=use.call_tool,
         read_result=use.read_result,
+        read_approved=use.approvals.read_approved,
         list_offers=gateway.list_offers,
         read_resource=gateway.read_resource,
         get_prompt=gateway.get_prompt,

@@ -113,10 +113,15 @@ class Ground:
             return configured.get_secret_value().encode()
         return read_pepper(self.loaded.paths.pepper_file)
 
-    def save_key(self, key: str) -> Path:
+    @property
+    def agent_key_file(self) -> Path:
+        chosen = self.loaded.settings.client.agent_key_file
+        return Path(chosen).expanduser() if chosen else self.loaded.paths.agent_key_file
+
+    def save_key(self, key: str, *, agent: bool = False) -> Path:
         from portico.adapters.system.private_files import write_private
 
-        file = self.loaded.paths.key_file
+        file = self.agent_key_file if agent else self.loaded.paths.key_file
         write_private(file, f"{key}\n")
         return file
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive
+    from portico.guard.rotate_vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
     from portico.main.encoders import GroundEncoders
     from portico.main.importing import GroundImporting
@@ -41,6 +42,7 @@ class PorticoHouse:
             private_socket=self.ground.private_socket,
             config_file=own_file(process_environment(), self.ground.config),
             key_file=paths.key_file,
+            agent_key_file=self.ground.agent_key_file,
             data=paths.data,
             backups=paths.backups,
             log_file=paths.log_file if self.ground.loaded.settings.log.file else None,
@@ -146,6 +148,11 @@ class PorticoHouse:
 
         return await install(self.ground, admin=admin, recover=recover, progress=progress)
 
+    async def rotate_vault(self) -> "Rotated":
+        from portico.main.rotate_vault import rotate_vault
+
+        return await rotate_vault(self.ground)
+
     def serve(self, announce: Callable[[str], None]) -> None:
         from portico.adapters.system.listening import AddressTaken, by_another
         from portico.main.serve import serve
@@ -158,22 +165,26 @@ class PorticoHouse:
                 raise
             raise AddressTaken(taken.host, taken.port, by_another=True) from taken
 
-    def save_key(self, key: str) -> Path:
-        return self.ground.save_key(key)
+    def save_key(self, key: str, *, agent: bool = False) -> Path:
+        return self.ground.save_key(key, agent=agent)
 
     def diagnose(self) -> "Diagnose":
         from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
         from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
         from portico.engine.diagnose import Diagnose
         from portico.main.checks import CheckBox, CheckKey
+        from portico.main.secret_checks import CheckSecrets, CheckVault
 
         paths, server = self.ground.loaded.paths, self.ground.loaded.settings.server
         private = [
             paths.key_file,
+            self.ground.agent_key_file,
             paths.provisioned_file,
             paths.secrets,
             paths.passwords_file,
             paths.pepper_file,
+            paths.identity_file,
+            paths.secrets_file,
             paths.config_file,
             paths.postgres,
             *paths.postgres.glob("[0-9]*"),
@@ -191,11 +202,18 @@ class PorticoHouse:
                 CheckKey(self.ground),
                 CheckPort(reachable(server.host), server.port, self.ground.private_socket),
                 CheckBox(self.ground),
+                CheckSecrets(self.ground),
+                CheckVault(self.ground),
             ]
         )
 
 
 def _as_json(value: object) -> "JsonValue":
+    from pydantic import BaseModel
+
     if isinstance(value, tuple):
-        return [str(each) for each in value]
+        return [
+            each.model_dump(mode="json") if isinstance(each, BaseModel) else str(each)
+            for each in value
+        ]
     return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from portico.adapters.postgres.transaction import Transactions
     from portico.engine.ports import Bus
     from portico.gateway.ports import Upstreams, Walls
-    from portico.kernel.ids import SpaceId
+    from portico.guard.ports import Audit
+    from portico.kernel.ids import PrincipalId, SpaceId
     from portico.kernel.principal import Principal
 
 
@@ -62,8 +63,10 @@ class GroundImporting:
         from portico.adapters.postgres.bus_after_commit import BusAfterCommit
         from portico.adapters.postgres.transaction import Transactions, open_pool
         from portico.adapters.system.clock import SystemClock, system_entropy
+        from portico.main.audit import open_audit
         from portico.main.box import Boxes
         from portico.main.gateway import terms
+        from portico.main.secrets import SecretDoors
         from portico.settings.sources import process_environment
 
         store = self.ground.store
@@ -81,11 +84,15 @@ class GroundImporting:
                     changed=_nobody_is_told,
                     confine=boxes.cells(),
                     environment=process_environment(),
+                    keeper=SecretDoors(self.ground).references,
                 )
                 caller = await self._caller(transactions)
                 async with upstreams:
                     said = BusAfterCommit(bus, transactions)
-                    yield _room(transactions, said, upstreams, boxes.walls(), caller)
+                    audit = open_audit(self.ground, transactions).audit
+                    yield _room(
+                        transactions, audit, said, upstreams, walls=boxes.walls(), caller=caller
+                    )
                 await bus.say_all()
         finally:
             await store.release()
@@ -100,8 +107,10 @@ class GroundImporting:
 
 def _room(
     transactions: "Transactions",
+    audit: "Audit",
     bus: "Bus",
     upstreams: "Upstreams",
+    *,
     walls: "Walls",
     caller: "Principal",
 ) -> ImportRoom:
@@ -124,13 +133,20 @@ def _room(
             servers=servers,
             upstreams=upstreams,
             reconcile=ReconcileServers(
-                servers=servers, upstreams=upstreams, bus=bus, clock=clock, entropy=system_entropy
+                servers=servers,
+                together=transactions.begin,
+                audit=audit,
+                upstreams=upstreams,
+                bus=bus,
+                clock=clock,
+                entropy=system_entropy,
             ),
-            approve=ApproveLaunch(servers=servers, walls=walls, bus=bus, clock=clock),
+            approve=ApproveLaunch(servers=servers, walls=walls, audit=audit, bus=bus, clock=clock),
             index=IndexServer(
                 servers=servers,
                 tools=tools,
                 upstreams=upstreams,
+                audit=audit,
                 tokenizer=tokenizer,
                 bus=bus,
                 clock=clock,
@@ -138,7 +154,9 @@ def _room(
             review=ReviewServers(servers=servers, tools=tools, walls=walls, shipped=shipped),
         ),
         accept=AcceptListed(
-            accept=AcceptTools(servers=servers, tools=tools, shipped=shipped, bus=bus, clock=clock)
+            accept=AcceptTools(
+                servers=servers, tools=tools, audit=audit, shipped=shipped, bus=bus, clock=clock
+            )
         ),
         weigh=WeighContext(servers=servers, tools=tools, tokenizer=tokenizer),
     )
@@ -148,5 +166,5 @@ def _says_something(described: Described) -> bool:
     return bool(described.wishes or described.problems)
 
 
-async def _nobody_is_told(_space: "SpaceId", _server: str) -> None:
+async def _nobody_is_told(_space: "SpaceId", _server: str, _login: "PrincipalId | None") -> None:
     """A server that offers something else by now is asked again when somebody serves."""

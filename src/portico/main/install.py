@@ -16,7 +16,10 @@ from portico.guard.core.identity import Identity
 from portico.guard.core.space import HOME
 from portico.guard.issue_key import IssuedKey, KeyWish
 from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.main.agent_key import leave_agent_key
+from portico.main.audit import open_audit
 from portico.main.ground import Ground
+from portico.main.secrets import SecretDoors
 from portico.main.use_cases import use_cases
 from portico.settings.edit import STARTER
 
@@ -37,12 +40,14 @@ async def install(
             lost = known is not None and (not await _key_opens(ground, recover=recover) or recover)
             if lost:
                 await _recover(ground, first)
+            await _leave_agent_key(ground, first)
         return Welcome(
             new=known is None,
             recovered=lost,
             space=await space_name(store.owner_address, first.space),
             admin=first.name,
             key_file=paths.key_file,
+            agent_key_file=ground.agent_key_file,
             migrations=len(applied),
         )
     finally:
@@ -70,14 +75,18 @@ async def _found_home(ground: Ground, admin: str) -> Identity:
     if ground.loaded.settings.identity.pepper is None:
         make_pepper(ground.loaded.paths.pepper_file)
     async with open_pool(ground.store.addresses.app, 2) as pool:
+        transactions = Transactions(pool)
         found = InstallHome(
-            spaces=PostgresSpaces(Transactions(pool)),
+            spaces=PostgresSpaces(transactions),
+            together=transactions.begin,
+            audit=open_audit(ground, transactions).audit,
             clock=SystemClock(),
             entropy=system_entropy,
             pepper=ground.pepper(),
         )
         installed = await found(SpaceWish(name=HOME, admin=admin))
     _keep(ground, installed.key)
+    SecretDoors(ground).open_vault(first=True)
     return installed.admin
 
 
@@ -86,6 +95,12 @@ async def _recover(ground: Ground, admin: Identity) -> None:
     async with open_pool(ground.store.addresses.app, 2) as pool:
         use = use_cases(ground, Transactions(pool))
         _keep(ground, await use.issue_key(as_principal(admin), KeyWish(name="command line")))
+
+
+async def _leave_agent_key(ground: Ground, admin: Identity) -> None:
+    async with open_pool(ground.store.addresses.app, 2) as pool:
+        use = use_cases(ground, Transactions(pool))
+        await leave_agent_key(ground, use, as_principal(admin))
 
 
 def _keep(ground: Ground, issued: IssuedKey) -> None:

@@ -122,9 +122,14 @@ def app(
     from portico.faces.http.app import build
     from portico.faces.http.host_guard import allowed
     from portico.faces.mcp.mount import McpFace
+    from portico.main.agent_key import make_up_agent_key
+    from portico.main.audit import note_configuration, open_audit
+    from portico.main.background import kept_up
     from portico.main.carry_out import carry_out_runs, every_kind
     from portico.main.gateway import home_of, open_gateway, over_mcp
+    from portico.main.oauth import protected_resource
     from portico.main.outside import Outside
+    from portico.main.secrets import SecretDoors
     from portico.main.use_cases import Shared, use_cases
 
     store, server = ground.store, ground.loaded.settings.server
@@ -132,15 +137,21 @@ def app(
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with pool, asyncio.TaskGroup() as background:
+            await secret_doors.begin()
             runs = carry_out_runs(ground, outside, kinds, line)
             lasting = [
                 background.create_task(bus.run(), name="the bus"),
+                background.create_task(kept_up(auditing.run), name="the audit"),
+                background.create_task(secret_doors.keep_up(), name="secrets"),
                 background.create_task(runs, name="runs"),
             ]
             if store.heals:
                 healer = Healer(store.addresses.app, store.restart, pool)
                 lasting.append(background.create_task(healer.watch(), name="healing"))
+            await make_up_agent_key(ground, use)
             home = partial(home_of, ground, use.authenticate)
+            configured = partial(note_configuration, ground, auditing, home)
+            lasting.append(background.create_task(kept_up(configured), name="configuration"))
             async with opened.running(home), mcp.running():
                 yield
             for task in lasting:
@@ -149,31 +160,41 @@ def app(
     watch_pool(pool.get_stats)
     slow = SlowCalls("portico.postgres", thresholds(ground), transaction_took)
     bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
-    kinds = every_kind(clock)
+    secret_doors = SecretDoors(ground)
     transactions = Transactions(pool, slow)
+    auditing = open_audit(ground, transactions)
     outside = Outside(
         transactions=transactions,
         bus=bus,
+        audit=auditing.audit,
         clock=clock,
         entropy=system_entropy,
         clean=ground.secrets.clean_json,
+        hide=ground.secrets.hide_json,
+        vault=secret_doors.vault,
+        keeper=secret_doors.references,
+        line=line,
     )
     opened = open_gateway(ground, outside)
+    kinds = every_kind(clock, *opened.kinds)
     shared = Shared(
         bus=bus,
         line=line,
         kinds=kinds,
         metrics_text=observing.metrics_text,
         boxes=lambda: opened.boxes.reports,
+        secrets_in=secret_doors.kept_in,
+        auditing=auditing,
     )
     use = use_cases(ground, transactions, shared)
     watch_sse_clients(lambda: use.tails.size[0])
-    mcp = McpFace(over_mcp(opened.gateway, use.authenticate, bus, ground.version))
+    mcp = McpFace(over_mcp(opened.gateway, use, bus, ground.version))
     inside = build(
         use,
         opened.gateway.over_http,
         allowed(server.port, server.public_url),
         running,
         beside={"/mcp": mcp},
+        resource=protected_resource(ground),
     )
     return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

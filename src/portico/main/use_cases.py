@@ -12,6 +12,7 @@ from portico.adapters.postgres.readiness import Readiness
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.seals.aes_siv import AesSivSeal
 from portico.adapters.system.clock import SystemClock, system_entropy
@@ -19,8 +20,10 @@ from portico.box.core.report import Report
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Line
 from portico.faces.http.use_cases import UseCases
-from portico.main.assemble import Doors, assemble, nothing_measured, nothing_tried
+from portico.main.assemble import Doors, assemble, nothing_kept, nothing_measured, nothing_tried
+from portico.main.audit import Auditing, open_audit
 from portico.main.ground import Ground
+from portico.main.oauth import token_doors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +36,14 @@ class Shared:
     kinds: Kinds = field(default_factory=lambda: Kinds([]))
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
     boxes: Callable[[], Sequence[Report] | None] = nothing_tried
+    secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
+    auditing: Auditing | None = None
+    """A process that ends when it has done one thing has an audit of its own."""
 
 
 def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None = None) -> UseCases:
     clock, pepper, shared = SystemClock(), ground.pepper(), shared or Shared()
-    bus = shared.bus
+    bus, auditing = shared.bus, shared.auditing or open_audit(ground, transactions)
     log = PostgresEventLog(transactions, bus, clock, system_entropy)
     return assemble(
         Doors(
@@ -46,6 +52,7 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             principals=PostgresPrincipals(transactions),
             spaces=PostgresSpaces(transactions),
             receipts=PostgresReceipts(transactions),
+            contexts=PostgresTaskContexts(transactions, clock),
             book=PostgresRunBook(transactions),
             runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
             line=shared.line,
@@ -54,13 +61,18 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             bus=bus,
             seal=AesSivSeal.from_pepper(pepper),
             together=transactions.begin,
+            audit=auditing.audit,
+            audit_log=auditing.log,
+            audit_heads=auditing.heads,
             clock=clock,
             entropy=system_entropy,
             pepper=pepper,
+            of_token=token_doors(ground, transactions),
             store_status=Readiness(ground.store, transactions),
             version=ground.version,
             base_url=ground.base_url,
             metrics_text=shared.metrics_text,
             boxes=shared.boxes,
+            secrets_in=shared.secrets_in,
         )
     )

@@ -20,6 +20,7 @@ from portico.faces.cli.house import (
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.guard.rotate_vault import Rotated
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
 
@@ -115,6 +116,8 @@ class ScriptedHouse:
         self.asked: list[object] = []
         self.overruled_by: str | None = None
         self.remote: str | None = None
+        self.server_url = "http://127.0.0.1:9"
+        self.rotated = Rotated("0a1b2c3d", sealed_anew=3, lost=0)
 
     def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "ScriptedHouse":
         self.asked.append({"config": config, "flags": dict(flags)})
@@ -122,10 +125,11 @@ class ScriptedHouse:
 
     def whereabouts(self) -> Whereabouts:
         return Whereabouts(
-            server_url="http://127.0.0.1:9",
+            server_url=self.server_url,
             remote=self.remote,
             config_file=self._root / "portico.toml",
             key_file=self._root / "client.key",
+            agent_key_file=self._root / "agent.key",
             data=self._root / "data",
             backups=self._root / "backups",
             log_file=self._root / "logs" / "portico.log",
@@ -181,8 +185,12 @@ class ScriptedHouse:
             space="home",
             admin=self._admin,
             key_file=self._root / "client.key",
+            agent_key_file=self._root / "agent.key",
             migrations=1,
         )
+
+    async def rotate_vault(self) -> Rotated:
+        return self.rotated
 
     def diagnose(self) -> Diagnose:
         return Diagnose(checks=self.checks)
@@ -193,8 +201,8 @@ class ScriptedHouse:
         announce("http://127.0.0.1:9")
         raise KeyboardInterrupt
 
-    def save_key(self, key: str) -> Path:
+    def save_key(self, key: str, *, agent: bool = False) -> Path:
         if self._failure is not None:
             raise self._failure
         self.asked.append(key)
-        return self._root / "client.key"
+        return self._root / ("agent.key" if agent else "client.key")

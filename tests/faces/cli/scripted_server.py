@@ -25,6 +25,8 @@ class ScriptedServer(ThreadingHTTPServer):
         self.asked: list[tuple[str, Any]] = []
         self.late = late
         """Whether the first that is asked is answered as by a server that is still starting."""
+        self.tasks: list[str | None] = []
+        """Which task each was said to be part of."""
 
     @property
     def url(self) -> str:
@@ -52,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked = f"{self.command} {self.path.partition('?')[0].removeprefix('/api/v1')}"
         assert isinstance(self.server, ScriptedServer)
         self.server.asked.append((asked, json.loads(body) if body else None))
+        self.server.tasks.append(self.headers.get("Portico-Context"))
         if self.server.late:
             self.server.late = False
             self.send_response(503)

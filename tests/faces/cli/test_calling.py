@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from portico.faces.cli.app import run
+from portico.faces.cli.call_waiting import told_what_waits
 from portico.faces.cli.exits import Exit
-from portico.faces.cli.server import Refused
+from portico.faces.cli.server import Refused, Server
 from tests.faces.cli.house import ScriptedHouse
 from tests.faces.cli.scripted_server import ScriptedServer, answering
 
@@ -56,6 +58,16 @@ def test_a_long_answer_is_printed_whole(tmp_path: Path, capsys: Captured) -> Non
         assert run(house, ["call", "lab.read"]) == 0
 
     assert capsys.readouterr().out == "one two\n[an image]\n"
+
+
+@pytest.mark.parametrize(("words", "task"), [([], None), (["--context", "ctx_1"], "ctx_1")])
+def test_a_call_is_part_of_the_task_that_is_named(
+    tmp_path: Path, words: list[str], task: str | None
+) -> None:
+    with gateway(tmp_path, LONG) as (house, server):
+        assert run(house, ["call", "lab.read", *words]) == 0
+
+    assert set(server.tasks) == {task}
 
 
 def test_a_program_gets_the_answer_as_it_came(tmp_path: Path, capsys: Captured) -> None:
@@ -124,3 +136,82 @@ def test_fewer_than_one_cannot_be_wanted(tmp_path: Path, capsys: Captured) -> No
 
     assert "--limit is 1 or more." in capsys.readouterr().err
     assert server.asked == []
+
+
+PENDING: dict[str, Any] = {
+    "status": "approval_pending",
+    "approval": "apr_01m7fxv1skfhf86xxtf6psvgnn",
+    "tool": "lab.wipe",
+    "expires_at": "2999-01-01T00:00:00Z",
+    "detail": "lab.wipe needs somebody's approval.",
+    "fix": None,
+}
+
+
+def replies(monkeypatch: pytest.MonkeyPatch, *given: dict[str, Any]) -> list[Any]:
+    """What the server says to one call after the other; who asked for what."""
+    asked: list[Any] = []
+    left = list(given)
+
+    def post(_server: object, path: str, body: object = None) -> dict[str, Any]:
+        asked.append((path, body))
+        return left.pop(0)
+
+    monkeypatch.setattr("portico.faces.cli.server.Server.post", post)
+    return asked
+
+
+def test_a_call_that_nobody_approves_at_once_ends_with_where_to_ask(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies(monkeypatch, PENDING)
+    with gateway(tmp_path, {}) as (house, _):
+        assert run(house, ["call", "lab.wipe"]) == Exit.APPROVAL
+
+    said = capsys.readouterr().err
+    assert PENDING["approval"] in said
+    assert "portico policy allow lab.wipe --who NAME" in said
+
+
+def test_told_to_wait_it_makes_the_same_call_until_it_is_answered(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = replies(monkeypatch, PENDING, PENDING, an_answer("wiped"))
+    with gateway(tmp_path, {}) as (house, _):
+        assert run(house, ["call", "lab.wipe", "--wait"]) == 0
+
+    assert capsys.readouterr().out == "wiped\n"
+    assert len(asked) == 3
+    assert asked[0] == asked[1] == asked[2]
+
+
+def test_a_request_that_has_expired_is_not_made_anew_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = PENDING | {"approval": "apr_01m7fxv1skfhf86xxtf6psvg22"}
+    asked = replies(monkeypatch, PENDING, another, an_answer("wiped"))
+    with gateway(tmp_path, {}) as (house, _):
+        assert run(house, ["call", "lab.wipe", "--wait"]) == Exit.APPROVAL
+
+    assert len(asked) == 2
+
+
+def test_while_it_waits_it_says_for_what(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("portico.faces.cli.call_waiting._BEFORE", 0.001)
+    mine = {"id": PENDING["approval"], "tool": "lab.wipe", "asker": {"id": "prn_1"}}
+    theirs = mine | {"id": "apr_of_another", "asker": {"id": "prn_2"}}
+    waiting = {"data": [theirs, mine], "next": None}
+    told: list[str] = []
+    heard = threading.Event()
+
+    def tell(text: str) -> None:
+        told.append(text)
+        heard.set()
+
+    with (
+        gateway(tmp_path, {"GET /approvals": waiting, "GET /me": {"id": "prn_1"}}) as (house, _),
+        told_what_waits(Server(house), "lab.wipe", tell),
+    ):
+        assert heard.wait(4)
+
+    assert told == ["lab.wipe waits for approval: portico approvals show psvgnn"]

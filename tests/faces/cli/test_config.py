@@ -248,6 +248,12 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "servers",
         "box",
         "web",
+        "policy",
+        "audit",
+        "oauth",
+        "limits",
+        "approvals",
+        "secrets",
     }
     assert set(schema["properties"]) == sections
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]

@@ -69,6 +69,9 @@ def a_server(**changes: Any) -> dict[str, Any]:
         "tokens": 100,
         "vitals": {"phase": "idle"},
         "confinement": CONFINED,
+        "label": "team",
+        "clearance": "confidential",
+        "trusted": False,
     } | changes
 
 
@@ -202,7 +205,7 @@ def test_one_that_is_gone_is_shown_so_and_not_approved(tmp_path: Path, capsys: C
         assert run(house, ["servers", "approve", "lab", "--yes"]) == Exit.FAILED
 
     reaches = CONFINED["reaches"]
-    assert capsys.readouterr().out == f"lab\tgone\t2\t100\tidle\tportico.toml\t{reaches}\n"
+    assert capsys.readouterr().out == f"lab\tgone\tteam\t2\t100\tidle\tportico.toml\t{reaches}\n"
     assert "POST /servers/lab/accept" not in asked(server)
 
 
@@ -269,16 +272,92 @@ def test_a_secret_is_not_taken_as_it_is(
 
     name, _, value = pair.partition("=")
     said = capsys.readouterr().err
-    assert f"{option} '{name}=$VARIABLE'" in said
+    assert f"{option} '{name}=secret:github'" in said
     assert value not in said
     assert server.asked == []
 
 
 def test_a_reference_and_what_is_no_secret_are_taken(tmp_path: Path) -> None:
-    environment = ["--env", "API_KEY=$LAB_KEY", "--env", "MODE=fast"]
+    environment = ["--env", "API_KEY=$LAB_KEY", "--env", "MODE=fast", "--env", "X=secret:lab"]
+    command = ["--", "npx", "-y", "lab", "keyring:lab/ana"]
     with gateway(tmp_path, {"POST /servers": {"name": "lab"}}) as (house, server):
-        assert run(house, ["servers", "add", "lab", *environment, "--", "npx", "-y", "lab"]) == 0
+        assert run(house, ["servers", "add", "lab", *environment, *command]) == 0
 
     [(_, body)] = server.asked
-    assert body["launch"]["environment"] == {"API_KEY": {"env": "LAB_KEY"}, "MODE": "fast"}
-    assert body["launch"]["arguments"] == ["-y", "lab"]
+    assert body["launch"]["environment"] == {
+        "API_KEY": {"env": "LAB_KEY"},
+        "MODE": "fast",
+        "X": {"secret": "secret:lab"},
+    }
+    assert body["launch"]["arguments"] == ["-y", "lab", {"secret": "keyring:lab/ana"}]
+
+
+def test_tools_are_let_in_one_by_one(tmp_path: Path) -> None:
+    tools = [
+        a_tool(),
+        a_tool("write", proposed="local_write"),
+        a_tool("wipe", standing="live", effect="irreversible", proposed="local_read"),
+    ]
+    with gateway(tmp_path, {"GET /servers/lab/review": a_review(*tools)}) as (house, server):
+        named = ["--tool", "read", "--tool", "write", "--tool", "wipe"]
+        assert run(house, ["servers", "approve", "lab", "--yes", *named]) == 0
+        assert run(house, ["servers", "approve", "lab", "--yes", "--tool", "no"]) == Exit.USAGE
+
+    [accepted] = [body for each, body in server.asked if each == "POST /servers/lab/accept"]
+    effects = {"read": "local_read", "write": "unknown", "wipe": "irreversible"}
+    assert accepted == {"pin": "p2", "proposed": "reads", "effects": effects}
+
+
+def test_how_secret_a_server_is_can_be_shown_and_said(tmp_path: Path, capsys: Captured) -> None:
+    said = {"label": "team", "clearance": "team", "trusted": True}
+    answers = {"GET /servers/lab": a_server(), "PUT /servers/lab/label": said}
+    with gateway(tmp_path, answers) as (house, server):
+        assert run(house, ["servers", "label", "lab"]) == 0
+        shown = capsys.readouterr().out
+        assert run(house, ["servers", "label", "lab", "team", "--trusted", "--json"]) == 0
+        assert run(house, ["servers", "label", "lab", "--untrusted", "--clearance", "team"]) == 0
+
+    assert "confidential" in shown
+    bodies = [body for each, body in server.asked if each == "PUT /servers/lab/label"]
+    assert bodies == [
+        {"label": "team", "trusted": True},
+        {"clearance": "team", "trusted": False},
+    ]
+
+
+def test_an_effect_is_said_of_many_tools_at_once(tmp_path: Path, capsys: Captured) -> None:
+    done = [{"tool": "lab.read", "before": "unknown", "after": "local_read"}]
+    with gateway(tmp_path, {"PUT /effects": done}) as (house, server):
+        assert run(house, ["tools", "effect", "lab.*", "local_read"]) == 0
+
+    assert ("PUT /effects", {"tools": "lab.*", "effect": "local_read"}) in server.asked
+    assert "lab.read" in capsys.readouterr().out
+
+
+def test_a_task_is_opened_listed_and_closed(tmp_path: Path, capsys: Captured) -> None:
+    task = {
+        "id": "ctx_1",
+        "name": "quarter",
+        "label": "team",
+        "untrusted": True,
+        "opened_at": "2026-01-01T12:00:00+00:00",
+    }
+    answers = {"POST /contexts": task, "GET /contexts": [task], "DELETE /contexts/ctx_1": {}}
+    with gateway(tmp_path, answers) as (house, server):
+        assert run(house, ["contexts", "open", "quarter"]) == 0
+        assert capsys.readouterr().out == "ctx_1\n"
+        assert run(house, ["contexts", "list"]) == 0
+        listed = capsys.readouterr().out
+        assert run(house, ["contexts", "close", "ctx_1"]) == 0
+
+    assert "quarter" in listed
+    assert ("DELETE /contexts/ctx_1", None) in server.asked
+
+
+def test_a_label_above_what_may_be_sent_is_warned_of(tmp_path: Path, capsys: Captured) -> None:
+    said = {"label": "confidential", "clearance": "team", "trusted": False}
+    with gateway(tmp_path, {"PUT /servers/lab/label": said}) as (house, _):
+        assert run(house, ["servers", "label", "lab", "confidential"]) == 0
+
+    err = " ".join(capsys.readouterr().err.split())
+    assert "portico servers label lab --clearance confidential" in err

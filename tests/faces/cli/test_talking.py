@@ -23,6 +23,7 @@ def a_key(**changes: Any) -> dict[str, Any]:
         "name": "command line",
         "principal": "prn_1",
         "scopes": None,
+        "tools": None,
         "clearance": "restricted",
         "created_at": "2026-01-01T12:00:00+00:00",
         "expires_at": None,
@@ -145,7 +146,8 @@ def a_status(*, ready: bool) -> dict[str, Any]:
         "migrations_applied": 2,
         "migrations_pending": 0,
     }
-    return {"version": "1.2.3", "ready": ready, "store": store, "boxes": None}
+    house = {"version": "1.2.3", "ready": ready, "boxes": None, "secrets": "age"}
+    return {**house, "store": store}
 
 
 def test_a_server_that_is_starting_is_waited_for_when_told_to(
@@ -244,6 +246,16 @@ def test_a_saved_key_takes_its_server_along(
     told = capsys.readouterr().err
     assert f"Commands now talk to {server.url}" in told
     assert "… but environment PORTICO_CLIENT__SERVER wins" in told
+
+
+def test_a_server_on_the_port_that_ours_would_have_is_somebody_else_s_where_we_have_none(
+    newcomer: ScriptedHouse, server: ScriptedServer
+) -> None:
+    newcomer.server_url = server.url
+
+    assert run(newcomer, ["join", f"{server.url}/join#ptc_x", "--save"]) == 0
+
+    assert newcomer.asked == ["ptc_new", ("client.server", server.url)]
 
 
 def test_a_saved_key_of_the_server_that_is_set_already_changes_no_setting(

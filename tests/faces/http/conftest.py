@@ -1,7 +1,7 @@
 """The HTTP face with every wall around it, on in-memory doors."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,13 +22,19 @@ from portico.faces.http.app import build, routes
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import allowed
 from portico.faces.http.use_cases import UseCases
+from portico.faces.mcp.uses import GatewayUses
+from portico.guard.core.rules import Rule
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.main.assemble import Doors, assemble
 from portico.main.assemble_gateway import assemble_gateway
+from portico.main.gateway import over_mcp
+from portico.testing.audit import MemoryAudit, MemoryAuditHeads
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
-from portico.testing.gateway_doors import memory_gateway
+from portico.testing.gateway_doors import ANYTHING, memory_gateway
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
+from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.walls import ScriptedWalls
@@ -60,6 +66,7 @@ class Site:
     gateway: GatewayUseCases
     upstreams: ScriptedUpstreams
     walls: ScriptedWalls
+    over_mcp: GatewayUses
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
@@ -83,8 +90,13 @@ class Site:
 
 @pytest.fixture
 async def site() -> Site:
+    return await built()
+
+
+async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
+    """With these in force for everybody."""
     world, clock, entropy = MemoryWorld(), TickingClock(), SeededEntropy("http")
-    bus = MemoryBus()
+    bus, audit = MemoryBus(), MemoryAudit(world, clock)
     log = MemoryEventLog(world, bus)
     runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([Queue(name="runs")], clock)
     kinds = Kinds([drill_kind(clock, "this process")])
@@ -94,6 +106,7 @@ async def site() -> Site:
         principals=MemoryPrincipals(world),
         spaces=MemorySpaces(world),
         receipts=MemoryReceipts(world),
+        contexts=MemoryTaskContexts(world),
         book=runs,
         runs=runs,
         line=line,
@@ -102,6 +115,9 @@ async def site() -> Site:
         bus=bus,
         seal=AesSivSeal.from_pepper(PEPPER),
         together=together,
+        audit=audit,
+        audit_log=audit,
+        audit_heads=MemoryAuditHeads(),
         clock=clock,
         entropy=entropy,
         pepper=PEPPER,
@@ -109,13 +125,30 @@ async def site() -> Site:
         version="1.2.3",
         base_url="http://127.0.0.1:3100",
     )
-    install = InstallHome(spaces=doors.spaces, clock=clock, entropy=entropy, pepper=PEPPER)
+    install = InstallHome(
+        spaces=doors.spaces,
+        together=together,
+        audit=audit,
+        clock=clock,
+        entropy=entropy,
+        pepper=PEPPER,
+    )
     installed = await install(SpaceWish(name="home", admin="ana"))
     use = assemble(doors)
     upstreams, walls = ScriptedUpstreams(), ScriptedWalls()
-    gateway = assemble_gateway(
-        memory_gateway(world, upstreams, bus=bus, clock=clock, entropy=entropy, walls=walls)
-    ).over_http
+    whole = assemble_gateway(
+        memory_gateway(
+            world,
+            upstreams,
+            bus=bus,
+            clock=clock,
+            entropy=entropy,
+            walls=walls,
+            audit=audit,
+            rules=MemoryRules(rules, world),
+        )
+    )
+    gateway = whole.over_http
     return Site(
         build(use, gateway, allowed(3100, None), nothing_running),
         routes(use, gateway, nothing_running),
@@ -123,6 +156,7 @@ async def site() -> Site:
         gateway,
         upstreams,
         walls,
+        over_mcp(whole, use, bus, doors.version),
         installed.key.key.reveal(),
         partial(line.working, RunLeg(journal=runs, bus=bus, kinds=kinds, clock=clock), runs.due),
     )

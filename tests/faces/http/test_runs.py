@@ -47,7 +47,7 @@ async def until(site: Site, run: str, status: RunStatus) -> Any:
 
 
 async def a_key(site: Site, *, role: str, clearance: str = "team", scopes: Any = None) -> str:
-    who = {"kind": "agent", "name": f"{role} {clearance}", "roles": [role], "clearance": clearance}
+    who = {"kind": "worker", "name": f"{role} {clearance}", "roles": [role], "clearance": clearance}
     made = await site.ask("POST", "/api/v1/principals", who)
     wish = {"name": "k", "principal": made.json["id"], "scopes": scopes}
     key: str = (await site.ask("POST", "/api/v1/keys", wish)).json["key"]

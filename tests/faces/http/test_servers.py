@@ -108,3 +108,39 @@ async def test_adding_twice_under_one_key_adds_once(site: Site) -> None:
 
     assert first.json == second.json
     assert second.status == 201
+
+
+async def test_a_server_says_how_secret_it_is_and_is_told(site: Site) -> None:
+    await approved(site)
+
+    put = await site.ask(
+        "PUT", "/api/v1/servers/files/label", {"label": "confidential", "trusted": True}
+    )
+
+    assert put.json == {"label": "confidential", "clearance": "team", "trusted": True}
+    shown = (await site.ask("GET", "/api/v1/servers/files")).json
+    assert (shown["label"], shown["clearance"], shown["trusted"]) == ("confidential", "team", True)
+
+
+async def test_a_label_that_is_none_is_refused(site: Site) -> None:
+    await approved(site)
+
+    for body in ({"label": "secret"}, {"label": "team+"}, {"trusted": "yes"}, {"lable": "team"}):
+        answer = await site.ask("PUT", "/api/v1/servers/files/label", body)
+        assert answer.status == 422, body
+
+
+async def test_effects_are_set_by_a_pattern_of_names(site: Site) -> None:
+    await approved(site)
+
+    body = {"tools": "files.*", "effect": "local_write"}
+    put = await site.ask("PUT", "/api/v1/effects", body)
+    nothing = await site.ask("PUT", "/api/v1/effects", {**body, "tools": "nobody.*"})
+
+    assert put.json == [
+        {"tool": "files.read_file", "before": "external_read", "after": "local_write"}
+    ]
+    assert nothing.status == 404
+    assert (await site.ask("GET", "/api/v1/tools/files.read_file")).json["effect"] == (
+        "local_write"
+    )

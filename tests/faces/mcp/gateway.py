@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -27,7 +27,7 @@ from portico.gateway.ports import Line
 from portico.guard.authenticate import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.kernel.effect import Effect
-from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.events import MemoryBus
@@ -58,6 +58,8 @@ class Gateway:
     )
     hot: list[HotTool] = field(default_factory=list)
     schemas: dict[str, JsonObject] = field(default_factory=dict)
+    promises: dict[str, JsonObject] = field(default_factory=dict)
+    """The forms of what tools give."""
     offers: Offers = field(default_factory=lambda: Offers([], [], []))
     prompts: dict[str, Callable[[Mapping[str, str], Line], Awaitable[JsonObject]]] = field(
         default_factory=dict
@@ -69,12 +71,14 @@ class Gateway:
     def uses(self) -> GatewayUses:
         made = {
             "authenticate": self._authenticate,
+            "enter_context": self._enter_context,
             "show_surface": self._surface,
             "list_server_tools": self._server_tools,
             "find_tools": self._find,
             "describe_tools": self._describe,
             "call_tool": self._call,
             "read_result": self._read_result,
+            "read_approved": self._read_approved,
             "list_offers": self._offers,
             "read_resource": self._read_resource,
             "get_prompt": self._get_prompt,
@@ -89,7 +93,10 @@ class Gateway:
             raise NotAuthenticated
         return self.keys[shown]
 
-    async def _surface(self, _caller: Principal) -> object:
+    async def _enter_context(self, caller: Principal, context: ContextId) -> Principal:
+        return replace(caller, context=context)
+
+    async def _surface(self, caller: Principal) -> object:
         hot = list(self.hot)
         refs = {each.name: each.ref for each in hot}
         listed = [*fixed_tools("Find tools."), *(each.listed() for each in hot)]
@@ -99,7 +106,11 @@ class Gateway:
         if server != "box":
             raise ServerNotFound(server)
         tools = [
-            {"name": name, "inputSchema": self.schemas.get(name, {"type": "object"})}
+            {
+                "name": name,
+                "inputSchema": self.schemas.get(name, {"type": "object"}),
+                **({"outputSchema": self.promises[name]} if name in self.promises else {}),
+            }
             for name in self.tools
         ]
         return SimpleNamespace(tools=tools, said="Only boxes.", schema=self.schemas.get)
@@ -119,6 +130,11 @@ class Gateway:
     async def _read_result(self, caller: Principal, result: object, *, page: int) -> object:
         self.asked.append(("read", caller.name, str(result), page))
         return SimpleNamespace(text="page two")
+
+    async def _read_approved(self, caller: Principal, approval: object, *, line: Line) -> object:
+        self.asked.append(("approved", caller.name, str(approval)))
+        answer = await self.tools["approved"]({}, line)
+        return SimpleNamespace(answer=answer, call=CallId(UUID(int=7)), kept=None)
 
     async def _call(
         self,

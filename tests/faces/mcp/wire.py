@@ -51,9 +51,15 @@ async def greet(site: Site, *, key: str = "ana", path: str = "/mcp") -> httpx2.R
 
 
 async def legacy(
-    site: Site, session: str, method: str, *, key: str = "ana", path: str = "/mcp"
+    site: Site,
+    session: str,
+    method: str,
+    *,
+    key: str = "ana",
+    path: str = "/mcp",
+    more: dict[str, str] | None = None,
 ) -> httpx2.Response:
     body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": {}}
     told = {**BOTH, "Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25"}
     async with site.http(key) as http:
-        return await http.post(path, json=body, headers=told)
+        return await http.post(path, json=body, headers={**told, **(more or {})})

@@ -2,16 +2,20 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from portico.faces.cli.errors import BadUsage, ToolFailed
+from portico.faces.cli.call_waiting import told_what_waits
+from portico.faces.cli.errors import ApprovalNeeded, BadUsage, ToolFailed
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Refused, Server
 from portico.faces.cli.terminal import At
 from portico.kernel.json import JsonObject
+
+_PENDING: Final = "approval_pending"
 
 
 def call(
@@ -19,6 +23,8 @@ def call(
     /,
     *pairs: str,
     input_: Annotated[str | None, Parameter(name="--input", allow_leading_hyphen=True)] = None,
+    wait: bool = False,
+    context: str | None = None,
     at: At,
 ) -> None:
     """Call a tool, and print what it gives.
@@ -33,15 +39,37 @@ def call(
         NAME=VALUE; a value that is JSON is taken as that, anything else as a text.
     input_
         All arguments as a JSON object, or @FILE to read it from there, or - for standard input.
+    wait
+        If somebody has to approve it, until they have answered, however long it takes. Without it
+        a call that is not answered at once ends with exit code 6, and goes on waiting by itself.
+    context
+        The task that it is part of, as `portico contexts open` gives it; that of your key if left
+        away.
     """
     arguments = {**_object(input_), **_pairs(pairs)}
-    server = Server(at.house)
-    with at.working(f"calling {tool}"):
-        answer = _answer(server, tool, arguments)
+    server = Server(at.house, context=context)
+    with at.working(f"calling {tool}") as progress:
+        answer = _answered(server, tool, arguments, progress, wait=wait)
         text = "" if at.json else _text(server, answer)
     at.data(answer, text)
     if answer["failed"]:
         raise ToolFailed(tool)
+
+
+def _answered(
+    server: Server, tool: str, arguments: JsonObject, progress: Callable[[str], None], *, wait: bool
+) -> Any:  # noqa: ANN401 # likewise
+    """Raises `ApprovalNeeded`."""
+    asked = None
+    while True:
+        with told_what_waits(server, tool, progress):
+            answer = _answer(server, tool, arguments)
+        if answer.get("status") != _PENDING:
+            return answer
+        another = asked is not None and asked != answer["approval"]
+        asked = answer["approval"]
+        if another or not wait:
+            raise ApprovalNeeded(tool, asked)
 
 
 def _answer(server: Server, tool: str, arguments: JsonObject) -> Any:  # noqa: ANN401 # JSON, shown as it is
@@ -66,7 +94,7 @@ def _text(server: Server, answer: dict[str, Any]) -> str:
 def _pages(server: Server, result: str) -> Iterator[str]:
     number, many = 0, 1
     while number < many:
-        found = server.get(f"/results/{result}", page=number + 1)
+        found = server.get(path_to("results", result), page=number + 1)
         yield found["text"]
         number, many = number + 1, found["pages"]
 

@@ -23,6 +23,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "tools": ("portico.faces.cli.tools:app", "The tools of all servers."),
         "search": ("portico.faces.cli.search:search", "Find tools by what they should do."),
         "call": ("portico.faces.cli.call:call", "Call a tool."),
+        "approvals": (
+            "portico.faces.cli.approvals:app",
+            "See and answer what agents ask to be allowed.",
+        ),
     },
     "Work": {
         "runs": ("portico.faces.cli.runs:app", "Start, watch and control runs."),
@@ -30,10 +34,17 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Who": {
         "keys": ("portico.faces.cli.keys:app", "Make, list, rotate and revoke keys."),
         "people": ("portico.faces.cli.people:app", "Invite people, add agents, change roles."),
+        "policy": (
+            "portico.faces.cli.policy:app",
+            "Who may do what: explain it, allow, ask, deny.",
+        ),
+        "contexts": ("portico.faces.cli.contexts:app", "Open, list and close clean tasks."),
+        "secrets": ("portico.faces.cli.secrets:app", "Give Portico secrets for servers of tools."),
         "spaces": ("portico.faces.cli.spaces:app", "Found, export and delete spaces."),
         "join": ("portico.faces.cli.join:join", "Accept an invitation."),
     },
     "Upkeep": {
+        "audit": ("portico.faces.cli.audit:app", "What was done and decided; whether it is true."),
         "config": ("portico.faces.cli.config:app", "Show, check and change settings."),
         "embeddings": (
             "portico.faces.cli.embeddings:app",

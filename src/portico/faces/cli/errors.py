@@ -4,6 +4,8 @@ PorticoError
 ├── BadUsage
 ├── FileInTheWay
 ├── NeedsYes
+├── NeedsTerminal
+├── ApprovalNeeded
 ├── RunNotDone
 ├── ToolFailed
 ├── SystemRefused
@@ -46,11 +48,41 @@ class NeedsYes(PorticoError):
     title = "Nothing was changed"
     fix = "To do it without being asked: --yes"
 
-    def __init__(self, question: str, *, so_far: str | None = None) -> None:
+    def __init__(self, question: str, *, so_far: str | None = None, fix: str | None = None) -> None:
         """`so_far` says what was changed before this was asked."""
-        super().__init__(f"{question} Nobody said yes.{f' {so_far}' if so_far else ''}")
+        super().__init__(f"{question} Nobody said yes.{f' {so_far}' if so_far else ''}", fix=fix)
         if so_far:
             self.title = "Nothing more was changed"
+
+
+class NeedsTerminal(PorticoError):
+    kind = Kind.DENIED
+    code = "needs_terminal"
+    title = "A person has to do this"
+
+    def __init__(self, act: str) -> None:
+        super().__init__(
+            f"To {act} a request takes a person at a terminal, and there is none here.",
+            fix=f"In a terminal of your own: portico approvals {act} …",
+        )
+
+
+class ApprovalNeeded(PorticoError):
+    """A call waits for somebody's yes, and whoever made it does not wait with it."""
+
+    kind = Kind.CONFLICT
+    code = "approval_needed"
+    title = "Waiting for approval"
+
+    def __init__(self, tool: str, approval: str) -> None:
+        super().__init__(
+            f"{tool} waits for somebody to approve it, as {approval}.",
+            fix="Somebody else says yes to it (portico approvals watch), then make the same call "
+            "again, or wait for it with --wait. Nobody answers their own; an admin can let it "
+            f"through for good: portico policy allow {tool} --who NAME, with --tainted if the task "
+            f"has read what strangers wrote (portico approvals show {approval[-6:]} says so).",
+        )
+        self.approval = approval
 
 
 class RunNotDone(PorticoError):

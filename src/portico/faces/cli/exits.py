@@ -36,6 +36,10 @@ _BY_CODE: Final[Mapping[str, Exit]] = {
     "system_refused": Exit.FAILED,
     "internal_error": Exit.FAILED,
     "needs_yes": Exit.APPROVAL,
+    "needs_terminal": Exit.APPROVAL,
+    "approval_needed": Exit.APPROVAL,
+    "approval_pending": Exit.APPROVAL,
+    "approval_rejected": Exit.APPROVAL,
 }
 
 

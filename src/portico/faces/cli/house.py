@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.weigh_context import WeighContext
+    from portico.guard.rotate_vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
     from portico.kernel.principal import Principal
 
@@ -44,6 +45,8 @@ class Whereabouts:
     """Where this installation's own server answers its own user, and nobody else can."""
     config_file: Path
     key_file: Path
+    agent_key_file: Path
+    """What programs come in with that act for the user, and are not the user."""
     data: Path
     backups: Path
     log_file: Path | None = None
@@ -59,6 +62,7 @@ class Welcome:
     space: str
     admin: str
     key_file: Path
+    agent_key_file: Path
     migrations: int
 
 
@@ -167,10 +171,16 @@ class House(Protocol):
         self, *, admin: str, recover: bool, progress: Callable[[str], None]
     ) -> Welcome: ...
 
+    async def rotate_vault(self) -> "Rotated":
+        """Raises `VaultClosed`, `SecretsUnavailable`."""
+        ...
+
     def diagnose(self) -> "Diagnose": ...
 
     def serve(self, announce: Callable[[str], None]) -> None:
         """Until interrupted."""
         ...
 
-    def save_key(self, key: str) -> Path: ...
+    def save_key(self, key: str, *, agent: bool = False) -> Path:
+        """`agent`: for the programs that act for the user."""
+        ...

@@ -75,6 +75,7 @@ def _facts(welcome: Welcome, server: str) -> JsonObject:
         "space": welcome.space,
         "admin": welcome.admin,
         "key_file": str(welcome.key_file),
+        "agent_key_file": str(welcome.agent_key_file),
         "migrations_applied": welcome.migrations,
         "server": server,
     }
@@ -88,5 +89,6 @@ def _greeting(welcome: Welcome) -> str:
         f"{done}\n\n"
         f"  space      {welcome.space}\n"
         f"  you are    {welcome.admin} (admin)\n"
-        f"  your key   {welcome.key_file} (only you can read it)"
+        f"  your key   {welcome.key_file} (only you can read it)\n"
+        f"  programs   {welcome.agent_key_file} (what they come in with: an agent, not you)"
     )

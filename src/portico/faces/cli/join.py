@@ -1,7 +1,7 @@
 """Accept an invitation."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -9,6 +9,9 @@ from cyclopts import Parameter
 from portico.faces.cli.errors import FileInTheWay
 from portico.faces.cli.terminal import At
 from portico.kernel.errors import Kind, PorticoError
+
+if TYPE_CHECKING:
+    from portico.faces.cli.server import Server
 
 
 class BadLink(PorticoError):
@@ -47,15 +50,17 @@ def join(
     if save and not replace and where.key_file.exists():
         fix = "Leave --save away to see the new key, or give up the old one: --replace"
         raise FileInTheWay(where.key_file, fix=fix)  # before the invitation is used up
+    own = where.server_url if where.data.exists() else None  # before anything is kept here
     made = Server(at.house, key=key, url=url).post("/invitations/accept")
     if not save:
         at.say("Welcome. Keep your key now: it is not shown again.")
         at.data(made, made["key"])
         return
     _save(at, made["key"])
+    _for_programs(at, Server(at.house, key=made["key"], url=url))
     at.data({"key_file": str(where.key_file), "server": url}, f"Your key is in {where.key_file}.")
-    if url != (where.remote or where.server_url):
-        _talk_to(at, url, own=url == where.server_url)
+    if url != (where.remote or own):
+        _talk_to(at, url, own=url == own)
 
 
 def _save(at: At, key: str) -> None:
@@ -66,6 +71,17 @@ def _save(at: At, key: str) -> None:
         at.say("Your key could not be saved. Keep it now: it is not shown again.")
         at.data({"key": key}, key)
         raise
+
+
+def _for_programs(at: At, server: "Server") -> None:
+    """What acts for its user does not come in as them; whoever may make no key goes without."""
+    try:
+        name = f"{server.get('/me')['name']}-desktop"
+        made = server.post("/keys", {"name": name, "agent": True})
+    except PorticoError:
+        at.say("`portico stdio` has no key yet: portico keys create NAME --agent --save")
+        return
+    at.house.save_key(made["key"], agent=True)
 
 
 def _talk_to(at: At, url: str, *, own: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from cyclopts import App
 
 from portico.faces.cli.errors import BadUsage
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import PLAIN, At, day
 from portico.guard.core.errors import PrincipalNotFound
@@ -51,7 +52,7 @@ def invite(
         )
     server = Server(at.house)
     if again:
-        made = server.post(f"/invitations/{find(server, name)['id']}/again")
+        made = server.post(path_to("invitations", find(server, name)["id"], "again"))
     else:
         wish = {"name": name, "roles": role or ["member"], "clearance": clearance or "team"}
         made = server.post("/invitations", wish)
@@ -67,6 +68,7 @@ def add(
     kind: Literal["agent", "worker"] = "agent",
     role: list[RoleName] | None = None,
     clearance: str = "team",
+    tools: list[str] | None = None,
     at: At,
 ) -> None:
     """Add an agent or a worker; then make it a key: portico keys create --to NAME …
@@ -81,8 +83,16 @@ def add(
         member if left away; may be given several times.
     clearance
         The most it may read.
+    tools
+        The only tools that it may use, with wildcards: 'github.*'; may be given several times.
     """
-    wish = {"kind": kind, "name": name, "roles": role or ["member"], "clearance": clearance}
+    wish = {
+        "kind": kind,
+        "name": name,
+        "roles": role or ["member"],
+        "clearance": clearance,
+        "tools": tools,
+    }
     at.facts(Server(at.house).post("/principals", wish))
 
 
@@ -104,7 +114,13 @@ def list_(*, at: At) -> None:
 
 @app.command(sort_key=4)
 def change(
-    who: str, /, *, role: list[RoleName] | None = None, clearance: str | None = None, at: At
+    who: str,
+    /,
+    *,
+    role: list[RoleName] | None = None,
+    clearance: str | None = None,
+    tools: list[str] | None = None,
+    at: At,
 ) -> None:
     """Change what somebody may do; never yourself.
 
@@ -116,13 +132,15 @@ def change(
         The new roles, all of them.
     clearance
         The new clearance.
+    tools
+        The only tools that they may use from now on, all of them; '*' is every tool.
     """
-    if not role and clearance is None:
+    if not role and clearance is None and not tools:
         raise BadUsage(
-            "There is nothing to change: neither --role nor --clearance was given.",
+            "There is nothing to change: neither --role nor --clearance nor --tools was given.",
             fix="See what can be changed: portico people change --help",
         )
-    _change(at, who, {"roles": role, "clearance": clearance})
+    _change(at, who, {"roles": role, "clearance": clearance, "tools": tools})
 
 
 @app.command(sort_key=5)
@@ -159,4 +177,4 @@ def find(server: Server, who: str) -> dict[str, Any]:
 
 def _change(at: At, who: str, change: dict[str, object]) -> None:
     server = Server(at.house)
-    at.facts(server.patch(f"/principals/{find(server, who)['id']}", change))
+    at.facts(server.patch(path_to("principals", find(server, who)["id"]), change))

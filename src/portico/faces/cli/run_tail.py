@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.following import RESET, Following
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.run_words import event_line
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import Terminal
@@ -15,7 +16,7 @@ _OVER: Final = frozenset({"run.done", "run.failed", "run.cancelled", "run.stuck"
 
 def tail_one(server: Server, run: str, at: Terminal) -> int:
     last = ""
-    for told in Following(server, at.say)(f"/runs/{run}/events"):
+    for told in Following(server, at.say)(path_to("runs", run, "events")):
         _tell(told.type, told.data, at, of_many=False)
         last = told.type if told.type in _OVER else last
     return Exit.OK if last == "run.done" else Exit.FAILED

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import quote
 
 from cyclopts import App, Parameter
 
@@ -16,6 +15,7 @@ from portico.faces.cli import patience
 from portico.faces.cli.errors import BadUsage, FileInTheWay, RunNotDone
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.following import Following
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.run_names import SHORT, find_run
 from portico.faces.cli.run_tail import tail_all, tail_one
 from portico.faces.cli.run_words import failure, run_facts, step_row, took
@@ -84,7 +84,7 @@ def show(run: str, /, *, outputs: bool = False, at: At) -> None:
         Also what each step gave.
     """
     server = Server(at.house)
-    found = server.get(f"/runs/{find_run(server, run)}")
+    found = server.get(path_to("runs", find_run(server, run)))
     if at.json:
         at.data(found, "")
         return
@@ -151,7 +151,7 @@ def start(
     at.say(f"Started {run}.")
     with at.working(f"waiting for {run}"):
         _until_over(server, run, at)
-    ended = server.get(f"/runs/{run}")
+    ended = server.get(path_to("runs", run))
     done = ended["status"] == "done"
     if done or at.json:
         at.data(ended, json.dumps(ended["result"], ensure_ascii=False))
@@ -195,7 +195,7 @@ def fork(run: str, /, *, from_: Annotated[str, Parameter(name="--from")], at: At
         The step from which everything is done anew; what ended before it is kept.
     """
     server = Server(at.house)
-    made = server.post(f"/runs/{find_run(server, run)}/fork", {"step": from_})
+    made = server.post(path_to("runs", find_run(server, run), "fork"), {"step": from_})
     _started(at, made)
 
 
@@ -214,7 +214,7 @@ def signal(run: str, topic: str, payload: str = "null", /, *, at: At) -> None:
     """
     server = Server(at.house)
     body = {"payload": _json(payload, "The answer", _A_TEXT)}
-    told = server.post(f"/runs/{find_run(server, run)}/signals/{quote(topic, safe='')}", body)
+    told = server.post(path_to("runs", find_run(server, run), "signals", topic), body)
     if told["waits_for"] and topic not in told["waits_for"]:
         at.say(
             f"It waits for: {_listed(told['waits_for'])}."
@@ -263,7 +263,7 @@ def _started(at: Terminal, made: JsonObject) -> None:
 def _until_over(server: Server, run: str, at: Terminal) -> None:
     """Whoever waits is told if it is for somebody's answer: perhaps their own."""
     said: set[str] = set()
-    for told in Following(server, at.say)(f"/runs/{run}/events"):
+    for told in Following(server, at.say)(path_to("runs", run, "events")):
         topics = told.data["facts"].get("for") if told.type == "run.waiting" else None
         if topics and not said.issuperset(topics):
             answer = f"portico runs signal {run[-SHORT:]} {shlex.quote(shown(topics[0]))} '…'"
@@ -277,16 +277,16 @@ def _listed(topics: Sequence[str]) -> str:
 
 def _step_in(at: At, run: str, verb: str) -> None:
     server = Server(at.house)
-    found = server.post(f"/runs/{find_run(server, run)}/{verb}")
+    found = server.post(path_to("runs", find_run(server, run), verb))
     at.data(found, f"{found['id']} is {found['status']}.")
 
 
 def _all_of(server: Server, run: str) -> Iterator[JsonObject]:
-    found = server.get(f"/runs/{run}")
+    found = server.get(path_to("runs", run))
     steps = found.pop("steps")
     yield {"run": found}
     yield from ({"step": step} for step in steps)
-    yield from ({"event": event} for event in server.pages(f"/runs/{run}/events"))
+    yield from ({"event": event} for event in server.pages(path_to("runs", run, "events")))
 
 
 def _private(target: Path) -> int:

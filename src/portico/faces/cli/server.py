@@ -32,6 +32,10 @@ _FIXES: Final = {
     "bad_tool_ref": "Write it as server.tool; portico tools list shows the names.",
 }
 """Where the server's own words are for a program."""
+_FOR_AGENTS: Final = (
+    "Run `portico init` on the server's machine; elsewhere make one: portico keys create NAME"
+    " --agent --save"
+)
 _USUAL: Final = 30.0
 _LONG: Final = 3660.0
 """Seconds for what a server of tools has a part in: the longest that one may be given, and then
@@ -77,8 +81,8 @@ class NoKey(PorticoError):
     title = "There is no key to come in with"
     fix = "Run `portico init` on the server's machine, or `portico join --save LINK` elsewhere."
 
-    def __init__(self, file: Path) -> None:
-        super().__init__(f"There is no key in {file}.")
+    def __init__(self, file: Path, *, fix: str | None = None) -> None:
+        super().__init__(f"There is no key in {file}.", fix=fix)
 
 
 class Refused(PorticoError):
@@ -95,7 +99,7 @@ class Refused(PorticoError):
         )
 
     kind = Kind.UNAVAILABLE
-    code = "refused"
+    code = "server_refused"
     title = "The server refused"
 
 
@@ -110,14 +114,22 @@ class Server:
     """Our own server is met on a socket that nobody else can open: its port, while it does not
     run, could be anybody's, and would be sent the key."""
 
-    def __init__(self, house: House, *, key: str | None = None, url: str | None = None) -> None:
-        """`key` and `url` of None: those of this installation."""
+    def __init__(
+        self,
+        house: House,
+        *,
+        key: str | None = None,
+        url: str | None = None,
+        context: str | None = None,
+    ) -> None:
+        """`key` and `url` of None: those of this installation; `context`: the key's own task."""
         where = house.whereabouts()
         other = url or where.remote
         self._url = other or where.server_url
         self._missing = NotReached(self._url) if other else NotRunning(self._url)
         self._socket = None if other else where.private_socket
         self._key = key or read_key(where.key_file)
+        self._task = {} if context is None else {"Portico-Context": context}
 
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 # JSON, shown as it is
         return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
@@ -196,6 +208,7 @@ class Server:
 
     def _client(self, timeout: float = _USUAL) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
+        headers |= self._task
         transport = None
         if self._socket is not None:
             if not ours(self._socket):
@@ -210,11 +223,12 @@ class Server:
         )
 
 
-def read_key(file: Path) -> str:
+def read_key(file: Path, *, agent: bool = False) -> str:
+    """`agent`: of a program that acts for the user. Raises `NoKey`."""
     try:
         return file.read_text().strip()
     except OSError as error:
-        raise NoKey(file) from error
+        raise NoKey(file, fix=_FOR_AGENTS if agent else None) from error
 
 
 def _problem(answer: httpx2.Response) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """How a server is approved at a terminal: its command first, then its tools."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.faces.cli.errors import NeedsYes
+from portico.faces.cli.errors import BadUsage, NeedsYes
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.server_words import offered_row
 from portico.faces.cli.terminal import Terminal
@@ -31,28 +32,31 @@ class Approval:
     name: str
     yes: bool
     all_effects: bool
+    only: Sequence[str] = ()
+    """Let only these tools in, by their own names; the others stay as they are."""
     unboxed: bool = False
     """Whoever approves agrees that it runs without a box, where there is none."""
 
     def __call__(self) -> None:
         review = self._review()
         if review.get("gone"):
-            self.server.post(f"/servers/{self.name}/restart")  # refused, in the server's own words
+            # refused, in the server's own words
+            self.server.post(path_to("servers", self.name, "restart"))
         started = not review["launch_approved"] or self.unboxed
         if started:
             self._let_start(review)
         if started or not review["listed"]:
             with self.at.working(f"starting {self.name}"):
-                self.server.post(f"/servers/{self.name}/restart")
+                self.server.post(path_to("servers", self.name, "restart"))
             review = self._review()
-        if self._waits(review):
+        if self.only or self._waits(review):
             self._let_in(review, so_far=_MAY_START if started else None)
         else:
             self.at.say("Nothing waits for approval.")
-            self._tell(review, self.server.get(f"/servers/{self.name}"))
+            self._tell(review, self.server.get(path_to("servers", self.name)))
 
     def _review(self) -> Review:
-        found: Review = self.server.get(f"/servers/{self.name}/review")
+        found: Review = self.server.get(path_to("servers", self.name, "review"))
         return found
 
     def _let_start(self, review: Review) -> None:
@@ -65,7 +69,7 @@ class Approval:
         if not self.yes and not self.at.confirm(question):
             raise NeedsYes(question)
         body = {"launch_pin": review["launch_pin"], "unboxed": self.unboxed}
-        self.server.post(f"/servers/{self.name}/approve-launch", body)
+        self.server.post(path_to("servers", self.name, "approve-launch"), body)
 
     def _how_it_is_held(self, confinement: Mapping[str, Any]) -> str:
         """Says it; what then is to be asked."""
@@ -87,15 +91,35 @@ class Approval:
 
     def _let_in(self, review: Review, *, so_far: str | None) -> None:
         if not self.at.json:
-            rows = [offered_row(each) for each in review["tools"]]
+            rows = [offered_row(each) for each in self._meant(review)]
             self.at.table(_COLUMNS, rows, None, fold=["why", "says"])
         question = "Let these tools in with the proposed effects?"
         if not self.yes and not self.at.confirm(question):
             raise NeedsYes(question, so_far=so_far)
         which = "all" if self.all_effects or not self.yes else "reads"
-        body = {"pin": review["pin"], "proposed": which}
-        accepted = self.server.post(f"/servers/{self.name}/accept", body)
+        body: Review = {"pin": review["pin"], "proposed": which}
+        if self.only:
+            body["effects"] = self._effects(review, everything=which == "all")
+        accepted = self.server.post(path_to("servers", self.name, "accept"), body)
         self._tell(review, accepted)
+
+    def _meant(self, review: Review) -> Sequence[Mapping[str, Any]]:
+        """Raises `BadUsage`."""
+        offered = {each["tool"].partition(".")[2]: each for each in review["tools"]}
+        if missing := [name for name in self.only if name not in offered]:
+            raise BadUsage(f"{self.name} does not offer {', '.join(missing)}.")
+        return [offered[name] for name in self.only] if self.only else review["tools"]
+
+    def _effects(self, review: Review, *, everything: bool) -> Mapping[str, str]:
+        """What was decided of a tool that is as it was stays decided."""
+        return {
+            each["tool"].partition(".")[2]: each["effect"]
+            if each["standing"] == "live" and each["effect"] != Effect.UNKNOWN
+            else each["proposed"]
+            if everything or Effect(each["proposed"]).reads_only
+            else Effect.UNKNOWN
+            for each in self._meant(review)
+        }
 
     def _tell(self, review: Review, server: Mapping[str, Any]) -> None:
         if self.at.json:

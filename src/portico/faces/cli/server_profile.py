@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from portico.faces.cli.errors import BadUsage
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import At, Terminal
 from portico.gateway.core.confinement import Hold
@@ -61,24 +62,24 @@ def profile(  # noqa: PLR0913 # an option each
     if only and not given:
         raise BadUsage("With --only say what it may reach: --read, --write, --reach, --network.")
     if default:
-        server.delete(f"/servers/{name}/profile")
+        server.delete(path_to("servers", name, "profile"))
     elif proposed:
         _put(server, name, _proposed(server, name))
     elif given:
-        before = server.get(f"/servers/{name}/profile")["profile"]
+        before = server.get(path_to("servers", name, "profile"))["profile"]
         kept = dict.fromkeys(("read", "write", "reach"), ()) if only else before
         said = {"read": _whole(read), "write": _whole(write), "reach": reach or []}
         after = {each: [*dict.fromkeys([*kept[each], *said[each]])] for each in said}
         _put(server, name, {**after, "network": network or before["network"]})
-    _show(at, server.get(f"/servers/{name}/profile"), changed=given or proposed or default)
+    _show(at, server.get(path_to("servers", name, "profile")), changed=given or proposed or default)
 
 
 def _put(server: Server, name: str, profile: JsonObject) -> None:
-    server.put(f"/servers/{name}/profile", profile)
+    server.put(path_to("servers", name, "profile"), profile)
 
 
 def _proposed(server: Server, name: str) -> JsonObject:
-    found: JsonObject | None = server.get(f"/servers/{name}/profile")["proposed"]
+    found: JsonObject | None = server.get(path_to("servers", name, "profile"))["proposed"]
     if found is None:
         raise BadUsage(f"Nothing tighter is known for {name}.")
     return found

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from portico.faces.cli.errors import BadUsage
+from portico.gateway.core.launch_text import value_json
+from portico.gateway.core.written_value import referred
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import blacked_out
 
@@ -32,7 +34,9 @@ def launch_of(
     return _set(
         type="stdio",
         command=command[0],
-        arguments=[*command[1:]],
+        arguments=[
+            each if (found := referred(each)) is None else value_json(found) for each in command[1:]
+        ],
         environment=_values(env, "--env"),
         folder=folder,
     )
@@ -47,14 +51,21 @@ def _values(pairs: Sequence[str], option: str) -> JsonObject:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            raise BadUsage(f"{option} is NAME=VALUE, or NAME=$VARIABLE.")
-        found[name.strip()] = {"env": value[1:].strip("{}")} if value.startswith("$") else value
-        if not value.startswith("$") and blacked_out(pair) != pair:
+            raise BadUsage(f"{option} is NAME=VALUE, NAME=secret:NAME or NAME=$VARIABLE.")
+        found[name.strip()] = _value(value)
+        if isinstance(found[name.strip()], str) and blacked_out(pair) != pair:
             raise BadUsage(
                 f"The value of {option} {name} looks like a secret, and would be kept as it is.",
-                fix=f"Name where it is: {option} '{name}=$VARIABLE', a variable of the server's.",
+                fix="Give it to Portico by `portico secrets set github`, and name where it is: "
+                f"{option} '{name}=secret:github'.",
             )
     return found
+
+
+def _value(text: str) -> JsonValue:
+    if text.startswith("$"):
+        return {"env": text[1:].strip("{}")}
+    return text if (found := referred(text)) is None else value_json(found)
 
 
 def server_row(server: Mapping[str, Any]) -> JsonObject:
@@ -64,6 +75,7 @@ def server_row(server: Mapping[str, Any]) -> JsonObject:
         "tools": server["tools"].get("live", 0) or sum(server["tools"].values()),
         "tokens": server["tokens"],
         "phase": server["vitals"]["phase"],
+        "label": server["label"],
         "may_reach": server["confinement"]["reaches"],
         "origin": server["origin"],
     }
@@ -93,6 +105,9 @@ def server_facts(server: Mapping[str, Any]) -> JsonObject:
         "command": server["command"],
         "may_reach": server["confinement"]["reaches"],
         "origin": server["origin"],
+        "label": server["label"],
+        "clearance": server["clearance"],
+        "trusted": server["trusted"],
         "approved_by": server["approved_by"],
         "approved_at": server["approved_at"],
         "identity": server["identity"],

@@ -5,8 +5,11 @@ from typing import Annotated, Final, Literal
 from cyclopts import App, Parameter
 
 from portico.faces.cli.errors import NeedsYes
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.server_approval import Approval
+from portico.faces.cli.server_label import label
+from portico.faces.cli.server_login import login, login_config, logout
 from portico.faces.cli.server_profile import NOT_BOXED, profile
 from portico.faces.cli.server_words import (
     approved,
@@ -25,7 +28,7 @@ app = App(
     default_parameter=PLAIN,
 )
 
-_COLUMNS: Final = ["name", "state", "tools", "tokens", "phase", "origin", "may_reach"]
+_COLUMNS: Final = ["name", "state", "label", "tools", "tokens", "phase", "origin", "may_reach"]
 
 
 @app.command(name="list", sort_key=1)
@@ -48,7 +51,7 @@ def list_(*, at: At) -> None:
 @app.command(sort_key=2)
 def show(name: str, /, *, at: At) -> None:
     """One server: what is started, what was approved, how it is."""
-    found = Server(at.house).get(f"/servers/{name}")
+    found = Server(at.house).get(path_to("servers", name))
     if at.json:
         at.data(found, "")
     else:
@@ -85,10 +88,10 @@ def add(  # noqa: PLR0913 # an option each
     url
         Where it answers, if it is not started here.
     env
-        NAME=VALUE, or NAME=$VARIABLE to take it from the server's own environment; only what is
-        named here is given to it.
+        NAME=VALUE, NAME=secret:NAME for what `portico secrets set` was given, or NAME=$VARIABLE
+        to take it from the server's own environment; only what is named here is given to it.
     header
-        NAME=VALUE, or NAME=$VARIABLE.
+        NAME=VALUE, NAME=secret:NAME, 'NAME=Bearer secret:NAME' or NAME=$VARIABLE.
     transport
         How it is spoken to; found out if left away.
     folder
@@ -111,6 +114,7 @@ def approve(
     *,
     yes: bool = False,
     all_effects: Annotated[bool, Parameter(name="--all")] = False,
+    tool: list[str] | None = None,
     unboxed: bool = False,
     at: At,
 ) -> None:
@@ -124,6 +128,9 @@ def approve(
         Do not ask; lowers only the effects of tools proposed to be reads.
     all_effects
         Accept every proposed effect, not only the reads.
+    tool
+        Let only this tool in, by its own name; may be given several times. The others stay as
+        they are.
     unboxed
         Agree that it runs without a box, where this machine has none: the command that is shown
         then has all your rights. Who agreed is recorded, and it holds for exactly this command.
@@ -134,6 +141,7 @@ def approve(
         name=name,
         yes=yes,
         all_effects=all_effects,
+        only=tool or (),
         unboxed=unboxed,
     )()
 
@@ -141,7 +149,7 @@ def approve(
 @app.command(sort_key=5)
 def diff(name: str, /, *, at: At) -> None:
     """What changed since a server was approved."""
-    review = Server(at.house).get(f"/servers/{name}/review")
+    review = Server(at.house).get(path_to("servers", name, "review"))
     rows = review_rows(review)
     if rows or at.json:
         columns = ["tool", "standing", "place", "before", "after"]
@@ -168,7 +176,7 @@ def disable(name: str, /, *, at: At) -> None:
 def restart(name: str, /, *, at: At) -> None:
     """End a server, start it anew, and ask it what it offers."""
     with at.working(f"starting {name}"):
-        found = Server(at.house).post(f"/servers/{name}/restart")
+        found = Server(at.house).post(path_to("servers", name, "restart"))
     changed = "something changed" if found["changed"] else "nothing changed"
     at.data(found, f"{name}: {found['tools']} tools, {changed}")
     for unreadable in found["unreadable"]:
@@ -178,14 +186,18 @@ def restart(name: str, /, *, at: At) -> None:
 @app.command(sort_key=9)
 def logs(name: str, /, *, at: At) -> None:
     """What a server's process last wrote for people."""
-    found = Server(at.house).get(f"/servers/{name}/logs")
+    found = Server(at.house).get(path_to("servers", name, "logs"))
     at.data(found, "\n".join(found["lines"]) or "Nothing so far.")
 
 
 app.command(profile, name="profile", sort_key=10)
+app.command(label, name="label", sort_key=11)
+app.command(login, name="login", sort_key=12)
+app.command(logout, name="logout", sort_key=13)
+app.command(login_config, name="login-config", sort_key=14)
 
 
-@app.command(sort_key=11)
+@app.command(sort_key=15)
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Take a server and its tools away.
 
@@ -197,12 +209,12 @@ def remove(name: str, /, *, yes: bool = False, at: At) -> None:
         Do not ask.
     """
     _ask(at, f"Remove {name}, and what was approved of it?", yes=yes)
-    Server(at.house).delete(f"/servers/{name}")
+    Server(at.house).delete(path_to("servers", name))
     at.say(f"{name} is removed.")
 
 
 def _switch(at: Terminal, name: str, act: str) -> None:
-    found = Server(at.house).post(f"/servers/{name}/{act}")
+    found = Server(at.house).post(path_to("servers", name, act))
     at.data(found, f"{name} is {'on' if found['enabled'] else 'off'}")
 
 

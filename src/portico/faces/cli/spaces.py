@@ -6,6 +6,8 @@ from shlex import quote
 
 from cyclopts import App
 
+from portico.faces.cli.errors import FileInTheWay
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import PLAIN, At, day
 from portico.guard.core.errors import NotConfirmed
@@ -53,20 +55,24 @@ def rename(name: str, /, *, at: At) -> None:
         The new name.
     """
     server = Server(at.house)
-    at.facts(server.patch(f"/spaces/{_own(server)['id']}", {"name": name}))
+    at.facts(server.patch(path_to("spaces", _own(server)["id"]), {"name": name}))
 
 
 @app.command(sort_key=4)
-def export(target: Path | None = None, /, *, at: At) -> None:
+def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Everything in your space, one JSON object a line, but for what proves a key.
 
     Parameters
     ----------
     target
         The file to write; standard output if left away.
+    replace
+        Even if there is such a file already, which is then lost.
     """
+    if target is not None and target.exists() and not replace:
+        raise FileInTheWay(target)
     server = Server(at.house)
-    lines = server.lines(f"/spaces/{_own(server)['id']}/export")
+    lines = server.lines(path_to("spaces", _own(server)["id"], "export"))
     if target is None:
         for line in lines:
             sys.stdout.write(f"{line}\n")
@@ -95,7 +101,7 @@ def delete(*, confirm: str, at: At) -> None:
         error = NotConfirmed(space["name"])
         error.fix = f"Say its name: portico spaces delete --confirm {quote(space['name'])}"
         raise error
-    server.delete(f"/spaces/{space['id']}", confirm=confirm)
+    server.delete(path_to("spaces", space["id"]), confirm=confirm)
     at.data({"deleted": space["id"]}, f"The space {space['name']} is gone.")
 
 

@@ -29,6 +29,7 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
         "version": found["version"],
         "ready": found["ready"],
         "box": in_words(found["boxes"]),
+        "secrets": found["secrets"] or "cannot be reached: portico doctor",
     }
     if verbose:
         me = server.get("/me")

@@ -3,9 +3,10 @@
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.terminal import At, Terminal
 
 if TYPE_CHECKING:
@@ -16,7 +17,14 @@ _TO_START: Final = 60.0
 """Seconds until a server that was started must be there."""
 
 
-async def stdio(*, server: str | None = None, start: bool = False, at: At) -> None:
+async def stdio(
+    *,
+    server: str | None = None,
+    start: bool = False,
+    key_file: Path | None = None,
+    context: str | None = None,
+    at: At,
+) -> None:
     """Speak MCP on standard input and output, for clients that start their servers themselves.
 
     Ends when its input does. Standard output carries the protocol and nothing else.
@@ -27,15 +35,23 @@ async def stdio(*, server: str | None = None, start: bool = False, at: At) -> No
         Only this one server behind the gateway, with its own tools under their own names.
     start
         Start the server first if it does not run.
+    key_file
+        Come in with the key in this file instead of the one that `portico init` has left for
+        programs that act for you.
+    context
+        The task that all of it is part of, as `portico contexts open` gives it; with a person's
+        or a worker's key, since an agent's task is that of its key.
     """
     from portico.faces.cli.stdio_link import Link, PipedOutput, lines_of_input
     from portico.faces.cli.stdio_pump import Pump
 
     where = at.house.whereabouts()
-    path = "/mcp" if server is None else f"/mcp/servers/{quote(server, safe='')}"
-    async with Link.to(where) as link:
-        if start and where.remote is None:
+    path = "/mcp" if server is None else path_to("mcp", "servers", server)
+    if start and where.remote is None:
+        # Before the key is looked for: a server that starts leaves one where there is none yet.
+        async with Link.to(where, None) as link:
             await _started(link, where, at)
+    async with Link.to(where, key_file or where.agent_key_file, context) as link:
         await Pump(link, path, PipedOutput(sys.stdout.buffer), at.say).run(lines_of_input())
 
 

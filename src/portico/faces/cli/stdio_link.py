@@ -37,13 +37,19 @@ class Link:
 
     @classmethod
     @asynccontextmanager
-    async def to(cls, where: Whereabouts) -> AsyncIterator[Self]:
-        """Raises `NoKey`."""
+    async def to(
+        cls, where: Whereabouts, key_file: Path | None, context: str | None = None
+    ) -> AsyncIterator[Self]:
+        """Without a key only whether it is ready can be asked. Raises `NoKey`."""
+        key = None if key_file is None else read_key(key_file, agent=True)
         url = where.remote or where.server_url
         socket = None if where.remote else where.private_socket
         async with httpx2.AsyncClient(
             base_url=url,
-            headers={"Authorization": f"Bearer {read_key(where.key_file)}"},
+            headers={
+                **({} if key is None else {"Authorization": f"Bearer {key}"}),
+                **({} if context is None else {"Portico-Context": context}),
+            },
             timeout=httpx2.Timeout(None, connect=5),
             limits=httpx2.Limits(max_connections=None),
             trust_env=False,

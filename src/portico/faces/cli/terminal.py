@@ -5,6 +5,7 @@ A person at a terminal gets tables; a program gets plain lines, or JSON when it 
 
 import json
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,11 @@ class Terminal:
     def for_a_person(self) -> bool:
         return not self.json and sys.stdout.isatty()
 
+    @property
+    def width(self) -> int | None:
+        """Columns of a person's screen; a program's lines have no end."""
+        return shutil.get_terminal_size().columns if self.for_a_person else None
+
     def data(self, value: JsonValue, text: str) -> None:
         """`value` to a program that asked for JSON, `text` to anybody else."""
         print(_dumped(value) if self.json else text)
@@ -74,6 +80,15 @@ class Terminal:
         for name, value in facts.items():
             label = name.replace("_", " ").ljust(width)
             print(f"{label}  {shown(value)}" if self.for_a_person else f"{name}\t{shown(value)}")
+
+    def line(self, text: str, *, loud: bool = False) -> None:
+        """One line of what was asked for; `loud` so that it is seen first."""
+        if self.for_a_person and loud:
+            from rich.text import Text
+
+            self._console(stderr=False).print(Text(text, style="bold"), soft_wrap=True)
+        else:
+            print(text, flush=True)
 
     def say(self, text: str) -> None:
         """To a person: a program that asked for JSON gets nothing else."""

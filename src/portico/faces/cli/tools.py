@@ -5,6 +5,7 @@ from typing import Literal
 
 from cyclopts import App
 
+from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import PLAIN, At
 
@@ -15,6 +16,15 @@ app = App(
     default_parameter=PLAIN,
 )
 
+Effect = Literal[
+    "pure",
+    "local_read",
+    "external_read",
+    "local_write",
+    "external_write",
+    "irreversible",
+    "unknown",
+]
 Standing = Literal["live", "pending", "new", "changed", "refused", "gone"]
 
 
@@ -43,7 +53,7 @@ def show(tool: str, /, *, at: At) -> None:
     tool
         server.tool
     """
-    found = Server(at.house).get(f"/tools/{tool}")
+    found = Server(at.house).get(path_to("tools", tool))
     if at.json:
         at.data(found, "")
         return
@@ -53,3 +63,23 @@ def show(tool: str, /, *, at: At) -> None:
     print(definition.get("description") or "No description.")
     print()
     print(json.dumps(definition.get("inputSchema"), indent=2, ensure_ascii=False))
+
+
+@app.command(sort_key=3)
+def effect(tools: str, effect: Effect, /, *, at: At) -> None:
+    """Say what tools can change, by name or by a pattern of names.
+
+    It holds for the definitions that are approved now; what changes or comes later is unknown
+    again, and decided where it is approved.
+
+    portico tools effect 'github.get_*' external_read
+
+    Parameters
+    ----------
+    tools
+        server.tool, with * and ? as wildcards.
+    effect
+        pure < local_read < external_read < local_write < external_write < irreversible < unknown.
+    """
+    found = Server(at.house).put("/effects", {"tools": tools, "effect": effect})
+    at.table(["tool", "before", "after"], found, {"data": found})

@@ -11,21 +11,30 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from portico.faces.http import (
+    approvals,
+    audit,
     calls,
+    contexts,
     events,
     health,
     invitations,
     keys,
+    logins,
     metrics,
+    policy,
     principals,
     runs,
+    secrets,
+    server_labels,
     server_profiles,
     servers,
     spaces,
     tools,
+    trust,
 )
 from portico.faces.http.authentication import Authentication
 from portico.faces.http.body_limit import BodyLimit
+from portico.faces.http.challenge import Challenging, ProtectedResource
 from portico.faces.http.event_stream import MANNERS, Manners
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import Allowed, HostGuard
@@ -59,18 +68,26 @@ _ROOMS: Final = (
     principals,
     invitations,
     keys,
+    policy,
     runs,
     events,
     server_profiles,
+    server_labels,
+    logins,
     servers,
     tools,
     calls,
+    approvals,
+    trust,
+    contexts,
+    audit,
+    secrets,
 )
 
 Running = Callable[[], AbstractAsyncContextManager[None]]
 
 
-def build(
+def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     use: UseCases,
     gateway: GatewayUseCases,
     allowed: Allowed,
@@ -78,15 +95,18 @@ def build(
     *,
     manners: Manners = MANNERS,
     beside: Mapping[str, ASGIApp] | None = None,
+    resource: ProtectedResource | None = None,
 ) -> ASGIApp:
     """`running` is entered while the server runs. What is returned has every wall around it.
 
     `beside` are applications by the path that they begin at, each with a second wall of its own:
     what is called a thousand times a second does not go through the routes of everything else.
+    `resource` is this server to those who give out tokens for it, if any are taken.
     """
-    inside = BodyLimit(routes(use, gateway, running, manners))
-    walled = Authentication(inside, use.authenticate)
-    return HostGuard(Doors(walled, beside) if beside else walled, allowed)
+    inside = BodyLimit(routes(use, gateway, running, manners, resource))
+    walled = Authentication(inside, use.authenticate, use.enter_context)
+    every = Doors(walled, beside) if beside else walled
+    return HostGuard(every if resource is None else Challenging(every, resource), allowed)
 
 
 class Doors:
@@ -105,7 +125,11 @@ class Doors:
 
 
 def routes(
-    use: UseCases, gateway: GatewayUseCases, running: Running, manners: Manners = MANNERS
+    use: UseCases,
+    gateway: GatewayUseCases,
+    running: Running,
+    manners: Manners = MANNERS,
+    resource: ProtectedResource | None = None,
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -134,11 +158,13 @@ def routes(
     app.state.use_cases = use
     app.state.gateway = gateway
     app.state.manners = manners
+    app.state.protected_resource = resource
     for room in _ROOMS:
         app.include_router(room.router, prefix=API)
     app.include_router(health.probes)
     app.include_router(metrics.router)
     app.include_router(invitations.join_page)
+    app.include_router(logins.pages)
     _describe(app)
     return app
 

@@ -1,10 +1,11 @@
 """Calls over REST: make one, read on in a long answer, see what was called."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
+from starlette.responses import JSONResponse
 
 from portico.engine.core.errors import BadCursor
 from portico.faces.http.authentication import Caller
@@ -12,8 +13,9 @@ from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.words import Body, OneLine, wire, wire_object
-from portico.gateway.core.call import Call, CallOutcome, ResultId, Verb
+from portico.gateway.core.call import Call, Called, CallOutcome, ResultId, Verb
 from portico.gateway.core.tool import ToolRef
+from portico.guard.core.errors import ApprovalPending
 from portico.kernel.effect import Effect
 
 ResultIdPath = Annotated[str, Path(pattern="^res_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
@@ -35,6 +37,15 @@ class AnswerOut(BaseModel):
     structured: JsonValue
     result: str | None
     """Where the whole of it is kept, if `content` is only its beginning."""
+
+
+class PendingOut(BaseModel):
+    status: Literal["approval_pending"] = "approval_pending"
+    approval: str
+    tool: str
+    expires_at: datetime
+    detail: str
+    fix: str | None
 
 
 class ResultOut(BaseModel):
@@ -61,12 +72,41 @@ class CallOut(BaseModel):
 router = APIRouter(tags=["calls"])
 
 
-@router.post("/calls", responses=documented(404))
-async def call_tool(gateway: Gateway, caller: Caller, body: CallIn) -> AnswerOut:
-    """Call a tool. Never made a second time by us, unless it only reads."""
-    called = await gateway.call_tool(
-        caller, ToolRef.parse(body.tool), body.arguments, verb=body.call_with
+@router.post(
+    "/calls",
+    response_model=AnswerOut,
+    responses={
+        **documented(404, 429),
+        202: {"model": PendingOut, "description": "Waits for approval."},
+    },
+)
+async def call_tool(gateway: Gateway, caller: Caller, body: CallIn) -> AnswerOut | JSONResponse:
+    """Call a tool. Never made a second time by us, unless it only reads.
+
+    What somebody has to approve is answered with 202 if nobody does so at once: it is made when
+    they have, and made again, the same call gives what it gave."""
+    try:
+        called = await gateway.call_tool(
+            caller, ToolRef.parse(body.tool), body.arguments, verb=body.call_with
+        )
+    except ApprovalPending as pending:
+        return _pending(pending)
+    return answer_out(called)
+
+
+def _pending(pending: ApprovalPending) -> JSONResponse:
+    told = PendingOut(
+        approval=pending.approval,
+        tool=pending.tool,
+        expires_at=pending.expires_at,
+        detail=str(pending),
+        fix=pending.fix,
     )
+    headers = {"Location": f"/api/v1/approvals/{pending.approval}"}
+    return JSONResponse(told.model_dump(mode="json"), 202, headers=headers)
+
+
+def answer_out(called: Called) -> AnswerOut:
     return AnswerOut(
         call=str(called.call),
         failed=called.answer.failed,

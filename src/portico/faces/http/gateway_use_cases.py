@@ -5,11 +5,16 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from portico.faces.http.approval_use_cases import ApprovalUseCases
+from portico.faces.http.login_use_cases import LoginUseCases
+from portico.faces.http.policy_use_cases import PolicyUseCases
+from portico.faces.http.secret_use_cases import SecretUseCases
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.call_tool import CallTool
 from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.find_tools import FindTools
 from portico.gateway.keep_result import ReadResult
+from portico.gateway.label_server import LabelServer
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
 from portico.gateway.look_at_tools import ListTools, ShowTool
 from portico.gateway.manage_servers import (
@@ -20,6 +25,7 @@ from portico.gateway.manage_servers import (
     ShowServer,
     SwitchServer,
 )
+from portico.gateway.set_effects import SetEffects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,12 @@ class GatewayUseCases:
     approve_launch: ApproveLaunch
     review_servers: ReviewServers
     accept_tools: AcceptTools
+    label_server: LabelServer
+    set_effects: SetEffects
+    policy: PolicyUseCases
+    approvals: ApprovalUseCases
+    logins: LoginUseCases
+    secrets: SecretUseCases
     list_tools: ListTools
     show_tool: ShowTool
     find_tools: FindTools

@@ -43,6 +43,9 @@ class StatusOut(BaseModel):
     boxes: list[BoxOut] | None
     """In the order in which they were tried; the first that is offered is used. None while they
     are being tried."""
+    secrets: str | None
+    """What secrets are kept in: `keyring`, or `age` for an encrypted file. None if they cannot be
+    reached."""
 
 
 _NO_KEY: Final[dict[str, Any]] = {"security": []}
@@ -75,6 +78,7 @@ async def status(use: Use, caller: Caller) -> StatusOut:
         ready=found.store.ready,
         store=_store(found.store),
         boxes=None if found.boxes is None else [_box(each) for each in found.boxes],
+        secrets=found.secrets,
     )
 
 

@@ -1,10 +1,10 @@
 """Keys over REST: shown once when they are made, and never again."""
 
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, Strict, model_validator
 from starlette.responses import Response
 
 from portico.engine.core.receipt import Answer
@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import Body, KeyIdPath, LabelText, Name, PrincipalIdText
+from portico.faces.http.words import Body, KeyIdPath, LabelText, Name, PrincipalIdText, ToolList
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey, KeyWish
@@ -30,8 +30,20 @@ class KeyIn(Body):
     scopes: Annotated[list[Scope], Field(max_length=50)] | None = None
     """All that the principal may, if left away."""
     clearance: LabelText | None = None
+    tools: ToolList | None = None
+    """The only tools that it is good for, with wildcards: `github.*`. What the principal may, if
+    left away."""
     days: Annotated[int, _DAYS] | None = None
     """How long it works; until it is revoked if left away."""
+    agent: Annotated[bool, Strict()] = False
+    """For a program that acts for you: of a new agent of that name if you may add principals, else
+    of your own, with what a program may have."""
+
+    @model_validator(mode="after")
+    def _has_one_holder(self) -> Self:
+        if self.agent and self.principal is not None:
+            raise ValueError("either agent or principal")
+        return self
 
 
 class RotateIn(Body):
@@ -45,6 +57,7 @@ class KeyOut(BaseModel):
     name: str
     scopes: list[str] | None
     clearance: str
+    tools: list[str] | None
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
@@ -76,11 +89,13 @@ async def issue_key(use: Use, asked: Asked, body: KeyIn) -> Response:
         principal=None if body.principal is None else PrincipalId.parse(body.principal),
         scopes=None if body.scopes is None else frozenset(body.scopes),
         clearance=None if body.clearance is None else Label.parse(body.clearance),
+        tools=None if body.tools is None else tuple(body.tools),
         lifetime=None if body.days is None else timedelta(days=body.days),
     )
 
     async def action() -> Answer:
-        return issued_answer(await use.issue_key(asked.caller, wish))
+        issue = use.issue_agent_key if body.agent else use.issue_key
+        return issued_answer(await issue(asked.caller, wish))
 
     return await asked.once("keys.issue", body, action, status=201)
 
@@ -126,6 +141,7 @@ def _kept(key: StoredKey) -> KeyOut:
         name=key.name,
         scopes=None if key.scopes is None else sorted(key.scopes),
         clearance=str(key.clearance),
+        tools=None if key.tools is None else [*key.tools],
         created_at=key.created_at,
         expires_at=key.expires_at,
         last_used_at=key.last_used_at,

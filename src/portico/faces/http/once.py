@@ -47,6 +47,8 @@ class Asking:
         # With what the caller may: a narrower key is not answered what a wider one was.
         may: list[JsonValue] = [*sorted(self.caller.scopes)]
         request: JsonObject = {"path": self.path, "body": sent, "scopes": may}
+        if self.caller.tools:
+            request = {**request, "tools": self.caller.tools}
         receipt = await self.use.do_once(self.caller, Ask(operation, request, self.key), action)
         headers = {"Idempotency-Replayed": "true"} if receipt.replayed else None
         return JSONResponse(dict(receipt.body), status, headers=headers)

@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles
+from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles, ToolList
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
 from portico.guard.manage_principals import PrincipalChange, PrincipalWish
@@ -27,6 +27,8 @@ class PrincipalIn(Body):
     name: Name
     roles: Roles = Field(default=[Role.MEMBER])
     clearance: LabelText = "team"
+    tools: ToolList | None = None
+    """The only tools that it may use, with wildcards: `github.*`. All of them, if left away."""
 
 
 class PrincipalChangeIn(Body):
@@ -34,6 +36,8 @@ class PrincipalChangeIn(Body):
 
     roles: Roles | None = None
     clearance: LabelText | None = None
+    tools: ToolList | None = None
+    """The whole new list; `["*"]` is every tool."""
     disabled: Annotated[bool, Field(strict=True)] | None = None
 
 
@@ -43,6 +47,7 @@ class PrincipalOut(BaseModel):
     name: str
     roles: list[str]
     clearance: str
+    tools: list[str] | None
     created_at: datetime
     disabled_at: datetime | None
 
@@ -57,6 +62,8 @@ class MeOut(BaseModel):
     roles: list[str]
     scopes: list[str]
     clearance: str
+    tools: list[list[str]]
+    """Lists of tools, each of which has to name one that you may use."""
 
 
 router = APIRouter(tags=["principals"])
@@ -87,6 +94,7 @@ async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
         name=body.name,
         roles=frozenset(body.roles),
         clearance=Label.parse(body.clearance),
+        tools=None if body.tools is None else tuple(body.tools),
     )
 
     async def action() -> Answer:
@@ -109,10 +117,11 @@ async def show_principal(use: Use, caller: Caller, principal_id: PrincipalIdPath
 async def change_principal(
     use: Use, asked: Asked, principal_id: PrincipalIdPath, body: PrincipalChangeIn
 ) -> Response:
-    """Change roles or clearance, disable or enable; never one's own."""
+    """Change roles, clearance or tools, disable or enable; never one's own."""
     change = PrincipalChange(
         roles=None if body.roles is None else frozenset(body.roles),
         clearance=None if body.clearance is None else Label.parse(body.clearance),
+        tools=None if body.tools is None else tuple(body.tools),
         disabled=body.disabled,
     )
 
@@ -131,6 +140,7 @@ def principal_out(identity: Identity) -> PrincipalOut:
         name=identity.name,
         roles=sorted(identity.roles),
         clearance=str(identity.clearance),
+        tools=None if identity.tools is None else [*identity.tools],
         created_at=identity.created_at,
         disabled_at=identity.disabled_at,
     )
@@ -145,4 +155,5 @@ def _me(caller: Principal) -> MeOut:
         roles=sorted(caller.roles),
         scopes=sorted(caller.scopes),
         clearance=str(caller.clearance),
+        tools=[[*each] for each in caller.tools],
     )

@@ -1,8 +1,10 @@
 """From a failure to an HTTP answer (RFC 9457). The only place that knows status codes."""
 
 import logging
+import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from fastapi import Request
@@ -13,6 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from portico.faces.http.words import HINTS
+from portico.gateway.core.errors import LoginNeeded
+from portico.guard.core.errors import LimitReached, NotPermitted
 from portico.kernel.errors import Kind, PorticoError
 
 _log: Final = logging.getLogger("portico.http")
@@ -61,6 +65,10 @@ class Problem(BaseModel):
     fix: str | None
     retryable: bool
     errors: list[ProblemDetail]
+    login_url: str | None = None
+    """Only where a person has to log in elsewhere first: where to."""
+    expires_at: datetime | None = None
+    """Until when that link works."""
 
 
 def status_of(error: PorticoError) -> int:
@@ -69,9 +77,15 @@ def status_of(error: PorticoError) -> int:
 
 def problem_response(error: PorticoError) -> JSONResponse:
     errors = [ProblemDetail(field=flaw.field, message=flaw.message) for flaw in error.flaws]
-    return _response(
-        status_of(error), error.title, str(error), error.code, error.fix, errors=errors
+    response = _response(
+        status_of(error), error.title, str(error), error.code, error.fix, errors=errors, of=error
     )
+    if isinstance(error, NotPermitted):
+        told = f'Bearer realm="portico", error="insufficient_scope", scope="{error.scope}"'
+        response.headers["WWW-Authenticate"] = told
+    if isinstance(error, LimitReached):
+        response.headers["Retry-After"] = str(math.ceil(error.retry_after.total_seconds()) or 1)
+    return response
 
 
 async def on_portico_error(_request: Request, error: Exception) -> JSONResponse:
@@ -143,7 +157,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def _response(
+def _response(  # noqa: PLR0913 # a member of the problem each
     status: int,
     title: str,
     detail: str,
@@ -151,6 +165,7 @@ def _response(
     fix: str | None,
     *,
     errors: Sequence[ProblemDetail] = (),
+    of: PorticoError | None = None,
 ) -> JSONResponse:
     problem = Problem(
         type=f"urn:portico:problem:{code}",
@@ -162,8 +177,11 @@ def _response(
         retryable=status in {429, 503},
         errors=list(errors),
     )
+    body = problem.model_dump(exclude={"login_url", "expires_at"})
+    if isinstance(of, LoginNeeded):
+        body |= {"login_url": of.login_url, "expires_at": of.expires_at.isoformat()}
     return JSONResponse(
-        problem.model_dump(),
+        body,
         status,
         media_type="application/problem+json",
         headers=_HEADERS.get(status),

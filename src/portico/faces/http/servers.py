@@ -12,6 +12,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.once import Asked
 from portico.faces.http.problems import documented
+from portico.faces.http.server_labels import labels_out
 from portico.faces.http.server_names import ServerName
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.faces.http.server_reviews import ReviewOut, review_out
@@ -87,6 +88,12 @@ class ServerOut(BaseModel):
     listed_at: datetime | None
     failure: str | None
     timeout: float | None
+    label: str
+    """What its results carry."""
+    clearance: str
+    """The most that may be sent to it."""
+    trusted: bool
+    """Whether its results count as the user's own words."""
 
 
 class ServerLookOut(ServerOut):
@@ -213,6 +220,7 @@ def server_out(server: Server) -> ServerOut:
         listed_at=server.listed_at,
         failure=server.failure,
         timeout=server.timeout,
+        **labels_out(server).model_dump(),
     )
 
 

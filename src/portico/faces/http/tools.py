@@ -10,7 +10,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
-from portico.faces.http.words import Body, OneLine, wire_object
+from portico.faces.http.words import Body, OneLine, Wildcard, wire_object
 from portico.gateway.core.call import Verb, verb_for
 from portico.gateway.core.tool import Standing, ToolRef
 from portico.gateway.find_tools import Found
@@ -75,6 +75,18 @@ class ToolOut(ToolLine):
     accepted_pin: str | None
 
 
+class EffectsIn(Body):
+    tools: Wildcard
+    """`server.tool`, with `*` and `?` as wildcards."""
+    effect: Effect
+
+
+class EffectOut(BaseModel):
+    tool: str
+    before: Effect
+    after: Effect
+
+
 class FiguresOut(BaseModel):
     name: str
     calls: int
@@ -113,6 +125,14 @@ async def list_tools(
     )[:limit]
     data = [_line(look) for _, look in wanted]
     return Page(data=data, next=next_cursor(data, limit, wanted[-1][0] if wanted else ""))
+
+
+@router.put("/effects", responses=documented(404, 409))
+async def set_effects(gateway: Gateway, caller: Caller, body: EffectsIn) -> list[EffectOut]:
+    """Say what live tools can change, by name or by a pattern of names. Another definition of any
+    of them is unknown again."""
+    found = await gateway.set_effects(caller, body.tools, body.effect)
+    return [EffectOut(tool=str(it.ref), before=it.before, after=it.after) for it in found]
 
 
 @router.get("/tools/{tool}", responses=documented(404))

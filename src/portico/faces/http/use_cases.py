@@ -18,7 +18,9 @@ from portico.engine.watch import WatchRun, WatchTopics
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
 from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.issue_agent_key import IssueAgentKey
 from portico.guard.issue_key import IssueKey
+from portico.guard.manage_contexts import CloseContext, EnterContext, ListContexts, OpenContext
 from portico.guard.manage_principals import (
     AddPrincipal,
     ChangePrincipal,
@@ -32,6 +34,7 @@ from portico.guard.manage_spaces import (
     RenameSpace,
     ShowSpace,
 )
+from portico.guard.read_audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +54,15 @@ class UseCases:
     invite_again: InviteAgain
     accept_invitation: AcceptInvitation
     issue_key: IssueKey
+    issue_agent_key: IssueAgentKey
     list_keys: ListKeys
     show_key: ShowKey
     rotate_key: RotateKey
     revoke_key: RevokeKey
+    open_context: OpenContext
+    list_contexts: ListContexts
+    close_context: CloseContext
+    enter_context: EnterContext
     show_status: ShowStatus
     start_run: StartRun
     wait_for_run: WaitForRun
@@ -68,6 +76,10 @@ class UseCases:
     watch_topics: WatchTopics
     read_run_events: ReadRunEvents
     tails: Tails
+    read_audit: ReadAudit
+    show_audit_head: ShowAuditHead
+    export_audit: ExportAudit
+    verify_audit: VerifyAudit
     show_metrics: ShowMetrics
     version: str
     base_url: str

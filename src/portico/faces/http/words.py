@@ -15,13 +15,20 @@ _COMPARTMENTS: Final = r"(\+[a-z0-9][a-z0-9-]{0,62}){0,20}"
 _NAME: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+$"
 _LABEL: Final = f"^(public|team|confidential|restricted){_COMPARTMENTS}$"
 _KEY_ID: Final = "^[0-9A-Za-z]{12}$"
+SECRET_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # noqa: S105 # how it is spelt, not what it is
+RULE_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_WILDCARD: Final = r"^[!-+\--~]+$"
 
 HINTS: Final = {
     _NAME: "must be plain text on one line",
     _LABEL: "must be public, team, confidential or restricted, and compartments: team+finance",
     _KEY_ID: "must be a key's id, twelve letters and digits, as `portico keys list` shows it",
+    _WILDCARD: "must be a tool with wildcards, without spaces or commas: github.* or github.get_?",
+    SECRET_NAME: "must be letters, digits, -, _ and ., beginning with a letter or a digit",
+    RULE_NAME: "must be letters, digits, -, _ and ., beginning with a letter or a digit",
     f"^prn_{_ID}$": "must be a principal's id: prn_…",
     f"^spc_{_ID}$": "must be a space's id: spc_…",
+    f"^ctx_{_ID}$": "must be a task's id: ctx_…",
     f"^run_{_ID}$": "must be a run's id: run_…",
 }
 """What to say to whoever did not meet a pattern."""
@@ -37,11 +44,14 @@ class Body(BaseModel):
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
 OneLine = Annotated[str, StringConstraints(min_length=1, pattern=_NAME)]
 LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]
+Wildcard = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_WILDCARD)]
+ToolList = Annotated[list[Wildcard], Field(max_length=200)]
 Roles = Annotated[list[Role], Field(max_length=10)]
 SpaceIdPath = Annotated[str, Path(pattern=f"^spc_{_ID}$")]
 PrincipalIdPath = Annotated[str, Path(pattern=f"^prn_{_ID}$")]
 PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
 KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]
+ContextIdPath = Annotated[str, Path(pattern=f"^ctx_{_ID}$")]
 RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]
 
 

@@ -6,10 +6,15 @@ from typing import Any, Final
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ErrorData
 
 from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import LoginNeeded
+from portico.gateway.core.surface import READ_RESULT
+from portico.guard.core.errors import ApprovalPending
 from portico.kernel.errors import Kind, PorticoError
 
 Result = dict[str, Any]
 
+PENDING_META: Final = "portico/approval"
+LOGIN_META: Final = "portico/login"
 ERROR_META: Final = "portico/error"
 """Where a program finds what a model reads in the text."""
 _RESOURCE_NOT_FOUND: Final = -32002
@@ -56,6 +61,53 @@ def refusal(error: PorticoError) -> Result:
         "isError": True,
         "_meta": {ERROR_META: _facts(error)},
     }
+
+
+def pending(error: ApprovalPending, *, by_handle: bool, promised: bool) -> Result:
+    """Nothing has failed, so that a model goes on instead of looking for another way.
+
+    `by_handle`: whoever reads it has a tool to ask with. `promised`: the tool's own results have a
+    form that this has not, and a client would take it for broken unless it is called an error.
+    """
+    ask_again: Result = {"same_call": True}
+    how = "make the very same call again later"
+    if by_handle:
+        ask_again["read_result"] = {"result": error.approval}
+        how += f', or call {READ_RESULT} with result "{error.approval}"'
+    told = (
+        f"{error.code}: {error.tool} has not been called yet: a person has to approve it, and has "
+        f"been asked ({error.approval}). Go on with something else if you can. To get its result, "
+        f"{how}. Do not try to do it in another way."
+    )
+    facts = {
+        "status": error.code,
+        "approval": error.approval,
+        "tool": error.tool,
+        "expires_at": error.expires_at.isoformat(),
+        "ask_again": ask_again,
+    }
+    if promised:
+        return {**text_result(told), "isError": True, "_meta": {PENDING_META: facts}}
+    return {**text_result(told), "isError": False, "structuredContent": facts}
+
+
+def login(error: LoginNeeded, *, promised: bool) -> Result:
+    """As for an approval that is waited for: the next step is a person's, and a model passes it
+    on."""
+    told = (
+        f"{error.code}: {error} Give the user this link, to log in with it in their own browser, "
+        f"and make the same call again when they have: {error.login_url}"
+    )
+    facts = {
+        "status": error.code,
+        "server": error.server,
+        "login_url": error.login_url,
+        "expires_at": error.expires_at.isoformat(),
+        "ask_again": {"same_call": True},
+    }
+    if promised:
+        return {**text_result(told), "isError": True, "_meta": {LOGIN_META: facts}}
+    return {**text_result(told), "isError": False, "structuredContent": facts}
 
 
 def error_data(error: PorticoError, *, uri: str | None = None, modern: bool) -> ErrorData:

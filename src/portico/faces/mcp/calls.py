@@ -4,19 +4,30 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
-from portico.faces.mcp.answers import Result, result_of, text_result
+from portico.faces.mcp.answers import Result, login, pending, result_of, text_result
 from portico.faces.mcp.knock import Knock
 from portico.faces.mcp.uses import GatewayUses
 from portico.gateway.core.call import ResultId, Verb
-from portico.gateway.core.errors import BadArguments, ToolNotFound
+from portico.gateway.core.errors import (
+    BadArguments,
+    InputRefused,
+    InputUnsupported,
+    LoginNeeded,
+    ToolNotFound,
+)
 from portico.gateway.core.surface import DESCRIBE, READ_RESULT, SEARCH
 from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
+from portico.guard.core.errors import ApprovalPending
 from portico.kernel.errors import Flaw
+from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, JsonValue
 
+_HANDLE: Final = f"{ApprovalId.prefix}_"
 _VERBS: Final = frozenset(Verb)
 _LOOKS: Final = frozenset({SEARCH, DESCRIBE, READ_RESULT})
 
@@ -29,6 +40,18 @@ class Calls:
         self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
     ) -> Result:
         """Raises `PorticoError`."""
+        try:
+            return await self._answered(knock, name, given, line, modern=modern)
+        except ApprovalPending as error:
+            promised = await self._promised(knock, name)
+            return pending(error, by_handle=knock.server is None, promised=promised)
+        except LoginNeeded as error:
+            await _show_link(line, error)
+            return login(error, promised=await self._promised(knock, name))
+
+    async def _answered(
+        self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
+    ) -> Result:
         if knock.server is not None:
             ref = ToolRef(knock.server, name)
             called = await self.use.call_tool(knock.caller, ref, given, line=line, whole=True)
@@ -39,6 +62,10 @@ class Calls:
             called = await self.use.call_tool(
                 knock.caller, ref, arguments, verb=Verb(name), line=line
             )
+            return result_of(called.answer, modern=modern)
+        if name == READ_RESULT and _text(name, given, "result").startswith(_HANDLE):
+            approval = ApprovalId.parse(_text(name, given, "result"))
+            called = await self.use.read_approved(knock.caller, approval, line=line)
             return result_of(called.answer, modern=modern)
         if name in _LOOKS:
             return text_result(await self._looked(knock, name, given))
@@ -60,6 +87,13 @@ class Calls:
         names = _texts(name, given, "tools")
         return (await self.use.describe_tools(knock.caller, names, budget=budget)).text
 
+    async def _promised(self, knock: Knock, name: str) -> bool:
+        """Whether what the tool gives was said to have a form."""
+        if knock.server is None:
+            return False
+        listed = (await self.use.list_server_tools(knock.caller, knock.server)).tools
+        return any(tool["name"] == name and tool.get("outputSchema") for tool in listed)
+
     async def _hot(
         self, knock: Knock, name: str, given: JsonObject, line: Line, *, modern: bool
     ) -> Result:
@@ -69,6 +103,21 @@ class Calls:
             raise ToolNotFound(name)
         called = await self.use.call_tool(knock.caller, ref, given, line=line)
         return result_of(called.answer, modern=modern)
+
+
+async def _show_link(line: Line, error: LoginNeeded) -> None:
+    """By the client itself, where it can: then no model has a part in it. Whether they open it is
+    seen when they call again."""
+    if Wanted.ELICITATION not in line.able:
+        return
+    params: JsonObject = {
+        "mode": "url",
+        "url": error.login_url,
+        "message": f"Log in to {error.server}, so that Portico can use it for you.",
+        "elicitationId": sha256(error.login_url.encode()).hexdigest()[:32],
+    }
+    with suppress(InputUnsupported, InputRefused):
+        await line.ask(Question(Wanted.ELICITATION, params))
 
 
 def _text(tool: str, given: JsonObject, field: str) -> str:

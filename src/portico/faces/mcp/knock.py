@@ -8,6 +8,7 @@ from starlette.types import Scope
 
 from portico.faces.mcp.errors import NoSuchDoor
 from portico.guard.authenticate import Entry
+from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal
 
 PATH: Final = "/mcp"
@@ -28,10 +29,10 @@ class Knock:
         return self.entry.principal
 
     @property
-    def owner(self) -> tuple[str, str | None]:
+    def owner(self) -> tuple[str, str | None, ContextId | None]:
         """What lasts longer than a request belongs to this: another key of the same principal
-        may see less, and another door shows something else."""
-        return self.entry.key_id, self.server
+        may see less, another door shows something else, and another task has read less."""
+        return self.entry.key_id, self.server, self.caller.context
 
 
 def door_of(path: str) -> str | None:

@@ -51,7 +51,8 @@ class McpFace:
         )
         self._sessions = Sessions(server=self._server, options=self._options, start=self._start)
         inside = RequestBodyLimitMiddleware(self._within, MOST)
-        self._app: ASGIApp = Authentication(inside, RememberedKeys(use.authenticate))
+        remembered = RememberedKeys(use.authenticate)
+        self._app: ASGIApp = Authentication(inside, remembered, use.enter_context)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)

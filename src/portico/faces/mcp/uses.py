@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from portico.engine.ports import Wakeups
 from portico.guard.authenticate import Entry
-from portico.kernel.ids import SpaceId
+from portico.kernel.ids import ContextId, SpaceId
+from portico.kernel.principal import Principal
 
 if TYPE_CHECKING:  # their index and their numbers load late
     from portico.gateway.call_tool import CallTool
@@ -16,18 +17,21 @@ if TYPE_CHECKING:  # their index and their numbers load late
     from portico.gateway.keep_result import ReadResult
     from portico.gateway.list_server_tools import ListServerTools
     from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
+    from portico.gateway.read_approved import ReadApproved
     from portico.gateway.show_surface import ShowSurface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayUses:
     authenticate: Callable[[str], Awaitable[Entry]]
+    enter_context: Callable[[Principal, ContextId], Awaitable[Principal]]
     show_surface: "ShowSurface"
     list_server_tools: "ListServerTools"
     find_tools: "FindTools"
     describe_tools: "DescribeTools"
     call_tool: "CallTool"
     read_result: "ReadResult"
+    read_approved: "ReadApproved"
     list_offers: "ListOffers"
     read_resource: "ReadResource"
     get_prompt: "GetPrompt"

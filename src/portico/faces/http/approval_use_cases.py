@@ -1,0 +1,24 @@
+"""What the routes of requests for approval can call."""
+
+from dataclasses import dataclass
+
+from portico.gateway.read_approved import ReadApproved
+from portico.gateway.read_outcome import ReadOutcome
+from portico.guard.answer_approval import AnswerApproval
+from portico.guard.look_at_approvals import ListApprovals, ShowApproval
+from portico.guard.resolve_approval import ResolveApproval
+from portico.guard.trust_client import ShowTrust, TrustClient
+from portico.guard.withdraw_approval import WithdrawApproval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalUseCases:
+    list_approvals: ListApprovals
+    show_approval: ShowApproval
+    answer_approval: AnswerApproval
+    withdraw_approval: WithdrawApproval
+    resolve_approval: ResolveApproval
+    read_outcome: ReadOutcome
+    read_approved: ReadApproved
+    show_trust: ShowTrust
+    trust_client: TrustClient

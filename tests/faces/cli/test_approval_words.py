@@ -1,0 +1,195 @@
+"""A request in words: nothing hidden, and nothing cut that could hurt."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from portico.faces.cli.approval_words import (
+    answered,
+    asks_on,
+    columns,
+    grants,
+    left,
+    over,
+    row,
+    state,
+    told,
+    visible,
+)
+from tests.faces.cli.requests import a_request, an_answer
+
+
+def lines(**changes: Any) -> list[str]:
+    return [line.text for line in told(a_request(**changes))]
+
+
+def loud(**changes: Any) -> list[str]:
+    return [line.text for line in told(a_request(**changes)) if line.loud]
+
+
+def test_a_request_says_who_wants_what_and_why_it_was_asked() -> None:
+    said = "\n".join(lines())
+
+    assert "desktop (agent) wants mail.send" in said
+    assert "irreversible: cannot be undone" in said
+    assert "default:taint: the task has read what strangers wrote" in said
+    assert "mail.get_inbox (external_read): done" in said
+
+
+def test_the_dangerous_part_stands_out_with_its_reason() -> None:
+    assert loud()[1:] == ["    to    │ bob@else.example   ← recipient"]
+
+
+def test_lines_of_a_text_stay_lines() -> None:
+    assert lines()[-2:] == ["    text  │ one", "          │ two"]
+
+
+def test_what_is_long_is_cut_unless_it_is_dangerous() -> None:
+    long = "x" * 1_000
+    marks = [{"pointer": "/command", "why": "command"}]
+
+    said = lines(arguments={"note": long, "command": long}, marks=marks)
+    whole = [line.text for line in told(a_request(arguments={"note": long}), whole=True)]
+
+    assert said[-2] == "             … and 700 letters more (w shows them)"
+    assert said[-1] == f"    command  │ {long}   ← command"
+    assert whole[-1] == f"    note  │ {long}"
+
+
+def test_no_value_begins_a_line_of_ours_at_whatever_width() -> None:
+    forged = "x" * 60 + "  expires   in 58 min" + "漢" * 40 + "\n  because   all is well"
+    arguments = {"to": forged, "text": forged, "a very" + " long" * 20: "1"}
+    marks = [{"pointer": "/to", "why": "recipient"}]
+    for width in (40, 80, 200):
+        said = [
+            line.text for line in told(a_request(arguments=arguments, marks=marks), width=width)
+        ]
+
+        assert max(columns(line) for line in said) <= width
+        values = said[said.index("  with") + 1 :]
+        assert all(line.startswith("    ") for line in values)
+        assert [line for line in values if "in 58" in line and line[10:11] not in "│┊"] == []
+        assert sum(line.startswith("  because ") for line in said) == 1
+
+
+def test_a_value_that_does_not_fit_has_its_reason_above_it() -> None:
+    long = a_request(arguments={"to": "b" * 40, "text": "ok"})
+
+    said = [line.text for line in told(long, width=40)]
+
+    assert said[-4:] == [
+        "    to   ← recipient",
+        f"          │ {'b' * 27}",
+        f"          ┊ {'b' * 13}",
+        "    text  │ ok",
+    ]
+
+
+def test_names_that_are_no_names_stand_in_quotes() -> None:
+    said = lines(arguments={"path  │ safe": "/etc", "x" * 40: "y"}, marks=[])
+
+    assert said[-3:] == [
+        '    "path  │ safe"  │ /etc',
+        f"    {'x' * 40}",
+        f"{' ' * 21}│ y",
+    ]
+
+
+def test_what_lasts_says_what_it_covers() -> None:
+    assert grants(a_request(), "always") == (
+        "From now on desktop (agent) may use mail.send with whatever arguments, for effects up to "
+        "irreversible, without asking, also after it has read strangers' words"
+    )
+    secret = a_request(label="team")
+    assert grants(secret, "always", "mail.*").endswith("strangers' words and up to team")
+    clean = grants(a_request(tainted=False), "run")
+    assert clean.startswith("In this task, for up to 8 hours, desktop (agent)")
+    assert clean.endswith("until the task has read strangers' words")
+
+
+def test_where_a_rule_asks_nothing_lasts() -> None:
+    ruled = a_request(rule="ask-mail", answers=["once", "reject"])
+
+    assert asks_on(ruled) == "The rule ask-mail goes on asking; change that one, or answer once."
+    assert asks_on(a_request()) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"status": "expired"}, "It has expired; nobody answered."),
+        ({"status": "withdrawn"}, "It was taken back, or done since by a rule that allows it."),
+        ({"status": "approved"}, "Somebody was first: approved."),
+    ],
+)
+def test_why_it_waits_no_more(changes: dict[str, Any], said: str) -> None:
+    assert over(a_request(**changes)) == said
+
+
+def test_what_the_task_has_read_is_said() -> None:
+    assert "  task      has read what strangers wrote" in lines()
+    assert "  task      has read team, and maybe what strangers wrote" in lines(label="team")
+
+
+def test_what_is_inside_of_something_dangerous_is_dangerous() -> None:
+    marks = [{"pointer": "/to", "why": "recipient"}]
+    arguments = {"to": ["a@b.c", {"x": 1}], "a/b": {}, "c": []}
+
+    said = loud(arguments=arguments, marks=marks)
+    all_ = lines(arguments=arguments, marks=marks)
+
+    assert [line.split()[:3] for line in said[1:]] == [["to.0", "│", "a@b.c"], ["to.1.x", "│", "1"]]
+    assert [line.split() for line in all_[-2:]] == [["a~1b", "│", "{}"], ["c", "│", "[]"]]
+
+
+def test_all_that_is_said_against_a_value_is_told() -> None:
+    marks = [
+        {"pointer": "/to", "why": "hidden"},
+        {"pointer": "/to", "why": "recipient"},
+        {"pointer": "", "why": "unseen"},
+    ]
+
+    said = loud(arguments={"to": "a ********", "text": "x" * 1_000}, marks=marks)
+
+    assert said[1].endswith("to    │ a ********   ← part of this is not shown, recipient")
+    assert said[2].endswith(f"{'x' * 1_000}   ← there is more than was looked through")
+
+
+def test_a_request_without_arguments_says_so() -> None:
+    assert lines(arguments={}, marks=[])[-1] == "    nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rm\u202e -rf", "rm\\u{202e} -rf"),
+        ("a\x1b[2Jb", "a\\u{1b}[2Jb"),
+        ("zero\u200bwidth", "zero\\u{200b}width"),
+        ("é 😀 ok", "é 😀 ok"),
+    ],
+)
+def test_what_would_not_be_seen_is_spelt_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert any(shown in line for line in lines(arguments={"to": text}))
+
+
+def test_an_answer_says_whose_it_was_and_what_it_made() -> None:
+    given = an_answer("always", reason="fine", rule="always-1")
+
+    assert answered(given) == "approved from now on by ana (cli), rule always-1: fine"
+    assert answered(a_request()) is None
+    assert state(given | {"outcome": "done"}) == "approved, done"
+    failed = given | {"outcome": "done", "error": "The tool says that it failed."}
+    assert state(failed) == "approved, done, with an error"
+
+
+def test_a_line_of_a_list_says_how_long_there_is_left() -> None:
+    now = datetime(2998, 12, 31, 23, 59, 30, tzinfo=UTC)
+
+    assert left(a_request(), now) == "in 30 s"
+    assert left(a_request(), now - timedelta(minutes=5)) == "in 5 min"
+    assert left(a_request(), now - timedelta(minutes=150)) == "in 2 h 30 min"
+    assert left(a_request(expires_at="2000-01-01T00:00:00Z")) == "over"
+    assert row(a_request(status="expired"))["expires"] is None
+    assert row(a_request())["id"] == "…psvgnn"

@@ -1,0 +1,182 @@
+"""Each command is either for whoever has this machine, or asks the server as any client would."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from cyclopts import App
+
+from portico.faces import cli
+from portico.faces.cli.app import build
+from tests.faces.http.doors import DOORS
+
+HERE: Final = "on this machine, by its files"
+COMMANDS: Final[Mapping[str, str]] = {
+    "init": HERE,
+    "serve": HERE,
+    "stdio": "/mcp",
+    "status": "GET /status",
+    "doctor": HERE,
+    "servers list": "GET /servers",
+    "servers show": "GET /servers/{name}",
+    "servers add": "POST /servers",
+    "servers approve": "POST /servers/{name}/accept",
+    "servers diff": "GET /servers/{name}/review",
+    "servers enable": "POST /servers/{name}/enable",
+    "servers disable": "POST /servers/{name}/disable",
+    "servers restart": "POST /servers/{name}/restart",
+    "servers logs": "GET /servers/{name}/logs",
+    "servers profile": "PUT /servers/{name}/profile",
+    "servers label": "PUT /servers/{name}/label",
+    "servers login": "POST /servers/{name}/login",
+    "servers logout": "DELETE /servers/{name}/login",
+    "servers login-config": "PUT /servers/{name}/login-client",
+    "servers remove": "DELETE /servers/{name}",
+    "tools list": "GET /tools",
+    "tools show": "GET /tools/{tool}",
+    "tools effect": "PUT /effects",
+    "search": "POST /search",
+    "call": "POST /calls",
+    "approvals list": "GET /approvals",
+    "approvals show": "GET /approvals/{approval}",
+    "approvals approve": "POST /approvals/{approval}/answer",
+    "approvals reject": "POST /approvals/{approval}/answer",
+    "approvals withdraw": "POST /approvals/{approval}/withdraw",
+    "approvals resolve": "POST /approvals/{approval}/resolve",
+    "approvals watch": "GET /events",
+    "runs list": "GET /runs",
+    "runs show": "GET /runs/{run_id}",
+    "runs tail": "GET /events",
+    "runs start": "POST /runs",
+    "runs cancel": "POST /runs/{run_id}/cancel",
+    "runs resume": "POST /runs/{run_id}/resume",
+    "runs fork": "POST /runs/{run_id}/fork",
+    "runs signal": "POST /runs/{run_id}/signals/{topic}",
+    "runs export": "GET /runs/{run_id}/events",
+    "keys create": "POST /keys",
+    "keys list": "GET /keys",
+    "keys rotate": "POST /keys/{key_id}/rotate",
+    "keys revoke": "DELETE /keys/{key_id}",
+    "keys trust": "PUT /keys/{key_id}/trust",
+    "people invite": "POST /invitations",
+    "people add": "POST /principals",
+    "people list": "GET /principals",
+    "people change": "PATCH /principals/{principal_id}",
+    "people disable": "PATCH /principals/{principal_id}",
+    "people enable": "PATCH /principals/{principal_id}",
+    "policy explain": "GET /policy/explain",
+    "policy list": "GET /policy/rules",
+    "policy allow": "POST /policy/rules",
+    "policy ask": "POST /policy/rules",
+    "policy deny": "POST /policy/rules",
+    "policy remove": "DELETE /policy/rules/{name}",
+    "contexts open": "POST /contexts",
+    "contexts list": "GET /contexts",
+    "contexts close": "DELETE /contexts/{context}",
+    "secrets set": "PUT /secrets/{name}",
+    "secrets list": "GET /secrets",
+    "secrets unset": "DELETE /secrets/{name}",
+    "secrets rotate": HERE,
+    "spaces list": "GET /spaces",
+    "spaces create": "POST /spaces",
+    "spaces rename": "PATCH /spaces/{space_id}",
+    "spaces export": "GET /spaces/{space_id}/export",
+    "spaces delete": "DELETE /spaces/{space_id}",
+    "join": "POST /invitations/accept",
+    "audit tail": "GET /audit",
+    "audit export": "GET /audit/export",
+    "audit verify": "GET /audit/verify",
+    "config show": HERE,
+    "config get": HERE,
+    "config validate": HERE,
+    "config schema": HERE,
+    "config path": HERE,
+    "config set": HERE,
+    "config unset": HERE,
+    "embeddings pull": HERE,
+    "embeddings use": HERE,
+    "embeddings status": HERE,
+    "db provision": HERE,
+    "db migrate": HERE,
+    "db status": HERE,
+    "db start": HERE,
+    "db stop": HERE,
+    "db backup": HERE,
+    "db restore": HERE,
+    "db info": HERE,
+    "version": HERE,
+    "completion": HERE,
+}
+"""By the route that does what the command is for; it may ask others too, as any client may."""
+
+_WAYS: Final = {
+    "get": "GET",
+    "pages": "GET",
+    "lines": "GET",
+    "streaming": "GET",
+    "post": "POST",
+    "put": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+}
+
+
+def commands(app: App, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Taken from the command tree itself."""
+    names = [name for name in app if not name.startswith("-")]
+    if not names:
+        yield " ".join(path)
+    for name in names:
+        yield from commands(app[name], (*path, name))
+
+
+@pytest.mark.requirement("guard:table:every-route")
+def test_every_command_is_in_the_table_and_nothing_else_is() -> None:
+    assert set(commands(build())) == set(COMMANDS)
+
+
+@pytest.mark.requirement("guard:table:every-route")
+def test_every_route_of_the_table_has_a_lock_that_is_tried() -> None:
+    routes = {f"{method} {path.removeprefix('/api/v1')}" for method, path in DOORS}
+
+    assert set(COMMANDS.values()) - routes == {HERE, "/mcp"}
+
+
+@pytest.mark.requirement("guard:table:every-route")
+def test_no_command_asks_at_an_address_that_is_not_in_the_table_of_routes() -> None:
+    asked = list(addresses())
+    strange = [(method, path) for method, path in asked if not _known(method, path)]
+
+    assert len(asked) >= 60
+    assert strange == []
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """Every one that stands in the source of the commands, with `*` for what is put in."""
+    for file in sorted(Path(cli.__path__[0]).glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Call(func=ast.Attribute(attr=way), args=[first, *_]) if way in _WAYS:
+                    path = _written(first)
+                    if path.startswith("/") and path != "/readyz":
+                        yield _WAYS[way], path
+
+
+def _written(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Call(func=ast.Name(id="path_to"), args=parts):
+            return "".join(f"/{_written(part) or '*'}" for part in parts)
+        case _:
+            return ""
+
+
+def _known(method: str, path: str) -> bool:
+    pattern = re.escape(f"/api/v1{path}").replace(r"\*", "[^/]+")
+    return any(
+        its_method == method and re.fullmatch(pattern, its_path) for its_method, its_path in DOORS
+    )

@@ -1,0 +1,280 @@
+"""Requests for approval over REST: seen, answered once, and given to whoever asked."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from portico.guard.core.approval import Answered, AnswerKind, Approval, Outcome, Status, Via
+from portico.guard.core.danger import Danger, Mark
+from portico.kernel.ids import PrincipalId
+from portico.kernel.principal import Principal
+from portico.testing.kernel import BEGINNING
+from tests.faces.http.asgi import Answer
+from tests.faces.http.conftest import Site
+from tests.faces.http.test_servers import approved
+from tests.guard.approvals import an_act, an_approval
+
+NEVER = BEGINNING + timedelta(days=300)
+
+
+async def agent(site: Site, name: str = "bot") -> tuple[str, Principal]:
+    """A program's key, and who comes in with it."""
+    headers = ((b"idempotency-key", f"make {name}".replace(" ", "-").encode()),)
+    made = await site.ask("POST", "/api/v1/keys", {"name": name, "agent": True}, headers=headers)
+    assert made.status == 201, made.json
+    key = str(made.json["key"])
+    return key, (await site.use.authenticate(key)).principal
+
+
+async def asks(site: Site, who: Principal, name: str = "one", **changes: Any) -> Approval:
+    """A request of theirs, which waits."""
+    act = an_act(who, tool="mail.send", to="bob@else.example", n=name)
+    made = an_approval(who, name, act=act, expires_at=NEVER, **changes)
+    made = replace(made, marks=(Mark("/to", Danger.RECIPIENT),))
+    return await site.gateway.approvals.show_approval.approvals.add(who, made, b'{"n":1}')
+
+
+async def answer(site: Site, approval: Approval, body: dict[str, Any], **more: Any) -> Answer:
+    return await site.ask("POST", f"/api/v1/approvals/{approval.id}/answer", body, **more)
+
+
+async def test_what_waits_is_shown_with_its_dangerous_parts(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+
+    [listed] = (await site.ask("GET", "/api/v1/approvals", query="status=waiting")).json["data"]
+    shown = (await site.ask("GET", f"/api/v1/approvals/{asked.id}")).json
+    none = await site.ask("GET", "/api/v1/approvals", query="status=approved&status=rejected")
+
+    assert listed["id"] == str(asked.id)
+    assert listed["asker"] == {"id": str(bot.id), "name": "bot", "kind": "agent", "key": bot.key}
+    assert listed["arguments"]["to"] == "bob@else.example"
+    assert listed["marks"] == [{"pointer": "/to", "why": "recipient"}]
+    assert shown == {**listed, "result": None}
+    assert none.json["data"] == []
+
+
+async def test_pages_of_them_come_newest_first(site: Site) -> None:
+    _, bot = await agent(site)
+    made = [
+        await asks(site, bot, name, at=BEGINNING + timedelta(seconds=number))
+        for number, name in enumerate(("one", "two", "three"))
+    ]
+
+    first = (await site.ask("GET", "/api/v1/approvals", query="limit=2")).json
+    second = (
+        await site.ask("GET", "/api/v1/approvals", query=f"limit=2&after={first['next']}")
+    ).json
+    odd = await site.ask("GET", "/api/v1/approvals", query="after=bm9wZQ")
+
+    found = [each["id"] for each in first["data"] + second["data"]]
+    assert found == [str(each.id) for each in reversed(made)]
+    assert second["next"] is None
+    assert (odd.status, odd.json["code"]) == (422, "bad_cursor")
+
+
+async def test_a_program_sees_its_own_and_answers_nothing(site: Site) -> None:
+    key, bot = await agent(site)
+    _, other = await agent(site, "other")
+    mine, theirs = await asks(site, bot), await asks(site, other, "two")
+
+    listed = (await site.ask("GET", "/api/v1/approvals", key=key)).json["data"]
+    hidden = await site.ask("GET", f"/api/v1/approvals/{theirs.id}", key=key)
+    refused = await answer(site, mine, {"answer": "once"}, key=key)
+
+    assert [each["id"] for each in listed] == [str(mine.id)]
+    assert (hidden.status, hidden.json["code"]) == (404, "approval_not_found")
+    assert refused.status == 403
+
+
+async def test_nobody_answers_their_own(site: Site) -> None:
+    ana = (await site.use.authenticate(site.key)).principal
+    asked = await asks(site, ana)
+
+    refused = await answer(site, asked, {"answer": "once"})
+
+    assert (refused.status, refused.json["code"]) == (403, "own_request")
+    assert "portico policy allow mail.send --who ana" in refused.json["fix"]
+
+
+async def test_the_first_answer_counts_and_the_next_one_hears_whose_it_was(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+
+    first = await answer(site, asked, {"answer": "once", "via": "cli"})
+    late = await answer(site, asked, {"answer": "reject"})
+
+    assert first.json["status"] == "approved"
+    given = first.json["answered"]
+    assert (given["answer"], given["by_name"], given["via"]) == ("once", "ana", "cli")
+    assert (late.status, late.json["code"]) == (409, "approval_over")
+    assert "approved by ana" in late.json["detail"]
+
+
+async def test_repeating_an_answer_under_its_key_answers_alike(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+    key = ((b"idempotency-key", b"answer-once"),)
+
+    first = await answer(site, asked, {"answer": "once"}, headers=key)
+    again = await answer(site, asked, {"answer": "once"}, headers=key)
+
+    assert again.json == first.json
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"answer": "yes"},
+        {"answer": "Once"},
+        {"answer": True},
+        {"answer": None},
+        {"answer": ["once"]},
+        {},
+        {"answer": "once", "via": "elicitation"},
+        {"answer": "once", "sure": True},
+    ],
+)
+async def test_only_the_exact_word_approves(site: Site, body: dict[str, Any]) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+
+    refused = await answer(site, asked, body)
+    still = (await site.ask("GET", f"/api/v1/approvals/{asked.id}")).json
+
+    assert refused.status == 422
+    assert still["status"] == "waiting"
+
+
+async def test_always_makes_a_rule_that_can_be_seen(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+
+    made = (await answer(site, asked, {"answer": "always", "pattern": "mail.*"})).json
+    rules = (await site.ask("GET", "/api/v1/policy/rules")).json
+
+    listed = rules["data"] if isinstance(rules, dict) else rules
+    rule = next(each for each in listed if each["name"] == made["answered"]["rule"])
+    assert rule["tools"] == ["mail.*"]
+
+
+async def test_a_no_carries_its_reason(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot)
+
+    made = (await answer(site, asked, {"answer": "reject", "reason": "not today"})).json
+
+    assert made["status"] == "rejected"
+    assert made["answered"]["reason"] == "not today"
+
+
+async def test_what_came_of_it_is_the_askers_alone(site: Site) -> None:
+    key, bot = await agent(site)
+    ana = PrincipalId.parse((await site.ask("GET", "/api/v1/me")).json["id"])
+    given = Answered(AnswerKind.ONCE, ana, "ana", Via.CLI, BEGINNING)
+    asked = await asks(
+        site,
+        bot,
+        status=Status.APPROVED,
+        answered=given,
+        claimed_at=BEGINNING,
+        outcome=Outcome.DONE,
+        ended_at=BEGINNING,
+        resolved_by="ana",
+    )
+
+    mine = (await site.ask("GET", f"/api/v1/approvals/{asked.id}", key=key)).json
+    theirs = (await site.ask("GET", f"/api/v1/approvals/{asked.id}")).json
+
+    assert mine["result"]["content"][0]["type"] == "text"
+    assert theirs["result"] is None
+    assert theirs["outcome"] == "done"
+
+
+async def test_a_person_says_what_became_of_what_nobody_knows(site: Site) -> None:
+    _, bot = await agent(site)
+    given = Answered(AnswerKind.ONCE, bot.id, "ana", Via.CLI, BEGINNING)
+    asked = await asks(
+        site,
+        bot,
+        status=Status.APPROVED,
+        answered=given,
+        claimed_at=BEGINNING,
+        outcome=Outcome.UNCERTAIN,
+    )
+    path = f"/api/v1/approvals/{asked.id}/resolve"
+
+    done = await site.ask("POST", path, {"outcome": "done"})
+    again = await site.ask("POST", path, {"outcome": "skip"})
+    odd = await site.ask("POST", path, {"outcome": "maybe"})
+
+    assert done.json["outcome"] == "done"
+    assert (again.status, again.json["code"]) == (409, "approval_over")
+    assert odd.status == 422
+
+
+async def test_a_call_that_waits_is_answered_with_where_to_ask(site: Site) -> None:
+    await approved(site)
+    rule = {"name": "careful", "decision": "ask", "tools": ["files.*"], "reads": True}
+    made = await site.ask("POST", "/api/v1/policy/rules", rule)
+
+    called = await site.ask("POST", "/api/v1/calls", {"tool": "files.read_file"})
+
+    assert made.status == 201, made.json
+    assert called.status == 202
+    assert called.json["status"] == "approval_pending"
+    assert called.headers["location"] == f"/api/v1/approvals/{called.json['approval']}"
+
+
+async def test_whose_word_a_program_passes_on_is_seen_and_set(site: Site) -> None:
+    key, _ = await agent(site)
+    me = (await site.ask("GET", "/api/v1/me")).json["id"]
+    path = f"/api/v1/keys/{key.split('_')[1]}/trust"
+
+    before = await site.ask("GET", path)
+    trusted = await site.ask("PUT", path, {"person": me})
+    refused = await site.ask("PUT", path, {"person": me}, key=key)
+
+    assert before.json["person"] is None
+    assert trusted.json["person"] == (await site.ask("GET", path)).json["person"] == me
+    assert refused.status == 403
+
+
+async def test_a_program_gets_a_key_that_answers_nothing(site: Site) -> None:
+    key, bot = await agent(site)
+    me = (await site.ask("GET", "/api/v1/me", key=key)).json
+    both = {"name": "x", "agent": True, "principal": str(bot.id)}
+
+    refused = await site.ask("POST", "/api/v1/keys", both)
+
+    assert me["kind"] == "agent"
+    assert "approvals:answer" not in me["scopes"]
+    assert refused.status == 422
+
+
+async def test_whoever_asked_takes_it_back_and_nobody_else(site: Site) -> None:
+    key, bot = await agent(site)
+    asked = await asks(site, bot)
+    path = f"/api/v1/approvals/{asked.id}/withdraw"
+
+    others = await site.ask("POST", path)
+    own = await site.ask("POST", path, key=key)
+    again = await site.ask("POST", path, key=key)
+
+    assert others.status == 404
+    assert (own.status, own.json["status"]) == (200, "withdrawn")
+    assert (again.status, again.json["code"]) == (409, "approval_over")
+
+
+async def test_where_a_rule_asks_nothing_lasting_is_taken(site: Site) -> None:
+    _, bot = await agent(site)
+    asked = await asks(site, bot, rule="ask-mail")
+
+    shown = (await site.ask("GET", f"/api/v1/approvals/{asked.id}")).json
+    refused = await answer(site, asked, {"answer": "always"})
+
+    assert shown["answers"] == ["once", "reject"]
+    assert (refused.status, refused.json["code"]) == (409, "rule_asks_on")
