@@ -18,3 +18,7 @@ app.command(
     "portico.bench.search:search", name="search", help="Are the right tools found, and how fast."
 )
 app.command("portico.bench.box:box", name="box", help="What a box costs, and what it holds.")
+app.command(
+    "portico.bench.hostile:hostile", name="hostile", help="What rules see of attacks, and what not."
+)
+app.command("portico.bench.guard:guard", name="guard", help="Deciding, and writing it down.")

@@ -21,6 +21,7 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.installation import first_admin
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
@@ -92,7 +93,13 @@ async def _outside(addresses: Addresses, bus: Bus) -> AsyncIterator[tuple[Outsid
         raise RuntimeError("The installation has no admin.")
     async with open_pool(addresses.app, 8) as pool:
         transactions = Transactions(pool)
-        made = Outside(transactions=transactions, bus=bus, clock=_CLOCK, entropy=system_entropy)
+        made = Outside(
+            transactions=transactions,
+            bus=bus,
+            audit=PostgresAudit(transactions, lambda *_: None),
+            clock=_CLOCK,
+            entropy=system_entropy,
+        )
         yield made, as_principal(admin)
 
 
