@@ -13,14 +13,18 @@ from portico.faces.cli.commands import COMMANDS, OPTIONS, overview
 
 HEAVY = {
     "asyncio",
+    "cryptography",
     "cyclopts",
     "dbos",
     "fastapi",
     "httpx2",
+    "jwt",
+    "keyring",
     "opentelemetry",
     "prometheus_client",
     "psycopg",
     "pydantic",
+    "pyrage",
     "sqlalchemy",
     "starlette",
     "structlog",

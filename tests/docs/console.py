@@ -23,7 +23,7 @@ _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _MARK: Final = "::portico-docs::"
 _IN_BACKGROUND: Final = "portico serve &"
 _KILLED: Final = "kill -9 %1"
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)

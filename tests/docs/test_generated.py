@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from portico.faces.cli.exits import Exit
+from portico.faces.http.authentication import OPEN_BELOW, OPEN_PATHS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"
@@ -33,7 +34,8 @@ def test_the_page_on_rest_has_every_route_and_no_other() -> None:
     page = (REFERENCE / "rest.md").read_text()
     told = set(re.findall(r"^\| ([A-Z]+) \| `(\S+)` \|", page, re.MULTILINE))
 
-    assert told == served | {("GET", "/join"), ("GET", "/api/v1/openapi.json")}
+    pages = {"/join", "/api/v1/openapi.json", f"{OPEN_BELOW}{{server}}", *OPEN_PATHS}
+    assert told == served | {("GET", page) for page in pages} | {("POST", "/oauth/login")}
 
 
 def test_the_page_on_exit_codes_has_every_code() -> None:

@@ -20,7 +20,7 @@ PAGES = [
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_do_what_it_says(page: Path) -> None:
     differences = walk_through(page.read_text())

@@ -57,9 +57,12 @@ class Gateway:
         self._ask("POST", f"/servers/{name}/restart")
 
     def accept(self, name: str) -> None:
-        """Its tools as they are now, with the effects that are proposed for them."""
+        """Its tools as they are now, with the effects that are proposed for them; nobody is there
+        who could be asked about one of them."""
         pin = self._ask("GET", f"/servers/{name}/review")["pin"]
         self._ask("POST", f"/servers/{name}/accept", {"pin": pin, "proposed": "all"})
+        rule = {"name": f"let-{name}", "decision": "allow", "tools": [f"{name}.*"], "tainted": True}
+        assert self.ask("POST", "/policy/rules", rule).status_code in {201, 409}
 
     def approve(self, *names: str) -> None:
         def both(name: str) -> None:

@@ -653,4 +653,111 @@ REQUIREMENTS = [
         "design.md §3",
         "Everything that leaves for an address that was given passes one gate.",
     ),
+    Requirement(
+        "audit:tamper:flip",
+        "design.md §2, guard",
+        "Each byte of an entry and of its hash is held by the chain.",
+    ),
+    Requirement(
+        "audit:tamper:delete",
+        "design.md §2, guard",
+        "An entry that was deleted is missed.",
+    ),
+    Requirement(
+        "audit:tamper:reorder",
+        "design.md §2, guard",
+        "Entries that changed places are found.",
+    ),
+    Requirement(
+        "audit:tamper:insert",
+        "design.md §2, guard",
+        "An entry that was put in is found.",
+    ),
+    Requirement(
+        "audit:tamper:truncate",
+        "design.md §2, guard",
+        "An end that was cut off is found by an exported head.",
+    ),
+    Requirement(
+        "audit:append:only-by-function",
+        "design.md §2, guard",
+        "The application role can add to the audit of its space, and nothing else.",
+    ),
+    Requirement(
+        "audit:act:together",
+        "design.md §2, guard",
+        "An act and its entry are written together or not at all.",
+    ),
+    Requirement(
+        "guard:effects:gate",
+        "design.md §4",
+        "No call does more than was allowed, whatever servers say of themselves, on any path; "
+        "with any one gate taken out, some would.",
+    ),
+    Requirement(
+        "guard:limits:across-processes",
+        "design.md §4",
+        "Limits hold within 5 % across 4 processes under load.",
+    ),
+    Requirement(
+        "guard:budgets:never-passed",
+        "design.md §4.9",
+        "What 4 processes reserve together never passes a cap.",
+    ),
+    Requirement(
+        "guard:secrets:declared-only",
+        "design.md §4",
+        "Only the secrets that a launch declares reach a child.",
+    ),
+    Requirement(
+        "guard:secrets:canaries",
+        "design.md §4",
+        "A secret is found in no row, log, event, trace, error or child that it was not meant for.",
+    ),
+    Requirement(
+        "guard:secrets:own-file-only",
+        "decision 0043",
+        "A file that came with a project cannot name a secret of ours.",
+    ),
+    Requirement(
+        "guard:vault:rotates",
+        "design.md §4",
+        "The key that seals can be exchanged while processes seal, and nothing is lost.",
+    ),
+    Requirement(
+        "guard:approval:single-use",
+        "design.md §4",
+        "An approval is never used twice, never for another call, and never lost, whoever is "
+        "killed when.",
+    ),
+    Requirement(
+        "guard:approval:uncertain",
+        "design.md §4.8",
+        "A call that may have been made is uncertain, and only a person has it made again.",
+    ),
+    Requirement(
+        "guard:approval:holds-nothing",
+        "design.md §4.6",
+        "Requests that wait hold no place in line.",
+    ),
+    Requirement(
+        "guard:table:every-route",
+        "design.md §4",
+        "Every route, method, tool and command lets in whoever has its scope, and nobody else.",
+    ),
+    Requirement(
+        "guard:tokens:hostile-refused",
+        "design.md §4",
+        "A token that is not exactly what its issuer made for this server opens nothing.",
+    ),
+    Requirement(
+        "guard:logins:own-token",
+        "design.md §4",
+        "Nobody's call carries another's token, however calls are interleaved.",
+    ),
+    Requirement(
+        "guard:hidden-text:no-false-alarm",
+        "design.md §4.5",
+        "The rules for hidden and confusable letters find nothing in real tools.",
+    ),
 ]

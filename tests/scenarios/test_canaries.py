@@ -42,7 +42,7 @@ def test_no_key_and_no_password_is_found_in_any_log_error_or_stored_row(
         "answers and talk": "\n".join(said),
         "server's log": house.log,
         "database's log": (house.data.parent / "server.log").read_text(),
-        "every stored row": _rows(house.home / "all.dump"),
+        "every stored row": rows_of(house.home / "all.dump"),
     }
     assert len(made) >= 4
     assert "first key" in places["every stored row"]
@@ -51,7 +51,7 @@ def test_no_key_and_no_password_is_found_in_any_log_error_or_stored_row(
     assert found == []
 
 
-def _rows(backup: Path) -> str:
+def rows_of(backup: Path) -> str:
     """A backup is compressed: written out, it is every row of every table."""
     return subprocess.run(
         [wheel(18)["pg_restore"], "--file=-", backup], capture_output=True, text=True, check=True

@@ -80,7 +80,7 @@ def cage() -> Iterator[Cage]:
 async def test_whatever_runs_in_its_place_reaches_nothing(cage: Cage, server: RealServer) -> None:
     target, boxes = cage.target(server), cage.boxes
     assert isinstance(target.launch, Stdio)
-    command = await resolve.command(target.launch, os.environ)
+    command = await resolve.command(target.launch, resolve.Ours(os.environ))
     environment = scrubbed(os.environ) | dict(command.environment)
     order = boxes.cells().order(target, command, environment)
     instead = ("-I", "-S", "-c", PROBE, cage.canaries.wanted)

@@ -242,7 +242,7 @@ def test_stdio_without_a_server_says_how_to_start_it(tmp_path: Path) -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     made = Installation(tmp_path, free_port())
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "client.key").write_text("ptc_of_nothing")
+    (tmp_path / "config" / "agent.key").write_text("ptc_of_nothing")
     with (
         subprocess.Popen(
             [PORTICO, "stdio"],

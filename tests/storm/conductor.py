@@ -24,7 +24,7 @@ Verdict = Callable[[Said], bool]
 """Whether whoever said this dies here."""
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.storm.worker"])
+_FORKS.set_forkserver_preload(["tests.storm.worker", "tests.storm.approving"])
 
 
 @dataclass(slots=True)
@@ -32,6 +32,7 @@ class Conductor:
     """Answers each point with `go`, or not at all."""
 
     orders: worker.Orders
+    work: Callable[[Any], None] = worker.main
     verdict: Verdict = field(default=lambda _: False)
     restarts: bool = True
     points: Counter[str] = field(default_factory=Counter)
@@ -41,7 +42,7 @@ class Conductor:
     heard: list[Said] = field(default_factory=list)
 
     def start(self, **changes: Any) -> int:
-        process = _FORKS.Process(target=worker.main, args=[replace(self.orders, **changes)])
+        process = _FORKS.Process(target=self.work, args=[replace(self.orders, **changes)])
         process.daemon = True
         process.start()
         assert process.pid is not None
@@ -92,13 +93,15 @@ def forking() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def conducting(app: str, engine: str, folder: Path) -> AsyncIterator[tuple[Conductor, Path]]:
+async def conducting(
+    app: str, engine: str, folder: Path, work: Callable[[Any], None] = worker.main
+) -> AsyncIterator[tuple[Conductor, Path]]:
     """With an oracle; gives its ledger as well."""
     ledger = folder / "ledger"
     orders = worker.Orders(
         app=app, engine=engine, oracle=folder / "oracle", conductor=folder / "conductor"
     )
-    conductor = Conductor(orders)
+    conductor = Conductor(orders, work)
     server = await asyncio.start_unix_server(conductor.attend, orders.conductor)
     oracle = subprocess.Popen(  # noqa: ASYNC220 # it blocks for a moment, and nobody waits
         [sys.executable, "-m", "tests.storm.oracle", orders.oracle, ledger],

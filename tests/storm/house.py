@@ -31,6 +31,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.testing.audit import MemoryAudit
 from tests.servers import embedded_store, migrate
 
 
@@ -125,6 +126,8 @@ async def storm_house(folder: Path) -> AsyncIterator[House]:
             )
             install = InstallHome(
                 spaces=PostgresSpaces(transactions),
+                together=transactions.begin,
+                audit=MemoryAudit(),
                 clock=clock,
                 entropy=system_entropy,
                 pepper=b"storm",

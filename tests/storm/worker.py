@@ -38,6 +38,7 @@ from portico.engine.run_leg import RunLeg
 from portico.kernel.durable import Action, Begun, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
 from portico.main.engine_room import new_executor
 from tests.storm.graph import walk
 
@@ -55,6 +56,8 @@ class Orders:
     fence: bool = True
     names: bool = True
     pause: float = 0.3
+    single_use: bool = True
+    space: str = ""
 
 
 class Wire:
@@ -116,6 +119,10 @@ class Numbered:
     @property
     def run(self) -> RunId:
         return self._inner.run
+
+    @property
+    def caller(self) -> Principal:
+        return self._inner.caller
 
     async def step(self, name: str, action: Action, *, tries: int = 1) -> JsonValue:
         return await self._inner.step(str(next(self._numbers)), action, tries=tries)

@@ -1,0 +1,241 @@
+"""Nobody has a tool do more than they may: many small worlds, and somebody who knows the truth.
+
+A world is people with keys, servers that lie about themselves, rules and a plan, all by chance;
+the use cases are the real ones. What reaches a server is judged by `effect_oracle`, which knows
+what each tool really does. Each gate has to be needed: with any one of them taken out, calls that
+should not have been made are found.
+"""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import pytest
+
+from portico.gateway.call_tool import CallTool
+from portico.gateway.core.errors import ServerNotFound
+from portico.gateway.core.server import Server
+from portico.gateway.core.tool import Standing, Tool, ToolRef
+from portico.gateway.core.upstream import Target
+from portico.gateway.shelf import Shelf
+from portico.guard.core.act import Act, Aim, Allowed, Decision, NeedsApproval, TaskContext
+from portico.guard.core.policy import decide
+from portico.guard.core.rules import Rule, Ruling
+from portico.guard.core.ticket import Ticket
+from portico.guard.gate import Gate
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from tests.scenarios.effect_paths import (
+    PATHS,
+    Direct,
+    House,
+    McpVerbs,
+    Path,
+    Resource,
+    WithTicket,
+)
+from tests.scenarios.effect_world import Wish, a_world
+
+FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
+WORLDS = 100_000 if FULL_SIZE else 1_500
+"""Of each path."""
+TO_BE_CAUGHT = 6_000
+"""Worlds within which a missing gate has to be noticed."""
+
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if FULL_SIZE else 300)]
+
+
+@dataclass
+class Found:
+    wrong: list[str] = field(default_factory=list)
+    """Calls above what was allowed."""
+    different: list[str] = field(default_factory=list)
+    """What came out otherwise than the oracle says, where nothing changed meanwhile."""
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+async def walk(path: Path, seed: int, found: Found) -> None:
+    dice = random.Random(f"{path.name} {seed}")
+    house = House(a_world(dice), dice)
+    for wish in house.world.plan:
+        await step(path, house, wish, found, seed)
+    found.wrong += [f"world {seed}: {each}" for each in house.wrong]
+
+
+async def step(path: Path, house: House, wish: Wish, found: Found, seed: int) -> None:
+    house.wish, house.tries = wish, 0
+    house.meanwhile("before")
+    sure = not house.changed and (house.wish.change is None)
+    expected = path.expected(house, wish) if sure else None
+    reached, asked = house.reached, len(house.asked)
+    await path(house, wish)
+    became = "run" if house.reached > reached else "ask" if len(house.asked) > asked else "deny"
+    found.kinds[became] += 1
+    thing = house.world.thing(wish.tool)
+    if became == "run" and thing is not None:
+        found.kinds[f"run {thing.does}"] += 1
+    if house.wish.change is None and wish.change is not None:
+        found.kinds[f"changed {wish.change[0]}, then {became}"] += 1
+    if wish.forged != "no" and house.approved:
+        found.kinds[f"forged, then {became}"] += 1
+    if expected is not None:
+        found.kinds["foreseen"] += 1
+        if became != expected:
+            found.different.append(f"world {seed}: {wish} was {became}, not {expected}")
+
+
+async def tried(path: Path, worlds: int, *, until_wrong: bool = False) -> Found:
+    found = Found()
+    for seed in range(worlds):
+        await walk(path, seed, found)
+        if until_wrong and found.wrong:
+            break
+    return found
+
+
+@pytest.mark.requirement("guard:effects:gate")
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+async def test_no_call_goes_beyond_what_was_allowed(path: Path) -> None:
+    found = await tried(path, WORLDS)
+
+    print(f"{path.name}: {WORLDS} worlds, {dict(sorted(found.kinds.items()))}")
+    assert found.wrong == []
+    assert found.different == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+async def test_what_is_tried_is_not_all_of_one_kind(path: Path) -> None:
+    kinds = (await tried(path, 1_000)).kinds
+
+    assert min(kinds["run"], kinds["deny"]) > 100
+    assert kinds["ask"] > (10 if path.name == "ticket" else 50)
+    assert kinds["foreseen"] > 500
+    effects = ["pure", "local_read", "external_read", "local_write", "external_write"]
+    assert min(kinds[f"run {effect}"] for effect in effects) > 20
+    moments = ["before", "deciding", "taking_in", "beginning", "between_tries"]
+    assert min(kinds[f"changed {moment}, then deny"] for moment in moments) > 0
+
+
+async def test_tickets_are_used_for_what_they_were_given_and_tried_for_other_things() -> None:
+    kinds = (await tried(WithTicket(), 1_000)).kinds
+
+    assert kinds["run irreversible"] > 50
+    assert kinds["forged, then ask"] > 50
+
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+WIDEST = Label(Level.RESTRICTED, frozenset({"hr"}))
+BOTH = frozenset({"tools:call", "tools:write"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misled:
+    """The same decision, about something that looks more harmless than it is."""
+
+    act: Callable[[Act], Act] = lambda act: act
+    without: Ruling | None = None
+    trusting: bool = False
+    lenient: str | None = None
+    """A reason to ask that does not count."""
+
+    def __call__(
+        self, act: Act, context: TaskContext, rules: Iterable[Rule], now: datetime
+    ) -> Decision:
+        told = replace(context, untrusted=False) if self.trusting else context
+        kept = [rule for rule in rules if rule.ruling is not self.without]
+        found = decide(self.act(act), told, kept, now)
+        if isinstance(found, NeedsApproval) and found.rule == self.lenient:
+            return Allowed("nobody", "cares")
+        return found
+
+    def put(self, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr("portico.guard.decide.decide", self)
+
+
+def no_standing(patch: pytest.MonkeyPatch) -> None:
+    def standing(_server: Server, tool: Tool) -> Standing:
+        return Standing.GONE if tool.gone else Standing.LIVE
+
+    patch.setattr("portico.gateway.shelf.standing", standing)
+
+
+def no_second_look(patch: pytest.MonkeyPatch) -> None:
+    async def target(self: CallTool, act: Act, ref: ToolRef) -> Target:
+        servers = (await self.catalogues.current(replace(act.caller, clearance=WIDEST))).servers
+        return Target.of(act.caller.space, servers[ref.server])
+
+    patch.setattr(CallTool, "_target", target)
+
+
+def no_scopes(patch: pytest.MonkeyPatch) -> None:
+    for module in ("call_tool", "beside_tools"):
+        patch.setattr(f"portico.gateway.{module}.permit", lambda _caller, _scope: None)
+    Misled(act=lambda act: replace(act, caller=replace(act.caller, scopes=BOTH))).put(patch)
+
+
+def no_clearance(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Shelf, "below", lambda self, _clearance: self)
+    Misled(act=lambda act: replace(act, caller=replace(act.caller, clearance=WIDEST))).put(patch)
+
+
+def no_servers_approved(patch: pytest.MonkeyPatch) -> None:
+    def server(self: Shelf, name: str) -> Server:
+        if name not in self.servers:
+            raise ServerNotFound(name)
+        return self.servers[name]
+
+    patch.setattr(Shelf, "server", server)
+    Misled(act=lambda act: replace(act, aim=replace(act.aim, live=True))).put(patch)
+
+
+def no_hashes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Ticket, "good_for", lambda _self, _act: True)
+
+
+def no_memory(patch: pytest.MonkeyPatch) -> None:
+    async def take_in(_self: Gate, _caller: Principal, _aim: Aim) -> None: ...
+
+    patch.setattr(Gate, "take_in", take_in)
+
+
+RED: Mapping[str, tuple[Path, Patch]] = {
+    "standing": (Direct(), no_standing),
+    "pin": (Direct(), no_second_look),
+    "scope": (Direct(), no_scopes),
+    "clearance of the caller": (Direct(), no_clearance),
+    "allow-list": (
+        Direct(),
+        Misled(act=lambda act: replace(act, caller=replace(act.caller, tools=()))).put,
+    ),
+    "deny rule": (Direct(), Misled(without=Ruling.DENY).put),
+    "ask rule": (Direct(), Misled(without=Ruling.ASK).put),
+    "flow": (Direct(), Misled(lenient="default:flow").put),
+    "flow, far away": (
+        Direct(),
+        Misled(act=lambda act: replace(act, aim=replace(act.aim, outside=False))).put,
+    ),
+    "taint": (Direct(), Misled(trusting=True).put),
+    "default ask": (Direct(), Misled(lenient="default:destroys").put),
+    "context raise": (Direct(), no_memory),
+    "context raise, verbs": (McpVerbs(), no_memory),
+    "servers approved": (Resource(), no_servers_approved),
+    "scope, resources": (Resource(), no_scopes),
+    "deny rule, resources": (Resource(), Misled(without=Ruling.DENY).put),
+    "flow, resources": (Resource(), Misled(lenient="default:flow").put),
+    "context raise, resources": (Resource(), no_memory),
+    "ticket's hash": (WithTicket(), no_hashes),
+    "default ask, tickets": (WithTicket(), Misled(lenient="default:destroys").put),
+}
+
+
+@pytest.mark.parametrize("gate", RED)
+async def test_each_gate_is_needed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, take_out = RED[gate]
+    take_out(monkeypatch)
+
+    found = await tried(path, TO_BE_CAUGHT, until_wrong=True)
+
+    assert found.wrong
