@@ -97,7 +97,8 @@ terminal there are tables and colours; in a pipe there are plain lines, the colu
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
 `init`, `config`, `embeddings`, `db` and `doctor` work in their own process. `servers`, `tools`, `search`,
-`call`, `stdio`, `runs`, `keys`, `people`, `spaces`, `status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
+`call`, `stdio`, `runs`, `approvals`, `policy`, `contexts`, `audit`, `secrets`, `keys`, `people`,
+`spaces`, `status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
 key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
 names.
 
@@ -130,6 +131,21 @@ def configuration() -> str:
         parts.append(f"\n## {section}\n\n{inspect.getdoc(model)}\n")
         for name, setting in model.model_fields.items():
             parts.append(_setting(section, name, setting))
+        parts += [_tables(section, name, each) for name, each in _lists_of_tables(model)]
+    return "".join(parts)
+
+
+def _lists_of_tables(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, setting in model.model_fields.items():
+        inside = get_args(setting.annotation)[:1]
+        if inside and isinstance(inside[0], type) and issubclass(inside[0], BaseModel):
+            yield name, inside[0]
+
+
+def _tables(section: str, name: str, model: type[BaseModel]) -> str:
+    path = f"{section}.{name}"
+    parts = [f"\n## [[{path}]]\n\n{inspect.getdoc(model)}\n"]
+    parts += [_setting(path, field.alias or n, field) for n, field in model.model_fields.items()]
     return "".join(parts)
 
 
@@ -137,7 +153,8 @@ def _setting(section: str, name: str, field: FieldInfo) -> str:
     default = field.default if field.default is not PydanticUndefined else None
     shown = "not set" if default is None else f"`{json.dumps(default)}`"
     variable = f"PORTICO_{section}__{name}".upper()
-    told = "only in the file" if "." in section else f"`{variable}`"
+    in_file = "." in section or _type(field) == "list of tables"
+    told = "only in the file" if in_file else f"`{variable}`"
     return (
         f"\n### {section}.{name}\n\n{_one_line(field.description)}\n\n"
         f"| type | default | environment |\n|---|---|---|\n"
@@ -167,7 +184,8 @@ def _type_name(kind: object) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))
     if get_origin(kind) is tuple:
-        return "list of texts"
+        tables = isinstance(get_args(kind)[0], type) and issubclass(get_args(kind)[0], BaseModel)
+        return "list of tables" if tables else "list of texts"
     if get_origin(kind) is Mapping:
         return "texts by name"
     if get_origin(kind) is list:
@@ -252,7 +270,10 @@ def _parameter(argument: Any, about: Mapping[str, str]) -> str:  # noqa: ANN401 
         notes.append("Required.")
     elif field.default not in (None, False, inspect.Parameter.empty):
         notes.append(f"Default: `{field.default}`.")
-    return f"| `{name}` | {kind} | {' '.join(filter(None, notes))} |\n"
+    made_up = ("--no-", "--empty-")  # by the library, for everything there is
+    more = (each for each in argument.names if each != name and not each.startswith(made_up))
+    spelled = "`, `".join([name, *more])
+    return f"| `{spelled}` | {kind} | {' '.join(filter(None, notes))} |\n"
 
 
 def errors() -> str:
@@ -333,6 +354,10 @@ def openapi() -> str:
         bus=nothing,
         seal=nothing,
         together=nothing,
+        audit=nothing,
+        audit_log=nothing,
+        audit_heads=nothing,
+        contexts=nothing,
         clock=nothing,
         entropy=nothing,
         pepper=b"",
