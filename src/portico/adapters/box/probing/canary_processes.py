@@ -97,7 +97,10 @@ def queue(name: str) -> Iterator[None]:
     if not hasattr(library, "mq_open"):  # a C library of before 2021 has it elsewhere
         yield
         return
-    opened = library.mq_open(f"/{name}".encode(), os.O_CREAT | os.O_RDWR, 0o666, None)
+    # flags, messages, their size, how many there are, and what is reserved: the smallest there
+    # can be, since an account has room for ten of the usual size, and one that was killed stays.
+    smallest = (ctypes.c_long * 8)(0, 1, 1)
+    opened = library.mq_open(f"/{name}".encode(), os.O_CREAT | os.O_RDWR, 0o666, smallest)
     if opened >= 0:
         os.fchmod(opened, 0o666)
         os.close(opened)
