@@ -11,8 +11,9 @@ from cyclopts import App, Parameter
 
 from portico.faces.cli.audit_check import check_lines, heads_of, verify_there
 from portico.faces.cli.audit_words import entry_line, verdict_lines
-from portico.faces.cli.errors import BadUsage, FileInTheWay
+from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.exits import Exit
+from portico.faces.cli.exporting import check_free, write_lines
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import PLAIN, At
 
@@ -73,20 +74,9 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
     replace
         Even if there is such a file already, which is then lost.
     """
-    if target is not None and target.exists() and not replace:
-        raise FileInTheWay(target)
+    check_free(target, replace=replace)
     lines = Server(at.house).lines("/audit/export")
-    if target is None:
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
-        return
-    count = 0
-    with at.working("exporting"), target.open("w", encoding="utf-8") as stream:
-        target.chmod(0o600)
-        for line in lines:
-            stream.write(f"{line}\n")
-            count += 1
-    at.data({"file": str(target), "entries": count}, f"{target} ({count:,} entries)")
+    write_lines(at, lines, target, "entries")
 
 
 @app.command(sort_key=3)

@@ -1,12 +1,11 @@
 """Spaces, from the command line."""
 
-import sys
 from pathlib import Path
 from shlex import quote
 
 from cyclopts import App
 
-from portico.faces.cli.errors import FileInTheWay
+from portico.faces.cli.exporting import check_free, write_lines
 from portico.faces.cli.paths import path_to
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import PLAIN, At, day
@@ -69,21 +68,10 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
     replace
         Even if there is such a file already, which is then lost.
     """
-    if target is not None and target.exists() and not replace:
-        raise FileInTheWay(target)
+    check_free(target, replace=replace)
     server = Server(at.house)
     lines = server.lines(path_to("spaces", _own(server)["id"], "export"))
-    if target is None:
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
-        return
-    count = 0
-    with at.working("exporting"), target.open("w") as stream:
-        target.chmod(0o600)
-        for line in lines:
-            stream.write(f"{line}\n")
-            count += 1
-    at.data({"file": str(target), "rows": count}, f"{target} ({count:,} rows)")
+    write_lines(at, lines, target, "rows")
 
 
 @app.command(sort_key=5)
