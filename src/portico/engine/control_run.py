@@ -1,8 +1,10 @@
 """Step in: end a run, take it up again, start another from the middle of it, tell it something."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Final
 
-from portico.engine.core.errors import StepNotFound
+from portico.engine.core.errors import LedElsewhere, OwnTopic, StepNotFound
 from portico.engine.core.run import Run, RunStatus, Started, StepState
 from portico.engine.ports import Bus, Line, RunBook, Runs
 from portico.guard.core.roles import Scope
@@ -13,6 +15,10 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.principal import Principal
 
+OWN: Final = "~"
+"""What a topic begins with that only the house itself answers: an approval, a person's word about
+what nobody knows. Whoever may tell a run something could otherwise say yes to its calls."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelRun:
@@ -20,10 +26,14 @@ class CancelRun:
     runs: Runs
     line: Line
     bus: Bus
+    led: Collection[str] = ()
+    """The kinds of runs that only their own room steps into: it knows what else there is to end,
+    and in whose name they go on."""
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
-        """Its steps that are done stay done. Raises `NotPermitted`, `RunNotFound`, `RunOver`."""
-        await _permit(self.book, caller, run)
+        """Its steps that are done stay done. Raises `NotPermitted`, `RunNotFound`, `RunOver`,
+        `LedElsewhere`."""
+        _check_led(await _permit(self.book, caller, run), self.led)
         turn = await self.runs.cancel(caller, run)
         self.bus.wake(caller.space, control_topic(run))
         if turn is not None:
@@ -36,13 +46,14 @@ class ResumeRun:
     book: RunBook
     runs: Runs
     line: Line
+    led: Collection[str] = ()
 
     async def __call__(self, caller: Principal, run: RunId) -> Run:
         """The step that ended it is tried again.
 
-        Raises `NotPermitted`, `RunNotFound`, `RunNotOver`.
+        Raises `NotPermitted`, `RunNotFound`, `RunNotOver`, `LedElsewhere`.
         """
-        await _permit(self.book, caller, run)
+        _check_led(await _permit(self.book, caller, run), self.led)
         await self.line.join(await self.runs.resume(caller, run))
         return await self.book.get(caller, run)
 
@@ -54,6 +65,7 @@ class ForkRun:
     line: Line
     clock: Clock
     entropy: Entropy
+    led: Collection[str] = ()
 
     async def __call__(
         self, caller: Principal, source: RunId, *, step: str, key: str | None = None
@@ -61,9 +73,10 @@ class ForkRun:
         """Another run that goes on from before `step`. What ended earlier is done in it already,
         the rest is done anew, under keys of its own.
 
-        Raises `NotPermitted`, `RunNotFound`, `StepNotFound`.
+        Raises `NotPermitted`, `RunNotFound`, `StepNotFound`, `LedElsewhere`.
         """
         found = await _permit(self.book, caller, source)
+        _check_led(found, self.led)
         steps = await self.book.steps(caller, source)
         numbers = [
             each.number for each in steps if each.name == step and each.state is not StepState.OPEN
@@ -109,8 +122,11 @@ class SignalRun:
     async def __call__(self, caller: Principal, run: RunId, topic: str, payload: JsonValue) -> Run:
         """The first answer counts.
 
-        Raises `NotPermitted`, `RunNotFound`, `RunOver`, `AlreadyAnswered`, `NotCanonical`.
+        Raises `OwnTopic`, `NotPermitted`, `RunNotFound`, `RunOver`, `AlreadyAnswered`,
+        `NotCanonical`.
         """
+        if topic.startswith(OWN):
+            raise OwnTopic(topic)
         canonical(payload)
         await _permit(self.book, caller, run)
         turn = await self.runs.signal(caller, run, topic, payload)
@@ -133,3 +149,9 @@ async def _permit(book: RunBook, caller: Principal, run: RunId) -> Run:
     if found.principal != caller.id:
         permit(caller, Scope.RUNS_CONTROL)
     return found
+
+
+def _check_led(run: Run, led: Collection[str]) -> None:
+    """Raises `LedElsewhere`."""
+    if run.kind in led:
+        raise LedElsewhere(str(run.id), run.kind)

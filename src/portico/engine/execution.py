@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -21,6 +22,8 @@ from portico.kernel.principal import Principal
 
 _SETTLING: Final = 0.02
 """Seconds in which nothing happens before a run that only waits is put away."""
+_HOPS: Final = 20
+"""From what one task waits for to the next step of another that waits for the first."""
 _PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
@@ -65,6 +68,14 @@ class Execution:
     @property
     def run(self) -> RunId:
         return self._taken.run.id
+
+    @property
+    def leg(self) -> int:
+        return self._taken.run.leg
+
+    @property
+    def again(self) -> bool:
+        return self._taken.run.leg > 1 or self._taken.run.attempts > 1
 
     @property
     def caller(self) -> Principal:
@@ -120,6 +131,16 @@ class Execution:
         self._record.use(name)
         return await self._waited(name, topic, patience)
 
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if self._waits:
+                self._stir.set()
+
     async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
         if not _OWN_TYPE.fullmatch(type_):
             raise BadEventType(type_)
@@ -129,9 +150,10 @@ class Execution:
         if self._record.known(name) is not None:
             return
         await self._record.admitted()
-        now = self._clock.now()
-        step = self._record.ended(name, now, now, None, None)
-        await self._record.noted(step, self._record.entry(type_, clean))
+        with self.busy():
+            now = self._clock.now()
+            step = self._record.ended(name, now, now, clean, None)
+            await self._record.noted(step, self._record.entry(type_, clean))
 
     async def until_over(self, work: Coroutine[Any, Any, Ended], wakeups: Wakeups) -> Ended | None:
         """What the work came to; None if it was put away to wait. Raises `Lost`."""
@@ -181,11 +203,10 @@ class Execution:
     async def _carried_out(self, name: str, action: Action, tries: int) -> Step:
         await self._record.admitted()
         started = self._clock.now()
-        self._busy += 1
-        self._long.begin(name)
         output: JsonValue = None
         failure: Failure | None = None
-        try:
+        with self.busy():
+            self._long.begin(name)
             try:
                 output = kept(await _tried(action, f"{self._record.topic}:{name}", tries))
             except Exception as error:  # noqa: BLE001 # whatever it was is what the step gave
@@ -194,10 +215,6 @@ class Execution:
                 self._long.end(name)
             step = self._record.ended(name, started, self._clock.now(), output, failure)
             await self._record.noted(step, self._record.step_entry(step))
-        finally:
-            self._busy -= 1
-            if self._waits:
-                self._stir.set()
         return step
 
     async def _waited(self, name: str, topic: str | None, duration: timedelta | None) -> JsonValue:
@@ -219,7 +236,8 @@ class Execution:
                 "topic": topic,
                 "until": None if known.due_at is None else known.due_at.isoformat(),
             }
-            await self._record.noted(known, self._record.entry("step.waiting", facts))
+            with self.busy():
+                await self._record.noted(known, self._record.entry("step.waiting", facts))
         over: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
         self._waits[name] = Wait(name, topic, known.due_at, over, known.started_at)
         self._stir.set()
@@ -263,10 +281,17 @@ class Execution:
                 await self._over(wait, None)
         if not self._only_waits() or self._waits.due_within(self._grace, self._clock.now()):
             return False
-        if await self._stir.within(_SETTLING) or not self._only_waits():
+        if await self._stir.within(_SETTLING) or not self._only_waits() or await self._goes_on():
             self._stir.set()
             return False
         return await self._parked()
+
+    async def _goes_on(self) -> bool:
+        """Whoever has nothing more to wait for comes to their next step first, also where the loop
+        was held up for as long as that."""
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+        return self._stir.event.is_set() or not self._only_waits()
 
     async def _over(self, wait: Wait, output: JsonValue) -> None:
         self._waits.pop(wait.name, None)

@@ -1,6 +1,6 @@
 """What the engine room needs from the outside world, in its own words."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +13,8 @@ from portico.engine.core.receipt import Answer, Claim, Receipt
 from portico.engine.core.retention import Forgotten, Keep
 from portico.engine.core.run import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
 from portico.engine.core.store import StoreInfo, StoreStatus
-from portico.kernel.ids import RunId, SpaceId
-from portico.kernel.json import JsonValue
+from portico.kernel.ids import PrincipalId, RunId, SpaceId
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 
 
@@ -176,8 +176,9 @@ class RunBook(Protocol):
         kind: str | None,
         before: RunPosition | None,
         limit: int,
+        of: PrincipalId | None = None,
     ) -> Sequence[Run]:
-        """Newest first; `statuses` and `kind` of nothing are all of them."""
+        """Newest first; `statuses`, `kind` and `of` of nothing are all of them."""
         ...
 
     async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
@@ -204,13 +205,29 @@ class Runs(Protocol):
         """A run that has done already what `source` had done before its step of that number."""
         ...
 
+    async def fork_with(
+        self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
+    ) -> tuple[Run, Turn | None]:
+        """A run that has done already those steps of `source`, of those that are over. `asked` is
+        the fingerprint of what it was asked for with: the same key with another is refused."""
+        ...
+
     async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
         """Raises `RunNotFound`, `RunOver`. The turn is the one that is taken away, if it stood in
         line."""
         ...
 
-    async def resume(self, caller: Principal, run: RunId) -> Turn:
-        """The step that ended it is forgotten, to be tried again; what it had coped with is not.
+    async def resume(
+        self,
+        caller: Principal,
+        run: RunId,
+        *,
+        anew: Collection[str] = (),
+        given: JsonObject | None = None,
+    ) -> Turn:
+        """The step that ended it is forgotten, to be tried again, and those that are to be done
+        `anew`; what else it had coped with is not. With `given` in place of what it was started
+        with, it goes on with what the caller may now.
         Raises `RunNotFound`, `RunNotOver`."""
         ...
 

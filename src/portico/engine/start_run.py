@@ -42,15 +42,16 @@ class StartRun:
 
     async def __call__(self, caller: Principal, wish: RunWish) -> Run:
         """Raises `KindNotFound`, `KeyReused`, `TopicRefused`, and what the kind's check raises."""
-        return (await self._start(caller, wish)).run
+        return (await self.started(caller, wish)).run
 
     async def for_people(self, caller: Principal, wish: RunWish) -> Started:
         """Raises `NotPermitted`, and what starting one raises."""
         permit(caller, Scope.RUNS_WRITE)
         self.kinds.for_people(wish.kind)
-        return await self._start(caller, wish)
+        return await self.started(caller, wish)
 
-    async def _start(self, caller: Principal, wish: RunWish) -> Started:
+    async def started(self, caller: Principal, wish: RunWish) -> Started:
+        """With whether it was there already. Raises what is raised above."""
         kind = self.kinds[wish.kind]
         kind.check(wish.input)
         now = self.clock.now()

@@ -7,6 +7,7 @@ by what it was given and what its steps gave: time, chance and the outside belon
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Protocol
 
@@ -35,6 +36,18 @@ class Durable(Protocol):
 
     @property
     def run(self) -> RunId: ...
+
+    @property
+    def leg(self) -> int:
+        """Another one after each wait and each time that somebody takes the run up again; after
+        a crash it is the same."""
+        ...
+
+    @property
+    def again(self) -> bool:
+        """Whether somebody has carried it out before, as far as they came: then a step that is not
+        noted may have been begun all the same."""
+        ...
 
     @property
     def caller(self) -> Principal:
@@ -66,8 +79,14 @@ class Durable(Protocol):
         if nobody did in time. The first answer counts. It takes up no process while it waits."""
         ...
 
+    def busy(self) -> AbstractContextManager[None]:
+        """Around what takes its time and is no step, such as reading what one gave: whatever else
+        waits meanwhile, the run is not put away. Nothing is waited for inside."""
+        ...
+
     async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
-        """An event for whoever watches this run, told once."""
+        """An event for whoever watches this run, told once; the journal has it as what the step
+        of this name gave."""
         ...
 
 

@@ -1,15 +1,17 @@
 """What can go wrong, in six kinds that every face knows how to answer.
 
 PorticoError
-├── BadId               kernel.ids
-├── NotCanonical        kernel.json
-├── BadLabel            kernel.label
-├── ReservationExceeded kernel.budget
-├── guard.core          who may do what: errors, and those of secret and vault_keys
-├── box.core.errors     what runs inside walls
-├── engine.core.errors  the store and its upkeep
-├── gateway.core.errors tools and the servers that have them
-└── settings.errors     the configuration
+├── BadId                kernel.ids
+├── NotCanonical         kernel.json
+├── BadLabel             kernel.label
+├── ReservationExceeded  kernel.budget
+├── guard.core           who may do what: errors, and those of secret and vault_keys
+├── box.core.errors      what runs inside walls
+├── engine.core.errors   the store and its upkeep
+├── gateway.core.errors  tools and the servers that have them
+├── gateway.core.plan    plans: faults, expressions, resolving
+├── gateway.core.program programs: errors
+└── settings.errors      the configuration
 """
 
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Leg, Place, Turn
+from portico.engine.core.run import Leg, Place, RunStatus, Turn
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.start_run import RunWish, StartRun
 from portico.guard.core.authentication import as_principal
@@ -92,7 +92,7 @@ async def test_outside_of_one_it_is_joined_and_left_at_once(transactions: Transa
     assert (inner.turns, inner.left) == ([TURN], [TURN.leg])
 
 
-async def test_a_run_that_is_started_inside_is_there_with_it_or_not_at_all(
+async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at_all(
     transactions: Transactions,
 ) -> None:
     clock, bus = SystemClock(), InlineBus()
@@ -106,8 +106,9 @@ async def test_a_run_that_is_started_inside_is_there_with_it_or_not_at_all(
     )
     ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
     log = PostgresEventLog(transactions, bus, clock, system_entropy)
+    runs = PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy)
     start = StartRun(
-        runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
+        runs=runs,
         line=LineAfterCommit(Joined(), transactions),
         kinds=Kinds([Kind(name="some", work=nothing)]),
         clock=clock,
@@ -121,7 +122,11 @@ async def test_a_run_that_is_started_inside_is_there_with_it_or_not_at_all(
         async with transactions.begin(ana):
             lost = await start(ana, RunWish(kind="some", key="lost"))
             raise RuntimeError
+    with pytest.raises(RuntimeError):
+        async with transactions.begin(ana):
+            await runs.cancel(ana, kept.id)
+            raise RuntimeError
 
-    assert (await book.get(ana, kept.id)).kind == "some"
+    assert (await book.get(ana, kept.id)).status is RunStatus.QUEUED
     with pytest.raises(RunNotFound):
         await book.get(ana, lost.id)

@@ -1,6 +1,6 @@
 """What the engine room says when it refuses."""
 
-from portico.engine.core.errors import PasswordRefused
+from portico.engine.core.errors import OwnTopic, PasswordRefused
 
 
 def test_a_refused_password_names_both_ways_out() -> None:
@@ -8,3 +8,10 @@ def test_a_refused_password_names_both_ways_out() -> None:
 
     assert "config show" in str(error.fix)
     assert "db provision --rotate" in str(error.fix)
+
+
+def test_what_only_a_person_may_answer_says_which_topic_it_is() -> None:
+    error = OwnTopic("~uncertain:pay:1")
+
+    assert "'~uncertain:pay:1'" in str(error)
+    assert error.topic == "~uncertain:pay:1"

@@ -33,6 +33,10 @@ class DbosEngine:
         """The legs that are being carried out here."""
         return self._worker.running
 
+    def take_up(self, queue: str) -> None:
+        """Somebody has come to stand in line here."""
+        self._worker.take_up(queue)
+
     async def go_on(self) -> None:
         """Until cancelled."""
         try:

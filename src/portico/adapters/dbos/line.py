@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from dbos import DBOSClient, EnqueueOptions
@@ -25,9 +26,14 @@ class DbosLine:
             lazy=True,
             retry_connection_errors=False,
         )
+        self.near: Callable[[str], None] | None = None
+        """Who is told at once of a line that somebody has joined: whoever carries runs out in the
+        same process."""
 
     async def join(self, turn: Turn) -> None:
         await asyncio.to_thread(self._join, turn)
+        if self.near is not None:
+            self.near(turn.place.queue)
 
     async def leave(self, leg: Leg) -> None:
         await asyncio.to_thread(self._leave, leg)

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from dbos import DBOS
 
 from portico.adapters.dbos.system import LEG, configuration
+from portico.adapters.dbos.taking import take_one
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg
 
@@ -41,6 +43,7 @@ class DbosWorker:
         self._launching: asyncio.Future[None] | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
         self._open = False
+        self._taking = threading.Lock()
 
     @property
     def running(self) -> frozenset[str]:
@@ -62,7 +65,7 @@ class DbosWorker:
         if self._loop is not None:
             self._loop = None
             await self._no_longer_launching()
-            await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+            await asyncio.to_thread(self._destroy)
 
     async def _no_longer_launching(self) -> None:
         """A thread cannot be cancelled: what is ended while it still begins would begin after it
@@ -89,6 +92,28 @@ class DbosWorker:
             _, stubborn = await asyncio.wait(tasks, timeout=_PATIENCE)
             for task in stubborn:
                 _log.error("%s does not stop; nothing that it does is noted any more", task)
+
+    def take_up(self, queue: str) -> None:
+        """Somebody has come to stand in line: they need not wait for the next look. Not in the
+        context of whoever calls: DBOS would take the one for a part of the other."""
+        if self._open:
+            threading.Thread(target=self._take, args=[queue], daemon=True).start()
+
+    def _take(self, queue: str) -> None:
+        """Of many who come at once, the others wait for that look, where all are taken together."""
+        if not self._taking.acquire(blocking=False):
+            return
+        try:
+            if self._open:
+                take_one(queue)
+        except Exception:  # noqa: BLE001 # whatever it was: the next look finds who still stands there
+            _log.debug("nobody could be taken out of %s at once", queue, exc_info=True)
+        finally:
+            self._taking.release()
+
+    def _destroy(self) -> None:
+        with self._taking:
+            DBOS.destroy(destroy_registry=True)
 
     def _launch(self) -> None:
         DBOS(config=self._configuration)

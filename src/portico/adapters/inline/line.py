@@ -14,13 +14,14 @@ from portico.engine.core.run import Leg, Turn
 from portico.kernel.clock import Clock
 
 _LOOK: Final = 0.05
-"""Seconds between two looks at whose time has come."""
+"""Seconds between two looks at whose time has come, unless somebody says otherwise."""
 
 
 class InlineLine:
-    def __init__(self, queues: Iterable[Queue], clock: Clock) -> None:
+    def __init__(self, queues: Iterable[Queue], clock: Clock, *, look: float = _LOOK) -> None:
         self._queues = {queue.name: queue for queue in queues}
         self._clock = clock
+        self._look = look
         self._waiting: list[tuple[int, int, Turn]] = []
         self._order = itertools.count()
         self._running: dict[Leg, Turn] = {}
@@ -75,7 +76,7 @@ class InlineLine:
 
     async def _wake(self, due: Callable[[datetime], Sequence[Turn]]) -> None:
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(self._look)
             for turn in due(self._clock.now()):
                 await self.join(turn)
 

@@ -1,6 +1,7 @@
 """Runs, kept in memory: the same rules as in the database, for as long as the process lives."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -29,7 +30,7 @@ from portico.engine.ports import Bus, EventLog
 from portico.engine.run_events import run_entries
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
-from portico.kernel.ids import RunId, uuid7
+from portico.kernel.ids import PrincipalId, RunId, uuid7
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 
@@ -48,12 +49,21 @@ class InlineRuns:
     """`RunBook`, `Runs` and `Journal` at once; without a log nothing is told."""
 
     def __init__(
-        self, clock: Clock, entropy: Entropy, bus: Bus, log: EventLog | None = None
+        self,
+        clock: Clock,
+        entropy: Entropy,
+        bus: Bus,
+        log: EventLog | None = None,
+        *,
+        most: int | None = None,
     ) -> None:
+        """Of those that are over no more than `most` are remembered."""
         self._clock = clock
         self._entropy = entropy
         self._bus = bus
         self._log = log
+        self._most = most
+        self._over: deque[RunId] = deque()
         self._kept: dict[RunId, _Kept] = {}
 
     async def get(self, caller: Principal, run: RunId) -> Run:
@@ -67,6 +77,7 @@ class InlineRuns:
         kind: str | None,
         before: RunPosition | None,
         limit: int,
+        of: PrincipalId | None = None,
     ) -> Sequence[Run]:
         visible = [kept.run for kept in self._kept.values() if _visible(caller, kept.run)]
         visible.sort(key=lambda run: _age(run.position), reverse=True)
@@ -76,6 +87,7 @@ class InlineRuns:
             if (before is None or _age(run.position) < _age(before))
             and (not statuses or run.status in statuses)
             and kind in (None, run.kind)
+            and of in (None, run.principal)
         ][:limit]
 
     async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
@@ -113,6 +125,19 @@ class InlineRuns:
             }
         return added, turn
 
+    async def fork_with(
+        self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
+    ) -> tuple[Run, Turn | None]:
+        done = self._seen(caller, source).steps
+        added, turn = await self.add(caller, run, asked)
+        if turn is not None:
+            self._kept[run.id].steps = {
+                name: done[name]
+                for name in steps
+                if name in done and done[name].state is not StepState.OPEN
+            }
+        return added, turn
+
     async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
         kept = self._seen(caller, run)
         if kept.run.status.over:
@@ -124,12 +149,25 @@ class InlineRuns:
         await self._tell(caller, kept.run, "run.cancelled", {"by": caller.name})
         return turn
 
-    async def resume(self, caller: Principal, run: RunId) -> Turn:
+    async def resume(
+        self,
+        caller: Principal,
+        run: RunId,
+        *,
+        anew: Collection[str] = (),
+        given: JsonObject | None = None,
+    ) -> Turn:
         kept = self._seen(caller, run)
         if not kept.run.status.over or kept.run.status is RunStatus.DONE:
             raise RunNotOver(str(run), kept.run.status)
         if kept.run.failure is not None and kept.run.failure.step is not None:
             kept.steps.pop(kept.run.failure.step, None)
+        for name in anew:
+            kept.steps.pop(name, None)
+        if given is not None:
+            scopes = frozenset(caller.scopes)
+            self._change(kept, input=given, scopes=scopes, clearance=caller.clearance)
+            kept.starter = caller
         self._change(
             kept,
             status=RunStatus.QUEUED,
@@ -250,8 +288,8 @@ class InlineRuns:
         return kept
 
     def _held(self, taken: Taken) -> _Kept | None:
-        kept = self._kept[taken.run.id]
-        return kept if kept.claim == taken.claim else None
+        kept = self._kept.get(taken.run.id)
+        return kept if kept is not None and kept.claim == taken.claim else None
 
     def _change(self, kept: _Kept, **changes: object) -> None:
         kept.run = replace(kept.run, **changes)  # type: ignore[arg-type] # fields by their names
@@ -259,6 +297,11 @@ class InlineRuns:
     def _end(self, kept: _Kept) -> None:
         kept.claim = None
         self._change(kept, finished_at=self._clock.now())
+        self._over.append(kept.run.id)
+        while self._most is not None and len(self._over) > self._most:
+            oldest = self._kept.get(self._over.popleft())
+            if oldest is not None and oldest.run.status.over:
+                del self._kept[oldest.run.id]
 
     async def _tell(self, caller: Principal, run: Run, type_: str, facts: JsonObject) -> None:
         if self._log is not None:

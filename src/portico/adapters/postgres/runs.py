@@ -1,6 +1,6 @@
 """Runs as seen and changed from outside, kept in PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final, LiteralString
 
@@ -32,7 +32,7 @@ from portico.engine.ports import Bus, EventLog
 from portico.engine.run_events import ALL_RUNS, run_entries
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
-from portico.kernel.ids import EventId, RunId
+from portico.kernel.ids import EventId, PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 
@@ -44,6 +44,7 @@ _PAGE: Final[LiteralString] = f"""
      WHERE space_id = %(space)s
        AND (%(statuses)s::text[] = '{{}}' OR status = ANY(%(statuses)s))
        AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+       AND (%(of)s::uuid IS NULL OR principal_id = %(of)s)
        AND (%(before)s::uuid IS NULL
             OR (created_at, run_id) < (%(created)s::timestamptz, %(before)s::uuid))
      ORDER BY created_at DESC, run_id DESC LIMIT %(limit)s
@@ -67,6 +68,15 @@ _COPY_STEPS: Final[LiteralString] = """
      WHERE space_id = %(space)s AND run_id = %(source)s
        AND state <> 'open' AND number < %(before)s
 """
+_COPY_THESE: Final[LiteralString] = """
+    INSERT INTO portico.run_step (space_id, run_id, name, number, state, level, compartments,
+                                  output, error, due_at, started_at, finished_at)
+    SELECT space_id, %(run)s, name, number, state, level, compartments,
+           output, error, due_at, started_at, finished_at
+      FROM portico.run_step
+     WHERE space_id = %(space)s AND run_id = %(source)s
+       AND state <> 'open' AND name = ANY(%(names)s)
+"""
 _CANCEL: Final[LiteralString] = f"""
     UPDATE portico.run
        SET status = 'cancelled', claim = NULL, executor = NULL, waits_for = '{{}}',
@@ -76,12 +86,21 @@ _CANCEL: Final[LiteralString] = f"""
 _FORGET_FAILED: Final[LiteralString] = f"""
     DELETE FROM portico.run_step {_WHERE} AND state = 'failed' AND name = %(step)s
 """
+_FORGET_THESE: Final[LiteralString] = f"""
+    DELETE FROM portico.run_step {_WHERE} AND name = ANY(%(names)s)
+"""
 _AGAIN: Final[LiteralString] = f"""
     UPDATE portico.run
        SET status = 'queued', leg = leg + 1, claim = NULL, executor = NULL, attempts = 0,
            error = NULL, finished_at = NULL, changed_at = now()
     {_WHERE}
     RETURNING run_id, leg, queue, partition_key, priority
+"""
+_LEND: Final[LiteralString] = f"""
+    UPDATE portico.run
+       SET input = %(input)s, scopes = %(scopes)s, clearance_level = %(level)s,
+           clearance_compartments = %(compartments)s
+    {_WHERE}
 """
 _SEND: Final[LiteralString] = """
     INSERT INTO portico.run_signal
@@ -113,11 +132,13 @@ class PostgresRunBook:
         kind: str | None,
         before: RunPosition | None,
         limit: int,
+        of: PrincipalId | None = None,
     ) -> Sequence[Run]:
         asked = {
             "space": caller.space.value,
             "statuses": [*statuses],
             "kind": kind,
+            "of": None if of is None else of.value,
             "created": None if before is None else before.created_at,
             "before": None if before is None else before.run.value,
             "limit": limit,
@@ -170,15 +191,26 @@ class PostgresRuns:
     async def fork(
         self, caller: Principal, source: RunId, run: Run, *, before: int
     ) -> tuple[Run, Turn | None]:
-        fingerprint = f"fork of {source} before {before}"
+        copied = (_COPY_STEPS, {"source": source.value, "before": before})
+        return await self._forked(caller, run, f"fork of {source} before {before}", copied)
+
+    async def fork_with(
+        self, caller: Principal, source: RunId, run: Run, *, steps: Collection[str], asked: str
+    ) -> tuple[Run, Turn | None]:
+        copied = (_COPY_THESE, {"source": source.value, "names": [*steps]})
+        return await self._forked(caller, run, asked, copied)
+
+    async def _forked(
+        self, caller: Principal, run: Run, fingerprint: str, copied: Part
+    ) -> tuple[Run, Turn | None]:
+        which = _which(caller, run.id)
         async with self._transactions.begin(caller) as connection:
             new = self._new(caller, run, fingerprint)
             row = await (await connection.execute(INSERT_RUN, new)).fetchone()
             added = row is not None and bool(row["added"])
             if added:
-                copied = {**_which(caller, run.id), "source": source.value, "before": before}
-                await connection.execute(_COPY_STEPS, copied)
-            found = await (await connection.execute(_GET, _which(caller, run.id))).fetchall()
+                await connection.execute(copied[0], {**which, **copied[1]})
+            found = await (await connection.execute(_GET, which)).fetchall()
         return self._added(caller, run, fingerprint, new=added, found=found)
 
     async def cancel(self, caller: Principal, run: RunId) -> Turn | None:
@@ -192,7 +224,14 @@ class PostgresRuns:
                 return None  # it stands in no line
             return Turn(Leg(run, found.leg), found.place)
 
-    async def resume(self, caller: Principal, run: RunId) -> Turn:
+    async def resume(
+        self,
+        caller: Principal,
+        run: RunId,
+        *,
+        anew: Collection[str] = (),
+        given: JsonObject | None = None,
+    ) -> Turn:
         async with self._transactions.begin(caller) as connection:
             found = await _found(connection, _HOLD, caller, run)
             if not found.status.over or found.status is RunStatus.DONE:
@@ -200,6 +239,11 @@ class PostgresRuns:
             if found.failure is not None:
                 failed = {**_which(caller, run), "step": found.failure.step}
                 await connection.execute(_FORGET_FAILED, failed)
+            if anew:
+                names = {**_which(caller, run), "names": [*anew]}
+                await connection.execute(_FORGET_THESE, names)
+            if given is not None:
+                await connection.execute(_LEND, _lent(caller, run, given))
             row = await (await connection.execute(_AGAIN, _which(caller, run))).fetchone()
             if row is None:
                 raise RunNotFound(str(run))
@@ -275,3 +319,13 @@ async def _found(
     if row is None:
         raise RunNotFound(str(run))
     return run_from(row)
+
+
+def _lent(caller: Principal, run: RunId, given: JsonObject) -> dict[str, object]:
+    return {
+        **_which(caller, run),
+        "input": Json(given),
+        "scopes": sorted(caller.scopes),
+        "level": int(caller.clearance.level),
+        "compartments": sorted(caller.clearance.compartments),
+    }

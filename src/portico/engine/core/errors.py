@@ -25,6 +25,8 @@ PorticoError
 ├── BadStepName          a step's name is too long, empty, or more than a line
 ├── BadEventType         what a work wanted to tell is not its to tell
 ├── StepFailed           what a step did went wrong, now or when it was first done
+├── OwnTopic             a topic that only the house itself answers
+├── LedElsewhere         a run that only its own room ends, takes up again and forks
 └── AlreadyAnswered      somebody answered first
 """
 
@@ -268,6 +270,31 @@ class BadEventType(PorticoError):
 
     def __init__(self, type_: str) -> None:
         super().__init__(f"{type_[:100]!r} is no type of event that a work can tell.")
+
+
+class OwnTopic(PorticoError):
+    kind = Kind.DENIED
+    code = "own_topic"
+    title = "Nobody answers this by a signal"
+    fix = "Answer the request, or say what became of the step: portico workflows show RUN"
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"What the run waits for under {topic!r} is not told by a signal.")
+        self.topic = topic
+
+
+class LedElsewhere(PorticoError):
+    kind = Kind.CONFLICT
+    code = "led_elsewhere"
+    title = "This run is ended and taken up elsewhere"
+    fix = "Say it to the workflow or program: portico workflows cancel, resume or fork RUN"
+
+    def __init__(self, run: str, kind: str) -> None:
+        super().__init__(
+            f"{run} is a {kind}: it has asked for things and begun calls that are ended, or tried "
+            "again, together with it."
+        )
+        self.run = run
 
 
 class AlreadyAnswered(PorticoError):

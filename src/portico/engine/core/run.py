@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -172,9 +172,19 @@ def as_it_is(value: JsonValue) -> JsonValue:
     return value
 
 
+class Discreet(Exception):
+    """An error of which no more is written down than this."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
 def failure_of(
     error: BaseException, step: str | None = None, clean: Cleaning = as_it_is
 ) -> Failure:
+    if isinstance(error, Discreet):
+        return replace(error.failure, step=step or error.failure.step)
     code = error.code if isinstance(error, PorticoError) else None
     message = str(clean(str(error))) or type(error).__name__
     return Failure(type(error).__name__, message, code, step or _step_behind(error))
