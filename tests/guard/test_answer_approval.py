@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
@@ -17,12 +18,14 @@ from portico.guard.core.approval import (
     Resolution,
     Status,
     Via,
+    Waiter,
 )
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
+    AskedOtherwise,
     BadAnswer,
     BadRule,
     BlackedOut,
@@ -36,7 +39,7 @@ from portico.guard.core.errors import (
 from portico.guard.core.roles import Role
 from portico.guard.look_at_approvals import ListApprovals, ShowApproval
 from portico.guard.resolve_approval import ResolveApproval
-from portico.kernel.ids import ContextId
+from portico.kernel.ids import ContextId, RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.kernel.redaction import Redaction
@@ -491,6 +494,19 @@ async def test_an_answer_is_not_for_tools_that_are_not_on_ones_own_lists() -> No
     yes = await desk.answer(replace(ANA, tools=(("files.*",),)), asked.id, ONCE)
 
     assert yes.status is Status.APPROVED
+
+
+async def test_what_a_waiter_asked_before_answers_for_nothing_else() -> None:
+    desk, waiter = Desk(), Waiter(RunId(UUID(int=1)), "~approval:send:1", PUBLIC)
+    task = TaskContext(id=ContextId(BOT.id.value), label=PUBLIC)
+    first = await desk.ask(an_act(BOT, path="/a"), task, NEEDED, waiter=waiter)
+    await desk.answer(ANA, first.id, ONCE)
+
+    with pytest.raises(AskedOtherwise, match=str(first.id)):
+        await desk.ask(an_act(BOT, path="/b"), task, NEEDED, waiter=waiter)
+    again = await desk.ask(an_act(BOT, path="/a"), task, NEEDED, waiter=waiter)
+
+    assert again.id == first.id
 
 
 async def test_no_more_wait_at_a_time_than_people_can_answer() -> None:

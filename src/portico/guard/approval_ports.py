@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from portico.guard.core.approval import Approval, Status
+from portico.guard.core.approval import Approval, Status, Waiter
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
@@ -18,7 +18,17 @@ class Approvals(Protocol):
     state that it changes, so that of two who try at once one is told that it was too late."""
 
     async def add(self, caller: Principal, approval: Approval, sealed: bytes) -> Approval:
-        """It, or the one that is open already for the same hash, asker and task."""
+        """It, or the one that is open already for the same hash, asker and task; of one with a
+        waiter, the one that this waiter has asked already."""
+        ...
+
+    async def asked_by(self, caller: Principal, waiter: Waiter) -> Approval | None:
+        """What this run has asked under this topic, whatever became of it."""
+        ...
+
+    async def of_run(self, caller: Principal, run: RunId) -> Sequence[Approval]:
+        """All that this run has asked, oldest first, whatever became of them; with those that were
+        approved in their place."""
         ...
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
@@ -31,13 +41,15 @@ class Approvals(Protocol):
         ...
 
     async def latest(self, caller: Principal, context: ContextId, hash_: str) -> Approval | None:
-        """The caller's own newest for this hash in this task, whatever became of it."""
+        """The caller's own newest for this hash in this task, whatever became of it; none that a
+        run waits for."""
         ...
 
     async def unfinished(self, caller: Principal, hash_: str) -> Sequence[Approval]:
         """The caller's own for this hash, in whichever task, oldest first: those that wait,
         and those that somebody said yes to, like this or with other arguments, unless the call
-        is known not to have been made, or what it gave was collected."""
+        is known not to have been made, or what it gave was collected; none that a run waits
+        for."""
         ...
 
     async def withdraw(self, caller: Principal, approval: ApprovalId, now: datetime) -> bool:
@@ -107,6 +119,13 @@ class Errands(Protocol):
 
     async def again(self, caller: Principal, approval: Approval) -> None:
         """Inside `Together`: one that ended without knowing what it did is taken up again."""
+        ...
+
+
+class Waiters(Protocol):
+    async def wants(self, caller: Principal, waiter: Waiter) -> bool:
+        """Whether the run that asked still goes on with what it asked for: it was not ended, and
+        has not asked anew since."""
         ...
 
 

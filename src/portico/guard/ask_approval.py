@@ -1,15 +1,15 @@
 """Ask people whether something may be done, once however often it is asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from portico.guard.approval_ports import ApprovalNews, Approvals, Errands
 from portico.guard.core.act import Act, NeedsApproval, TaskContext
-from portico.guard.core.approval import Approval, Asker
+from portico.guard.core.approval import Approval, Asker, Waiter
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.danger import marked
-from portico.guard.core.errors import TooManyAsked
+from portico.guard.core.errors import AskedOtherwise, TooManyAsked
 from portico.guard.ports import Audit, Together, Vault
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
@@ -42,14 +42,15 @@ class AskApproval:
         needed: NeedsApproval,
         *,
         before: Sequence[JsonObject] = (),
+        waiter: Waiter | None = None,
     ) -> Approval:
-        """The request that answers for this act: an earlier one, or a new one. Raises
-        `TooManyAsked`."""
+        """The request that answers for this act: an earlier one, or a new one. A waiter has one of
+        its own. Raises `TooManyAsked`, `AskedOtherwise`."""
         now = self.clock.now()
-        found = await self.approvals.latest(act.caller, context.id, act.hash)
-        if found is not None and found.answers_for(now):
+        found = await self._earlier(act, context, waiter)
+        if found is not None and (waiter is not None or found.answers_for(now)):
             return found
-        new = self._new(act, context, needed, before)
+        new = replace(self._new(act, context, needed, before), waiter=waiter)
         sealed = self.vault.seal(canonical(act.arguments), sealed_for(new.id))
         async with self.together(act.caller):
             waiting = await self.approvals.waiting(act.caller, now)
@@ -61,6 +62,17 @@ class AskApproval:
                 await self.audit.note(act.caller, asked_entry(new))
                 await self.news.tell(act.caller, "asked", new)
         return added
+
+    async def _earlier(
+        self, act: Act, context: TaskContext, waiter: Waiter | None
+    ) -> Approval | None:
+        """Raises `AskedOtherwise`: a yes to one thing is none to another."""
+        if waiter is None:
+            return await self.approvals.latest(act.caller, context.id, act.hash)
+        found = await self.approvals.asked_by(act.caller, waiter)
+        if found is not None and found.hash != act.hash:
+            raise AskedOtherwise(act.aim.tool, str(found.id))
+        return found
 
     def _new(
         self, act: Act, context: TaskContext, needed: NeedsApproval, before: Sequence[JsonObject]

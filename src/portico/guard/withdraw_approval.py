@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from portico.guard.approval_ports import ApprovalNews, Approvals, Errands
 from portico.guard.core.act import Act
-from portico.guard.core.approval import Approval, Status, check_waiting
+from portico.guard.core.approval import Approval, Status, Waiter, check_waiting
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.errors import ApprovalNotFound
 from portico.guard.ports import Audit, Together
@@ -45,6 +45,17 @@ class WithdrawApproval:
             if found.does_it(self.clock.now()):
                 return found
         return None
+
+    async def settled_of(self, caller: Principal, waiter: Waiter) -> Approval | None:
+        """As `settled`, of what a run has asked for itself."""
+        found = await self.approvals.asked_by(caller, waiter)
+        if found is None or found.over_at(self.clock.now()):
+            return None
+        if found.status is Status.WAITING and await self.closed(
+            caller, found, "it is allowed without it by now"
+        ):
+            return None
+        return await self.approvals.get(caller, found.id)
 
     async def closed(self, caller: Principal, approval: Approval, why: str) -> bool:
         """False if it was answered meanwhile, or is over."""

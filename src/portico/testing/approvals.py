@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.core.approval import Approval, Outcome, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
@@ -22,16 +22,38 @@ class MemoryApprovals:
             raise RowRefused(f"There is no principal {approval.asker.id} to ask for.")
         if not caller.clearance.covers(approval.label):
             raise RowRefused(f"{caller.name!r} is not cleared for it.")
-        now = approval.asked_at
-        for kept in [*self._world.approvals.values()]:
-            if not _same(kept.approval, approval):
-                continue
-            if _overdue(kept.approval, now):
-                self._put(replace(kept.approval, status=Status.EXPIRED), b"")
-            elif _open(kept.approval):
-                return kept.approval
+        there = self._there(approval)
+        if there is not None:
+            return there
         self._put(approval, sealed)
         return approval
+
+    def _there(self, approval: Approval) -> Approval | None:
+        """What stands for it already; what is overdue ends here."""
+        if approval.waiter is not None:
+            own = approval.waiter if approval.replaces is None else None
+            kept = (each.approval for each in self._world.approvals.values())
+            return next((each for each in kept if own and _waited(each, own)), None)
+        for kept_one in [*self._world.approvals.values()]:
+            if not _same(kept_one.approval, approval):
+                continue
+            if _overdue(kept_one.approval, approval.asked_at):
+                self._put(replace(kept_one.approval, status=Status.EXPIRED), b"")
+            elif _open(kept_one.approval):
+                return kept_one.approval
+        return None
+
+    async def asked_by(self, caller: Principal, waiter: Waiter) -> Approval | None:
+        found = [each for each in self._visible(caller) if _waited(each, waiter)]
+        return found[0] if found else None
+
+    async def of_run(self, caller: Principal, run: RunId) -> Sequence[Approval]:
+        found = [
+            each
+            for each in self._visible(caller)
+            if each.waiter is not None and each.waiter.run == run
+        ]
+        return sorted(found, key=lambda each: each.id.value)
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
         kept = [each.approval for each in self._world.approvals.values()]
@@ -46,6 +68,7 @@ class MemoryApprovals:
             each
             for each in self._visible(caller)
             if (each.asker.id, each.context, each.hash) == (caller.id, context, hash_)
+            and each.waiter is None
         ]
         return max(mine, key=lambda each: each.id.value, default=None)
 
@@ -54,6 +77,7 @@ class MemoryApprovals:
             each
             for each in self._visible(caller)
             if (each.asker.id, each.hash) == (caller.id, hash_)
+            and each.waiter is None
             and (_open(each) or _uncollected(each))
         ]
         return sorted(mine, key=lambda each: each.id.value)
@@ -240,8 +264,15 @@ def _sees(caller: Principal, approval: Approval) -> bool:
     return caller.space == approval.space and caller.clearance.covers(approval.label)
 
 
+def _waited(approval: Approval, waiter: Waiter) -> bool:
+    mine = approval.waiter
+    same = mine is not None and (mine.run, mine.topic) == (waiter.run, waiter.topic)
+    return same and approval.replaces is None
+
+
 def _same(one: Approval, other: Approval) -> bool:
-    return (one.space, one.asker.id, one.context, one.hash) == (
+    """Of what no run waits for."""
+    return one.waiter is None and (one.space, one.asker.id, one.context, one.hash) == (
         other.space,
         other.asker.id,
         other.context,

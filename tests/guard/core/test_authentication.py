@@ -145,6 +145,7 @@ def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
         Scope.SPACE_DELETE,
         Scope.SPACE_EXPORT,
         Scope.SPACE_WRITE,
+        Scope.WORKFLOWS_WRITE,
     }
 
 

@@ -76,6 +76,7 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_CALL,
                 Scope.TOOLS_READ,
                 Scope.TOOLS_WRITE,
+                Scope.WORKFLOWS_WRITE,
             ],
             "admin": [
                 Scope.APPROVALS_ANSWER,
@@ -108,6 +109,7 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_CALL,
                 Scope.TOOLS_READ,
                 Scope.TOOLS_WRITE,
+                Scope.WORKFLOWS_WRITE,
             ],
         }
     )

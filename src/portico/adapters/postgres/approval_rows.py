@@ -16,6 +16,7 @@ from portico.guard.core.approval import (
     Outcome,
     Status,
     Via,
+    Waiter,
 )
 from portico.guard.core.danger import Danger, Mark
 from portico.kernel.effect import Effect
@@ -54,7 +55,17 @@ def approval_row(approval: Approval, sealed: bytes) -> dict[str, object]:
         "asked": approval.asked_at,
         "run": approval.run.value,
         "replaces": _value(approval.replaces),
+        **waiter_row(approval.waiter),
         **state_row(approval),
+    }
+
+
+def waiter_row(waiter: Waiter | None) -> dict[str, object]:
+    return {
+        "waiter_run": None if waiter is None else waiter.run.value,
+        "waiter_topic": None if waiter is None else waiter.topic,
+        "waiter_level": None if waiter is None else int(waiter.label.level),
+        "waiter_compartments": None if waiter is None else sorted(waiter.label.compartments),
     }
 
 
@@ -123,7 +134,15 @@ def approval_from(row: Row) -> Approval:
         result=row["result"],
         collected_at=row["collected_at"],
         resolved_by=row["resolved_by"],
+        waiter=_waiter(row),
     )
+
+
+def _waiter(row: Row) -> Waiter | None:
+    if row["waiter_run"] is None:
+        return None
+    label = as_label(row["waiter_level"], row["waiter_compartments"])
+    return Waiter(RunId(row["waiter_run"]), row["waiter_topic"], label)
 
 
 def _answered(row: Row) -> Answered | None:

@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
-from portico.adapters.postgres.approval_rows import approval_from, approval_row, state_row
+from portico.adapters.postgres.approval_rows import (
+    approval_from,
+    approval_row,
+    state_row,
+    waiter_row,
+)
 from portico.adapters.postgres.transaction import Connection, Transactions
-from portico.guard.core.approval import Approval, Status
+from portico.guard.core.approval import Approval, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
-from portico.kernel.ids import ApprovalId, ContextId, PrincipalId
+from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.principal import Principal
 
 _COLUMNS: Final[LiteralString] = """
@@ -16,12 +21,13 @@ _COLUMNS: Final[LiteralString] = """
     action, tool, server, effect, pin, launch, hash, level, compartments, tainted, arguments,
     marks, before, rule, reason, asked_at, expires_at, run_id, status, answer, answered_by,
     answerer, answered_via, answered_at, answer_reason, rule_made, replaces, replaced_by,
-    claimed_at, outcome, ended_at, error, result, collected_at, resolved_by
+    claimed_at, outcome, ended_at, error, result, collected_at, resolved_by, waiter_run,
+    waiter_topic, waiter_level, waiter_compartments
 """
 _THIS: Final[LiteralString] = "WHERE space_id = %(space)s AND approval_id = %(approval)s"
 _SAME: Final[LiteralString] = """
     WHERE space_id = %(space)s AND principal_id = %(principal)s AND context_id = %(context)s
-      AND hash = %(hash)s
+      AND hash = %(hash)s AND waiter_run IS NULL
 """
 _OPEN: Final[LiteralString] = """
     status IN ('waiting', 'approved') AND collected_at IS NULL
@@ -31,22 +37,34 @@ _OVERDUE: Final[LiteralString] = """
     status IN ('waiting', 'approved') AND claimed_at IS NULL AND expires_at <= %(now)s
 """
 _EXPIRE: Final[LiteralString] = "UPDATE portico.approval SET status = 'expired', sealed = ''"
-_INSERT: Final[LiteralString] = f"""
+_INSERT: Final[LiteralString] = """
     INSERT INTO portico.approval (
         space_id, approval_id, principal_id, asker, asker_kind, key_id, named_context, context_id,
         action, tool, server, effect, pin, launch, hash, level, compartments, tainted, arguments,
         sealed, marks, before, rule, reason, asked_at, expires_at, run_id, status, answer,
-        answered_by, answerer, answered_via, answered_at, answer_reason, rule_made, replaces)
+        answered_by, answerer, answered_via, answered_at, answer_reason, rule_made, replaces,
+        waiter_run, waiter_topic, waiter_level, waiter_compartments)
     VALUES (
         %(space)s, %(approval)s, %(principal)s, %(asker)s, %(asker_kind)s, %(key)s, %(named)s,
         %(context)s, %(action)s, %(tool)s, %(server)s, %(effect)s, %(pin)s, %(launch)s,
         %(hash)s, %(level)s, %(compartments)s, %(tainted)s, %(arguments)s, %(sealed)s,
         %(marks)s, %(before)s, %(rule)s, %(reason)s, %(asked)s, %(expires)s, %(run)s, %(status)s,
         %(answer)s, %(answered_by)s, %(answerer)s, %(via)s, %(answered)s, %(answer_reason)s,
-        %(rule_made)s, %(replaces)s)
-    ON CONFLICT (space_id, principal_id, context_id, hash) WHERE {_OPEN} DO NOTHING
+        %(rule_made)s, %(replaces)s, %(waiter_run)s, %(waiter_topic)s, %(waiter_level)s,
+        %(waiter_compartments)s)
+    ON CONFLICT DO NOTHING
 """
 _FIND_OPEN: Final[LiteralString] = f"SELECT {_COLUMNS} FROM portico.approval {_SAME} AND {_OPEN}"
+_OF_WAITER: Final[LiteralString] = f"""
+    SELECT {_COLUMNS} FROM portico.approval
+     WHERE space_id = %(space)s AND waiter_run = %(waiter_run)s
+       AND waiter_topic = %(waiter_topic)s AND replaces IS NULL
+"""
+_OF_RUN: Final[LiteralString] = f"""
+    SELECT {_COLUMNS} FROM portico.approval
+     WHERE space_id = %(space)s AND waiter_run = %(run)s
+     ORDER BY approval_id
+"""
 _ALONE: Final[LiteralString] = """
     SELECT pg_advisory_xact_lock(hashtextextended(%(lock)s, 0))
 """
@@ -63,7 +81,7 @@ _UNFINISHED: Final[LiteralString] = f"""
     SELECT {_COLUMNS} FROM portico.approval
      WHERE space_id = %(space)s AND principal_id = %(principal)s AND hash = %(hash)s
        AND status IN ('waiting', 'approved', 'replaced') AND collected_at IS NULL
-       AND (outcome IS NULL OR outcome IN ('uncertain', 'done'))
+       AND waiter_run IS NULL AND (outcome IS NULL OR outcome IN ('uncertain', 'done'))
      ORDER BY approval_id
 """
 _WITHDRAW: Final[LiteralString] = f"""
@@ -119,15 +137,27 @@ class PostgresApprovals:
 
     async def add(self, caller: Principal, approval: Approval, sealed: bytes) -> Approval:
         values = {**approval_row(approval, sealed), "now": approval.asked_at}
+        looking = _FIND_OPEN if approval.waiter is None else _OF_WAITER
         async with self._transactions.begin(caller) as connection:
             await connection.execute(f"{_EXPIRE} {_SAME} AND {_OVERDUE}", values)
             for _ in range(_TRIES):
                 if (await connection.execute(_INSERT, values)).rowcount:
                     return approval
-                row = await (await connection.execute(_FIND_OPEN, values)).fetchone()
+                row = await (await connection.execute(looking, values)).fetchone()
                 if row is not None:  # it can end between the two statements
                     return approval_from(row)
         raise ApprovalNotFound(str(approval.id))
+
+    async def asked_by(self, caller: Principal, waiter: Waiter) -> Approval | None:
+        asked = {"space": caller.space.value, **waiter_row(waiter)}
+        async with self._transactions.begin(caller) as connection:
+            row = await (await connection.execute(_OF_WAITER, asked)).fetchone()
+        return None if row is None else approval_from(row)
+
+    async def of_run(self, caller: Principal, run: RunId) -> Sequence[Approval]:
+        asked = {"space": caller.space.value, "run": run.value}
+        async with self._transactions.begin(caller) as connection:
+            return [approval_from(row) async for row in await connection.execute(_OF_RUN, asked)]
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
         """Of what is above the key's clearance none is seen, and so none counts."""

@@ -117,6 +117,17 @@ class Answered:
     """The name of the rule that it made."""
 
 
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """The run that asked, and what it is told under when this is over. Such a request is its alone:
+    the same call made by somebody else is another."""
+
+    run: RunId
+    topic: str
+    label: Label
+    """Of the run: whoever answers need not be cleared for it to let it go on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     id: ApprovalId
@@ -159,12 +170,14 @@ class Approval:
     collected_at: datetime | None = None
     """When the asker got it by making the same call again."""
     resolved_by: str | None = None
+    waiter: Waiter | None = None
 
     @property
     def ticket(self) -> Ticket:
         """For whoever has claimed its single use."""
         by = "" if self.answered is None else self.answered.by_name
-        return Ticket(approval=self.id, hash=self.hash, by=by)
+        for_run = self.waiter is not None
+        return Ticket(approval=self.id, hash=self.hash, by=by, for_run=for_run)
 
     @property
     def used(self) -> bool:
@@ -174,6 +187,13 @@ class Approval:
         """What it is, whether or not anybody has written down that its time is over."""
         open_still = self.status in {Status.WAITING, Status.APPROVED} and not self.used
         return Status.EXPIRED if open_still and self.expires_at <= now else self.status
+
+    def over_at(self, now: datetime) -> bool:
+        """Whether nothing more becomes of it: it was made, or will not be. What may have been made
+        is not over until somebody has said what it was, nor what was replaced by another."""
+        if self.outcome is not None:
+            return self.outcome is not Outcome.UNCERTAIN
+        return self.status_at(now) in {Status.REJECTED, Status.EXPIRED, Status.WITHDRAWN}
 
     def as_of(self, now: datetime) -> "Approval":
         """As it is told."""

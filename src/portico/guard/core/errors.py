@@ -29,6 +29,7 @@ PorticoError
 ├── ApprovedCallFailed  the call was approved, and could not be made
 ├── ArgumentsLost       what was approved cannot be read any more
 ├── TooManyAsked        as many wait for an answer as may, of one asker
+├── AskedOtherwise      a request of the same waiter, for something else
 ├── BlackedOut          the mark of a secret, written where the secret stood
 ├── BadAnswer           neither yes nor no, in none of the words for it
 ├── PersonNeeded        only a person answers
@@ -346,6 +347,19 @@ class TooManyAsked(PorticoError):
             "[approvals] of portico.toml.",
         )
         self.most = most
+
+
+class AskedOtherwise(PorticoError):
+    kind = Kind.CONFLICT
+    code = "asked_otherwise"
+    title = "Something else was asked here"
+    fix = "Fork the run from this step: what it wants now is then asked for by itself."
+
+    def __init__(self, tool: str, approval: str) -> None:
+        super().__init__(
+            f"{approval} was asked at this place, and with other arguments for {tool[:200]}: an "
+            "answer to that is none to this."
+        )
 
 
 class BlackedOut(PorticoError):

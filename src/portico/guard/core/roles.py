@@ -38,6 +38,7 @@ class Scope(StrEnum):
     TOOLS_CALL = "tools:call"
     """What only reads; with `tools:write` also what changes something."""
     TOOLS_WRITE = "tools:write"
+    WORKFLOWS_WRITE = "workflows:write"
     CALLS_READ = "calls:read"
     CONTEXTS_OPEN = "contexts:open"
     POLICY_READ = "policy:read"
@@ -83,6 +84,7 @@ _OPERATOR: Final = _MEMBER | {
     Scope.KEYS_WRITE,
     Scope.SERVERS_WRITE,
     Scope.SERVERS_APPROVE,
+    Scope.WORKFLOWS_WRITE,
     Scope.CALLS_READ,
     Scope.APPROVALS_ANSWER,
     Scope.SECRETS_READ,
@@ -123,8 +125,9 @@ MOST_OF_AGENTS: Final[frozenset[Scope]] = FOR_AGENTS | {
 }
 """The most that an agent has, whatever its roles: it may look at what is run here, and change none
 of what holds it. Keys, principals, rules, answers, secrets and the space are for people. So is
-`servers:write`, which says where things are sent, and with which secrets; and `runs:control`, by
-which one speaks for whoever started a run. Whatever is not named here, it has not."""
+`servers:write`, which says where things are sent, and with which secrets; `workflows:write`, which
+lets a tool in for everybody; and `runs:control`, by which one speaks for whoever started a run.
+Whatever is not named here, it has not."""
 
 OF_THE_INSTALLATION: Final = frozenset({Scope.SPACES_CREATE, Scope.METRICS_READ})
 """What reaches beyond one space: granted to the first admin, and brought by no role."""

@@ -14,6 +14,8 @@ class Ticket:
     hash: str
     by: str
     """The name of the person who said yes."""
+    for_run: bool = False
+    """Whether it was a run that asked, and goes on with what comes of it."""
 
     def good_for(self, act: Act) -> bool:
         return self.hash == act.hash
