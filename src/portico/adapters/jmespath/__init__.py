@@ -1,0 +1,1 @@
+"""Expressions of plans, by JMESPath, evaluated within bounds."""

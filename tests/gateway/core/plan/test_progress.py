@@ -1,0 +1,269 @@
+"""Which steps begin, which are left out and why, from how others ended."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.gateway.core.plan.graph import graph_of
+from portico.gateway.core.plan.progress import (
+    End,
+    Fell,
+    Gave,
+    LeftOut,
+    Moves,
+    Progress,
+    StepState,
+)
+from portico.gateway.core.plan.reading import read_plan
+from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.plan.naive import EXPRESSIONS
+from tests.gateway.core.plan.plans import plan_documents
+
+BOOM = Fell("tool_failed", "it said no")
+
+
+def step(name: str, *needs: str, **fields: JsonValue) -> JsonObject:
+    given = {other: {"$from": f"{other}.text"} for other in needs}
+    return {"id": name, "tool": f"t.{name}", "arguments": given, **fields}
+
+
+def progress(*steps: JsonObject) -> Progress:
+    plan = read_plan({"steps": list(steps)}, EXPRESSIONS)
+    return Progress(plan, graph_of(plan, EXPRESSIONS))
+
+
+def states(of: Progress) -> dict[str, str]:
+    return {name: str(state) for name, state in of.states.items()}
+
+
+def told(of: Progress, *ends: tuple[str, End]) -> Progress:
+    of.begin()
+    for name, end in ends:
+        of.ended(name, end)
+    return of
+
+
+def test_what_is_ready_begins_at_once() -> None:
+    plan = progress(step("end", "a", "b"), step("a"), step("b"), step("c", "a"))
+
+    assert plan.begin() == Moves(("a", "b"))
+    assert plan.ended("a", Gave()) == Moves(("c",))
+    assert plan.ended("b", Gave()) == Moves(("end",))
+    assert not plan.over
+
+    plan.ended("end", Gave())
+    plan.ended("c", Gave())
+    assert plan.over
+
+
+def test_only_what_was_begun_can_end() -> None:
+    plan = told(progress(step("a"), step("b", "a")))
+
+    with pytest.raises(ValueError, match="b is pending"):
+        plan.ended("b", Gave())
+
+
+def test_without_what_it_needs_a_step_is_left_out_and_says_since_when() -> None:
+    plan = told(
+        progress(step("a", on_error="skip"), step("b", "a"), step("c", "b"), step("d", "c")),
+        ("a", BOOM),
+    )
+
+    assert states(plan) == {"a": "failed", "b": "skipped", "c": "skipped", "d": "skipped"}
+    assert plan.why == {
+        "a": "it said no",
+        "b": "it needs 'a', which failed",
+        "c": "it needs 'b', which was skipped because of 'a'",
+        "d": "it needs 'c', which was skipped because of 'a'",
+    }
+    assert plan.chain("d") == ["d", "c", "b", "a"]
+
+
+def test_a_condition_that_is_not_met_leaves_out_those_who_need_it() -> None:
+    plan = told(progress(step("a"), step("b", "a")), ("a", LeftOut()))
+
+    assert plan.why["b"] == "it needs 'a', which was skipped: its condition is not met"
+
+
+def test_a_default_an_order_and_a_question_are_no_need() -> None:
+    steps = (
+        step("a", on_error="skip"),
+        {**step("b"), "arguments": {"x": {"$from": "a.text", "default": ""}}},
+        step("c", after=["a"]),
+        step("d", when="!a"),
+    )
+
+    plan = progress(*steps)
+    plan.begin()
+
+    assert plan.ended("a", BOOM) == Moves(("b", "c", "d"))
+    assert plan.source("a") is None
+
+
+def test_a_failure_that_stops_lets_end_what_is_under_way() -> None:
+    plan = progress(step("a"), step("b"), step("c", "a"), step("d", "b"))
+    plan.begin()
+
+    moves = plan.ended("a", BOOM)
+    after = plan.ended("b", Gave())
+
+    why = "the plan was stopped by 'a', which failed"
+    assert moves == Moves((), {"c": why, "d": why})
+    assert (after, plan.over, plan.stopped_by) == (Moves(), True, "a")
+    assert states(plan) == {"a": "failed", "b": "done", "c": "skipped", "d": "skipped"}
+
+
+def test_the_first_that_stops_it_is_blamed() -> None:
+    plan = told(progress(step("a"), step("b")), ("b", BOOM), ("a", BOOM))
+
+    assert plan.stopped_by == "b"
+
+
+FALLBACK = (
+    step("a", on_error={"fallback": "f"}),
+    step("f", on_error={"fallback": "g"}),
+    step("g", on_error="skip"),
+    step("end", "a"),
+)
+
+
+def test_who_stands_in_is_not_needed_where_nothing_failed() -> None:
+    plan = progress(*FALLBACK)
+    plan.begin()
+
+    moves = plan.ended("a", Gave())
+
+    assert moves == Moves(("end",), {}, ("f", "g"))
+    assert plan.source("a") == "a"
+
+
+def test_who_stands_in_gives_what_the_first_would_have() -> None:
+    plan = told(progress(*FALLBACK), ("a", BOOM), ("f", BOOM))
+
+    assert plan.ended("g", Gave()) == Moves(("end",))
+    assert (plan.source("a"), plan.source("f")) == ("g", "g")
+
+
+def test_the_last_that_stands_in_decides_what_becomes_of_the_plan() -> None:
+    plan = told(progress(*FALLBACK), ("a", BOOM), ("f", BOOM), ("g", BOOM))
+
+    assert states(plan)["end"] == "skipped"
+    assert (plan.stopped_by, plan.why["end"]) == (None, "it needs 'a', which failed")
+
+
+def test_one_that_stands_in_and_is_left_out_is_no_better_than_one_that_fails() -> None:
+    goes_on = told(progress(*FALLBACK), ("a", BOOM), ("f", LeftOut()))
+    stopped = told(
+        progress(step("a", on_error={"fallback": "f"}), step("f"), step("z", after=["a"])),
+        ("a", BOOM),
+        ("f", LeftOut()),
+    )
+
+    assert goes_on.states["g"] is StepState.RUNNING
+    assert (stopped.stopped_by, states(stopped)["z"]) == ("a", "skipped")
+
+
+def test_a_step_that_is_left_out_needs_nobody_to_stand_in() -> None:
+    plan = told(progress(*FALLBACK), ("a", LeftOut()))
+
+    assert states(plan) == {
+        "a": "skipped",
+        "f": "not_needed",
+        "g": "not_needed",
+        "end": "skipped",
+    }
+
+
+def test_after_a_stop_nobody_stands_in() -> None:
+    plan = told(
+        progress(*FALLBACK[:3], step("x"), step("slow", on_error="skip"), step("end", "a")),
+        ("x", BOOM),
+    )
+    plan.ended("a", BOOM)
+    plan.ended("slow", Gave())
+
+    assert states(plan) | {"x": ""} == {
+        "a": "failed",
+        "f": "skipped",
+        "g": "skipped",
+        "x": "",
+        "slow": "done",
+        "end": "skipped",
+    }
+    assert plan.over
+
+
+def test_a_stop_leaves_out_one_that_was_to_stand_in_and_waited() -> None:
+    plan = told(
+        progress(step("slow"), step("a", on_error={"fallback": "f"}), step("f", "slow"), step("x")),
+        ("a", BOOM),
+        ("x", BOOM),
+    )
+
+    assert states(plan)["f"] == "skipped"
+    assert states(plan)["slow"] == "running"
+
+
+def test_a_halt_begins_nothing_more() -> None:
+    plan = progress(step("a"), step("b", "a"))
+    plan.begin()
+
+    assert plan.halt("it was cancelled") == Moves((), {"b": "it was cancelled"})
+    assert plan.ended("a", Gave()) == Moves()
+    assert (plan.over, plan.stopped_by) == (True, None)
+
+
+def test_one_looks_at_a_plan_from_what_is_known_of_its_steps() -> None:
+    plan = read_plan({"steps": [step("a"), step("b"), step("c", "a"), step("d")]}, EXPRESSIONS)
+    graph = graph_of(plan, EXPRESSIONS)
+
+    before = Progress.of(plan, graph, {"a": Gave()}, begun={"a", "b"})
+    stopped = Progress.of(plan, graph, {"b": BOOM, "a": Gave(), "c": Gave()}, begun={"a", "b", "c"})
+
+    assert states(before) == {"a": "done", "b": "running", "c": "pending", "d": "pending"}
+    assert states(stopped) == {"a": "done", "b": "failed", "c": "done", "d": "skipped"}
+
+
+def test_one_left_out_that_stands_in_stops_it_in_the_end() -> None:
+    plan = read_plan(
+        {"steps": [step("a", on_error={"fallback": "f"}), step("f"), step("z")]}, EXPRESSIONS
+    )
+
+    seen = Progress.of(
+        plan, graph_of(plan, EXPRESSIONS), {"a": BOOM, "f": LeftOut(), "z": Gave()}, begun={"z"}
+    )
+
+    assert states(seen) == {"a": "failed", "f": "skipped", "z": "done"}
+    assert seen.stopped_by == "a"
+
+
+def test_the_longest_plan_there_can_be_is_gone_through() -> None:
+    chain = [step("s0", on_error="skip")]
+    chain += [step(f"s{number}", f"s{number - 1}") for number in range(1, 2_000)]
+
+    plan = told(progress(*chain), ("s0", BOOM))
+
+    assert plan.over
+    assert plan.why["s1999"] == "it needs 's1998', which was skipped because of 's0'"
+
+
+ENDS: list[End] = [Gave(), Gave(), BOOM, LeftOut("a person said so")]
+
+
+@given(plan_documents(), st.randoms(use_true_random=False))
+def test_a_look_back_sees_what_was_seen_on_the_way(document: JsonObject, chance: Random) -> None:
+    plan = read_plan(document, EXPRESSIONS)
+    graph = graph_of(plan, EXPRESSIONS)
+    walk, ends, under_way = Progress(plan, graph), dict[str, End](), list[str]()
+    under_way += walk.begin().begin
+    while under_way:
+        name = under_way.pop(chance.randrange(len(under_way)))
+        ends[name] = chance.choice(ENDS)
+        under_way += walk.ended(name, ends[name]).begin
+
+    seen = Progress.of(plan, graph, ends, begun=ends)
+
+    assert walk.over
+    assert seen.states == walk.states

@@ -1,0 +1,189 @@
+"""What a step is given is what it refers to, or the default, or a failure that says where."""
+
+import pytest
+
+from portico.gateway.core.plan.expressions import ExpressionFailed, ExpressionTooLarge, holds
+from portico.gateway.core.plan.graph import graph_of
+from portico.gateway.core.plan.plan import Step
+from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.plan.resolving import (
+    GivenTooLarge,
+    MissingValue,
+    NotAList,
+    TooManyItems,
+    arguments_of,
+    items_of,
+    output_of,
+    wanted,
+    with_item,
+)
+from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.plan.naive import EXPRESSIONS
+
+READ: JsonObject = {"id": "read", "tool": "t.read"}
+KNOWN: JsonObject = {
+    "read": {"text": "hello", "json": {"n": 3, "list": [1, {"x": None}], "no": False, "zero": 0}},
+    "inputs": {"who": "Ada"},
+}
+
+
+def a_step(**fields: JsonValue) -> Step:
+    user: JsonObject = {"id": "use", "tool": "t.use", **fields}
+    return read_plan({"inputs": {"who": {}}, "steps": [READ, user]}, EXPRESSIONS).step("use")
+
+
+def given(value: JsonValue, known: JsonObject = KNOWN, **fields: JsonValue) -> JsonValue:
+    return arguments_of(a_step(arguments={"q": value}, **fields), known, EXPRESSIONS)["q"]
+
+
+@pytest.mark.parametrize(
+    ("value", "becomes"),
+    [
+        ("plain", "plain"),
+        ([1, None, {"a": 2.5}], [1, None, {"a": 2.5}]),
+        ({"$from": "read.text"}, "hello"),
+        ({"$from": "read"}, KNOWN["read"]),
+        ({"$from": "inputs.who"}, "Ada"),
+        ({"$from": "read.json.no"}, False),
+        ({"$from": "read.json.zero", "default": 1}, 0),
+        ({"$from": "read.json.gone", "default": None}, None),
+        ({"$from": "read.json.gone", "default": {"a": [1]}}, {"a": [1]}),
+        (
+            {"$text": "${inputs.who} has ${read.json.n}: ${read.json.list}"},
+            'Ada has 3: [1,{"x":null}]',
+        ),
+        ({"$text": "${read.json.no}$${"}, "false${"),
+        ({"deep": [{"$from": "read.json.list[0]"}]}, {"deep": [1]}),
+        ({"$literal": {"$from": "read"}}, {"$from": "read"}),
+    ],
+)
+def test_references_are_put_in_their_place(value: JsonValue, becomes: JsonValue) -> None:
+    assert given(value) == becomes
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"$from": "read.json.gone"}, "/arguments/q/$from"),
+        ([{"$from": "read.json.list[1].x"}], "/arguments/q/0/$from"),
+        ({"$text": "${read.json.gone}"}, "/arguments/q/$text"),
+    ],
+)
+def test_a_path_to_nothing_is_a_failure_with_its_place(value: JsonValue, place: str) -> None:
+    with pytest.raises(MissingValue) as refused:
+        given(value)
+
+    assert refused.value.place == place
+
+
+def test_a_step_that_gave_nothing_has_its_default() -> None:
+    assert given({"$from": "read.text", "default": "none"}, {}) == "none"
+
+
+def test_what_is_given_in_all_is_bounded() -> None:
+    large: JsonObject = {"read": {"text": "x" * 1_000_000}}
+
+    fits = given([{"$from": "read.text"}] * 4, large)
+
+    assert isinstance(fits, list)
+    for value in ([{"$from": "read"}] * 4, {"$text": "${read.text}" * 5}):
+        with pytest.raises(GivenTooLarge):
+            given(value, large)
+
+
+def test_expressions_are_bounded_here_too() -> None:
+    path = "json.list | " + " | ".join(["[@, @]"] * 30)
+
+    with pytest.raises(ExpressionTooLarge):
+        given({"$from": f"read.{path}"})
+
+
+def test_a_condition_finds_null_for_a_step_that_gave_nothing() -> None:
+    assert wanted(a_step(), {}, EXPRESSIONS)
+    assert wanted(a_step(when="read.json.n > `2` && inputs.who == 'Ada'"), KNOWN, EXPRESSIONS)
+    assert not wanted(a_step(when="read.json.ok"), {}, EXPRESSIONS)
+    assert wanted(a_step(when="!read"), {}, EXPRESSIONS)
+
+
+@pytest.mark.parametrize("value", [None, False, "", [], {}])
+def test_what_is_empty_does_not_hold(value: JsonValue) -> None:
+    assert not holds(value)
+
+
+@pytest.mark.parametrize("value", [True, 0, 0.0, "0", [0], {"a": None}])
+def test_anything_else_holds(value: JsonValue) -> None:
+    assert holds(value)
+
+
+def items(over: JsonValue, most: int = 3) -> list[JsonValue]:
+    step = a_step(for_each={"in": over, "most": most})
+    return list(items_of(step, KNOWN, EXPRESSIONS))
+
+
+def test_a_for_each_goes_through_a_list() -> None:
+    assert items({"$from": "read.json.list"}) == [1, {"x": None}]
+    assert items([{"$from": "read.text"}, 2]) == ["hello", 2]
+    assert not items_of(a_step(), KNOWN, EXPRESSIONS)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("read.text", "a text"),
+        ("read.json", "an object"),
+        ("read.json.n", "a number"),
+        ("read.json.no", "true or false"),
+    ],
+)
+def test_it_goes_through_nothing_else(path: str, what: str) -> None:
+    with pytest.raises(NotAList, match=what):
+        items({"$from": path})
+
+
+def test_an_absent_list_may_be_null_by_default_and_is_none() -> None:
+    with pytest.raises(NotAList, match="null"):
+        items({"$from": "read.json.gone", "default": None})
+
+
+def test_more_items_than_allowed_are_a_failure() -> None:
+    with pytest.raises(TooManyItems) as refused:
+        items([1, 2, 3, 4])
+
+    assert (refused.value.count, refused.value.most) == (4, 3)
+
+
+def test_an_item_and_its_number_are_at_hand() -> None:
+    step = a_step(
+        for_each={"in": [["a"]]}, arguments={"x": {"$from": "item[0]"}, "n": {"$from": "index"}}
+    )
+
+    found = arguments_of(step, with_item(KNOWN, ["a"], 0), EXPRESSIONS)
+
+    assert found == {"x": "a", "n": 0}
+
+
+def outcome(document: JsonObject, known: JsonObject) -> JsonValue:
+    plan = read_plan(document, EXPRESSIONS)
+    return output_of(plan, graph_of(plan, EXPRESSIONS), known, EXPRESSIONS)
+
+
+def test_a_plan_gives_what_it_says_or_what_its_last_steps_gave() -> None:
+    steps: JsonValue = [
+        READ,
+        {"id": "a", "tool": "t.a", "after": ["read"]},
+        {"id": "b", "tool": "t.b"},
+    ]
+    known: JsonObject = {**KNOWN, "a": {"text": "done", "json": None}}
+
+    assert outcome({"steps": steps, "output": {"said": {"$from": "a.text"}}}, known) == {
+        "said": "done"
+    }
+    assert outcome({"steps": steps, "output": None}, known) is None
+    assert outcome({"steps": steps}, known) == {"a": "done"}
+
+
+def test_a_function_of_something_that_it_is_not_for_is_said_with_its_expression() -> None:
+    with pytest.raises(ExpressionFailed, match="sum") as refused:
+        given({"$from": "read.json.n | sum(@)"})
+
+    assert refused.value.what
