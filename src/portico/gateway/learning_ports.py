@@ -1,0 +1,35 @@
+"""Where what is learnt from results is kept."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.kernel.principal import Principal
+
+
+class Shapes(Protocol):
+    """How the results of tools look. It knows of no labels: whoever asks has found the tool in
+    what they may know of."""
+
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+        """Put to what is known of the same definition, or in the place of what was known of
+        another. Of a server that is gone nothing is kept."""
+        ...
+
+    async def known(
+        self, caller: Principal, wanted: Mapping[ToolPlace, str]
+    ) -> Mapping[ToolPlace, SeenShape]:
+        """Of each tool, if anything is known of the definition with this pin."""
+        ...
+
+
+class SeenFlows(Protocol):
+    """Which results became which arguments, counted."""
+
+    async def learn(self, caller: Principal, passed: Mapping[Passed, int]) -> None:
+        """Of a server that is gone nothing is kept."""
+        ...
+
+    async def counted(self, caller: Principal, most: int) -> Mapping[Passed, int]:
+        """Those of the whole space that were seen most often, as of `Shapes` without labels."""
+        ...
