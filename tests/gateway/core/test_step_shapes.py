@@ -1,0 +1,119 @@
+"""The steps of a plan, as edges are proposed between them."""
+
+from dataclasses import replace
+from functools import reduce
+
+import pytest
+
+from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.gateway.core.edges.shape import OutputField, StepShape
+from portico.gateway.core.learnt import SeenShape
+from portico.gateway.core.plan.graph import graph_of
+from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.shapes import merged, shape_of
+from portico.gateway.core.step_shapes import KnownTool, step_shapes
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.tools import a_tool
+
+JMESPATH = JmespathExpressions()
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "needed": {"type": "string"},
+        "left_out": {"type": "string"},
+        "kind": {"enum": ["a", "b"]},
+        "limit": {"type": "integer", "default": 10},
+        "said": {"type": "string"},
+    },
+    "required": ["needed", "said"],
+}
+BARE = a_tool("t", "Does it.", inputSchema=SCHEMA)
+
+
+def seen(*results: JsonValue) -> KnownTool:
+    shape = reduce(merged, map(shape_of, results))
+    return KnownTool(BARE, SeenShape("p", len(results), shape))
+
+
+def shapes(tool: KnownTool, *steps: JsonObject) -> list[StepShape]:
+    plan = read_plan({"steps": list(steps)}, JMESPATH)
+    return [*step_shapes(plan, graph_of(plan, JMESPATH), {ToolRef("s", "t"): tool})]
+
+
+ONE: JsonObject = {"id": "one", "tool": "s.t", "arguments": {"said": "x"}}
+
+
+def outputs(tool: KnownTool, **more: JsonValue) -> list[tuple[str, str | None]]:
+    [shape] = shapes(tool, {**ONE, **more})
+    return [(field.path, field.type) for field in shape.outputs]
+
+
+def test_wanted_is_what_has_to_be_said_and_what_is_plainly_left_out() -> None:
+    [shape] = shapes(KnownTool(BARE), ONE)
+
+    assert [parameter.name for parameter in shape.wanted] == ["needed", "left_out"]
+    assert shape.given == {"said"}
+    assert (shape.step, shape.tool, shape.description) == ("one", "s.t", "Does it.")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        (KnownTool(BARE), [("text", "string")]),
+        (seen("a", "b"), [("text", "string")]),
+        (seen(1, 2), [("json", "integer")]),
+        (seen([1], [2]), [("json[0]", "integer")]),
+        (seen([], []), [("json", "array")]),
+        (seen({"a b": 1}, {}), []),
+        (seen({"id": 1}, {"id": 2}), [("json.id", "integer")]),
+        (seen([{"x-id": "a"}], [{"x-id": "b"}]), [('json[0]."x-id"', "string")]),
+    ],
+)
+def test_what_a_step_gives_is_what_was_seen(
+    tool: KnownTool, given: list[tuple[str, str | None]]
+) -> None:
+    assert outputs(tool) == given
+
+
+def test_what_its_server_says_comes_first() -> None:
+    says: JsonObject = {"type": "object", "properties": {"said": {"type": "string"}}}
+    tool = replace(seen({"id": 1}, {"id": 2}), definition=replace(BARE, output_schema=says))
+
+    assert outputs(tool) == [("json.said", "string")]
+
+
+def test_of_a_step_done_for_each_it_is_a_list_of_all() -> None:
+    each: JsonObject = {"in": [1]}
+
+    assert outputs(seen({"id": 1}, {"id": 2}), for_each=each) == [("items[].json.id", "array")]
+    assert outputs(KnownTool(BARE), for_each=each) == [("items[].text", "array")]
+
+
+def test_steps_are_in_an_order_that_the_plan_allows_and_a_stand_in_gives_nothing() -> None:
+    later: JsonObject = {**ONE, "id": "later", "after": ["one"]}
+    stand_in: JsonObject = {**ONE, "id": "instead"}
+    with_stand_in: JsonObject = {**ONE, "on_error": {"fallback": "instead"}}
+
+    found = shapes(KnownTool(BARE), later, stand_in, with_stand_in)
+
+    assert [shape.step for shape in found].index("one") < [shape.step for shape in found].index(
+        "later"
+    )
+    assert {shape.step: bool(shape.outputs) for shape in found} == {
+        "one": True,
+        "instead": False,
+        "later": True,
+    }
+
+
+def test_of_a_long_plan_each_step_has_fewer_fields() -> None:
+    wide = {f"{a}{b}": 1 for a in "abcdefgh" for b in "abcdefg"}
+    tool = seen(wide, wide)
+
+    few = shapes(tool, ONE)
+    many = shapes(tool, *({**ONE, "id": f"s{n}"} for n in range(500)))
+
+    assert len(few[0].outputs) == 56
+    assert {len(shape.outputs) for shape in many} == {8}
+    assert OutputField(path="json.aa", type="integer") in many[0].outputs
