@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from portico.box.core.code import CodeLimits, CodeOutcome
+from portico.box.core.code import CodeLimits, CodeOutcome, Raised
 from portico.box.core.files import Entry, FileContent
 from portico.box.core.limits import Limits
 from portico.box.core.outcome import Outcome
@@ -131,7 +131,7 @@ class Interpreter(Protocol):
         limits: CodeLimits,
         results: Mapping[int, JsonValue],
         *,
-        errors: Mapping[int, str] | None = None,
+        errors: Mapping[int, Raised] | None = None,
     ) -> CodeOutcome:
         """With what some or all of its calls gave, by their numbers, and what is to be raised in
         there for those that failed. The limits are those it was begun with, but for

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from portico.box.core.code import CodeLimits, CodeOutcome
+from portico.box.core.code import CodeLimits, CodeOutcome, Raised
 from portico.box.core.limits import Limits
 from portico.box.core.outcome import End, Outcome
 from portico.box.core.profile import Order
@@ -130,7 +130,7 @@ class ScriptedInterpreter:
         limits: CodeLimits,
         results: Mapping[int, JsonValue],
         *,
-        errors: Mapping[int, str] | None = None,  # noqa: ARG002 # a script calls none
+        errors: Mapping[int, Raised] | None = None,  # noqa: ARG002 # a script calls none
     ) -> CodeOutcome:
         return self._next(snapshot.decode(), limits, list(results.values()))
 

@@ -15,7 +15,7 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.monty.kept_program import KeptProgram
-from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome
+from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome, Raised
 from portico.box.core.errors import BoxUnavailable, CodeBusy, CodeRefused, FileTrouble
 from portico.kernel.json import JsonValue
 
@@ -390,9 +390,14 @@ print('three')
         done = await interpreter.resume(third.snapshot, LIMITS, {fetch: [1.5]})
         assert done == CodeOutcome(result=["A", [1.5], {"stored": True}], printed="three\n")
 
-        failed = await interpreter.resume(third.snapshot, LIMITS, {}, errors={fetch: "gone"})
+        gone = {fetch: Raised("gone")}
+        failed = await interpreter.resume(third.snapshot, LIMITS, {}, errors=gone)
         assert failed.end is CodeEnd.RAISED
         assert "RuntimeError: gone" in str(failed.error)
+
+        refused = {fetch: Raised("not yours", "PermissionError")}
+        failed = await interpreter.resume(third.snapshot, LIMITS, {}, errors=refused)
+        assert "PermissionError: not yours" in str(failed.error)
 
         again = await interpreter.resume(third.snapshot, LIMITS, {})
         assert again.end is CodeEnd.WAITING
@@ -575,3 +580,16 @@ def test_the_end_of_our_process_is_an_orderly_one(_: int) -> None:
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+async def test_what_is_given_to_functions_altogether_is_bounded(
+    interpreter: MontyInterpreter,
+) -> None:
+    """Each call has a copy, where the program has one text for all."""
+    limits = CodeLimits(memory=16_000_000, output=1_000_000, calls=1_000)
+    program = "x = 'x' * 900000\ny = [echo(x) for _ in range(500)]\nawait y[0]"
+
+    outcome = await interpreter.begin(program, limits, functions=["echo"])
+
+    assert outcome.end is CodeEnd.TOO_LARGE
+    assert "gives to functions" in str(outcome.error)

@@ -31,7 +31,7 @@ from portico.adapters.monty.endings import Ended, refuse_unreadable
 from portico.adapters.monty.kept_program import NEW, KeptProgram
 from portico.adapters.monty.story import Story
 from portico.adapters.monty.worker import Worker, starting
-from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome
+from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome, Raised
 from portico.box.core.errors import BoxUnavailable, CodeBusy, CodeRefused, NotPlain
 from portico.box.core.plain import plain
 from portico.box.ports import HostFunction
@@ -97,11 +97,12 @@ class MontyInterpreter:
         limits: CodeLimits,
         results: Mapping[int, JsonValue],
         *,
-        errors: Mapping[int, str] | None = None,
+        errors: Mapping[int, Raised] | None = None,
     ) -> CodeOutcome:
         before = KeptProgram.read(snapshot)
         settled = {number: given(value) for number, value in results.items()}
-        settled |= {number: raised(words) for number, words in (errors or {}).items()}
+        for number, error in (errors or {}).items():
+            settled[number] = raised(error.words, error.kind)
         if strangers := settled.keys() - before.pending.keys():
             raise CodeRefused(f"it does not wait for call {min(strangers)}")
 
@@ -226,7 +227,8 @@ async def _outcome(
             result = await worker.turn(lambda: plain(stop.output, most=story.limits.output))
         except NotPlain as error:
             return CodeOutcome(end=CodeEnd.NOT_JSON, printed=printed, error=str(error))
-        return CodeOutcome(result=result, printed=printed)
+        unheard = tuple(story.pending.values())
+        return CodeOutcome(result=result, printed=printed, pending=unheard)
     kept_program = KeptProgram(
         interpreter=await story.turn(stop.dump),
         functions=frozenset(answering.names),

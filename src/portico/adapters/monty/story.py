@@ -1,6 +1,7 @@
 """One program on its way: what it asks for is answered until it ends, or waits for others."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
@@ -62,6 +63,7 @@ class Story:
     ) -> None:
         self.limits = limits
         self.pending = dict(before.pending)
+        self._given = {number: _size(call) for number, call in before.pending.items()}
         self.calls = before.calls
         self.printed = Printed(before.printed, limits.output, worker.kill)
         self._worker = worker
@@ -129,6 +131,7 @@ class Story:
             results = {number: {"return_value": None} for number in pauses}
         for number in results:
             self.pending.pop(number, None)
+            self._given.pop(number, None)
         return (lambda: snapshot.resume(results)) if results else None
 
     async def _machine(self, snapshot: FunctionSnapshot) -> Callable[[], SyncSnapshot]:
@@ -158,6 +161,10 @@ class Story:
             refused = raised(f"an argument of {name}: {error.reason}", "TypeError")
             return lambda: snapshot.resume(refused)
         self.pending[pending.number] = pending
+        self._given[pending.number] = _size(pending)
+        if sum(self._given.values()) > self.limits.memory:
+            reason = "what it gives to functions that it waits for is more than its memory"
+            raise Ended(CodeEnd.TOO_LARGE, reason)
         if (call := self._answering(pending)) is not None:
             self._under_way.start(pending.number, call)
         return lambda: snapshot.resume(_LATER)
@@ -172,6 +179,11 @@ def _pending(snapshot: FunctionSnapshot, most: int) -> Pending:
     return Pending(
         number=snapshot.call_id, function=snapshot.function_name, arguments=arguments, named=named
     )
+
+
+def _size(pending: Pending) -> int:
+    """In characters: each call has a copy of its own, whatever they share inside."""
+    return len(json.dumps([pending.arguments, pending.named]))
 
 
 def _by_name(name: str) -> Callable[..., None]:

@@ -49,6 +49,15 @@ class Pending:
     named: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What is raised inside a program where its call has failed."""
+
+    words: str
+    kind: str = "RuntimeError"
+    """An error of Python that programs tell apart; any other becomes a `RuntimeError`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeOutcome:
     """Finished if it has no `snapshot`; failed if it has an `error`."""
@@ -61,3 +70,4 @@ class CodeOutcome:
     """What the program raised, or which limit it met, in a line or with its trace."""
     snapshot: bytes | None = None
     pending: Sequence[Pending] = ()
+    """The calls that it waits for; of one that has finished, those that it never waited for."""

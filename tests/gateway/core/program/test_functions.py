@@ -1,0 +1,122 @@
+"""Which functions a program has, and what its calls mean."""
+
+import pytest
+
+from portico.box.core.code import Pending, Raised
+from portico.gateway.core.program.functions import (
+    Wanted,
+    function_name,
+    functions_in,
+    uses_call,
+    wanted,
+)
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonValue
+
+READ = ToolRef("fs", "read_file")
+DASHED = ToolRef("my-git", "log.all")
+FUNCTIONS = {"fs__read_file": READ}
+
+
+def called(function: str, *arguments: JsonValue, **named: JsonValue) -> Pending:
+    return Pending(number=3, function=function, arguments=list(arguments), named=named)
+
+
+def test_a_function_is_named_after_its_server_and_its_tool() -> None:
+    assert function_name(READ) == "fs__read_file"
+    assert function_name(DASHED) == "my_git__log_all"
+
+
+def test_a_program_has_the_functions_that_it_names_and_no_others() -> None:
+    code = "x = await my_git__log_all()\nprint('fs__read_file')"
+
+    found = functions_in(code, [DASHED, READ, ToolRef("fs", "write_file")])
+
+    assert found == {"fs__read_file": READ, "my_git__log_all": DASHED}
+
+
+def test_a_part_of_a_word_names_nothing() -> None:
+    assert functions_in("xfs__read_file fs__read_file2", [READ]) == {}
+
+
+def test_letters_that_python_takes_for_the_same_are_the_same() -> None:
+    assert functions_in("\uff46s__read_file()", [READ]) == FUNCTIONS
+
+
+def test_what_would_be_called_alike_is_neither() -> None:
+    alike = [ToolRef("fs", "read-file"), READ]
+
+    assert functions_in("fs__read_file()", alike) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "uses"), [("await call('a.b')", True), ("recall()", False), ("call_it()", False)]
+)
+def test_call_is_there_for_whoever_names_it(code: str, uses: bool) -> None:
+    assert uses_call(code) is uses
+
+
+def test_named_arguments_are_those_of_the_tool() -> None:
+    assert wanted(called("fs__read_file", path="a"), FUNCTIONS) == Wanted(3, READ, {"path": "a"})
+
+
+def test_a_single_object_is_taken_for_the_arguments() -> None:
+    assert wanted(called("fs__read_file", {"path": "a"}), FUNCTIONS) == Wanted(
+        3, READ, {"path": "a"}
+    )
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [
+        called("fs__read_file", "a"),
+        called("fs__read_file", {"path": "a"}, path="b"),
+        called("fs__read_file", {}, {}),
+    ],
+)
+def test_what_has_no_name_is_refused_with_the_reason(pending: Pending) -> None:
+    assert wanted(pending, FUNCTIONS) == Raised(
+        "fs__read_file takes its arguments by their names", "TypeError"
+    )
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [
+        called("call", "fs.read_file", {"path": "a"}),
+        called("call", "fs.read_file", arguments={"path": "a"}),
+        called("call", tool="fs.read_file", arguments={"path": "a"}),
+    ],
+)
+def test_call_takes_any_tool_by_its_own_name(pending: Pending) -> None:
+    assert wanted(pending, {}) == Wanted(3, READ, {"path": "a"})
+
+
+def test_call_may_be_given_nothing_for_the_tool() -> None:
+    assert wanted(called("call", "fs.read_file"), {}) == Wanted(3, READ, {})
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [
+        called("call"),
+        called("call", 1),
+        called("call", None, {}),
+        called("call", "a.b", []),
+        called("call", "a.b", {}, {}),
+        called("call", "a.b", {}, tool="c.d"),
+        called("call", "a.b", ticket="apr_1"),
+        called("call", ["a.b"]),
+    ],
+)
+def test_call_takes_nothing_else(pending: Pending) -> None:
+    meant = wanted(pending, {})
+
+    assert isinstance(meant, Raised)
+    assert meant.kind == "TypeError"
+
+
+def test_what_cannot_be_a_tool_is_refused_inside() -> None:
+    meant = wanted(called("call", "nothing"), {})
+
+    assert meant == Raised("'nothing' is not of the form server.tool.", "ValueError")

@@ -1,0 +1,106 @@
+"""What the journal has of a turn, and what is kept of it beside."""
+
+import pytest
+
+from portico.box.core.code import CodeEnd, Raised
+from portico.gateway.core.call import ResultId
+from portico.gateway.core.program.functions import Wanted
+from portico.gateway.core.program.left import Left, Source, left_from, source_from
+from portico.gateway.core.program.settle import failed, left_out, value_of
+from portico.gateway.core.program.turn import (
+    Turn,
+    call_name,
+    is_turn,
+    turn_from,
+    turn_name,
+)
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonValue
+from portico.testing.kernel import BEGINNING, SeededEntropy
+
+HANDLE = ResultId.mint(BEGINNING, SeededEntropy())
+WAITING = Turn(
+    number=2,
+    end=CodeEnd.WAITING,
+    kept=str(HANDLE),
+    given=[0],
+    calls={1: "fs.read", 2: "fs.read"},
+    printed=3,
+    whole=0.25,
+    size=100,
+)
+
+
+def test_a_turn_comes_back_from_the_journal_as_it_was() -> None:
+    assert turn_from(WAITING.as_json()) == WAITING
+    assert WAITING.handle == HANDLE
+    assert not WAITING.over
+
+
+def test_one_that_ended_is_over() -> None:
+    assert Turn(number=1, end=CodeEnd.RAISED).over
+
+
+def test_steps_are_counted_from_one() -> None:
+    assert (turn_name(1), call_name(0)) == ("turn-1", "call-1")
+    assert is_turn("turn-12")
+    assert not is_turn("call-12")
+
+
+@pytest.mark.parametrize("noted", [None, {}, {**WAITING.as_json(), "calls": [[1]]}])
+def test_what_is_no_turn_is_not_taken_for_one(noted: JsonValue) -> None:
+    with pytest.raises(AssertionError):
+        turn_from(noted)
+
+
+def test_a_program_comes_back_as_it_was_begun() -> None:
+    source = Source(
+        code="1", inputs={"x": 1}, functions={"fs__read": ToolRef("fs", "read")}, by_name=True
+    )
+
+    assert source_from(source.as_json()) == source
+    with pytest.raises(AssertionError):
+        source_from({"code": "1"})
+
+
+def test_what_a_turn_left_comes_back() -> None:
+    call = Wanted(1, ToolRef("fs", "read"), {"path": "a"})
+    left = Left(snapshot=b"\x00\xff", wanted=[call], printed="x")
+    over = Left(printed="x", result=[1], error="no")
+
+    assert left_from(left.as_json()) == left
+    assert left_from(over.as_json()) == Left(wanted=[], printed="x", result=[1], error="no")
+    with pytest.raises(AssertionError):
+        left_from(None)
+    with pytest.raises(AssertionError):
+        left_from({**left.as_json(), "wanted": ["x"]})
+
+
+def test_a_call_gives_json_if_there_is_any_and_text_if_not() -> None:
+    assert value_of({"json": {"a": 1}, "text": "x"}) == {"a": 1}
+    assert value_of({"json": None, "text": "x"}) == "x"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("refused", "PermissionError"),
+        ("bad_arguments", "ValueError"),
+        ("tool_not_found", "LookupError"),
+        ("upstream_timed_out", "TimeoutError"),
+        ("upstream_down", "RuntimeError"),
+        (None, "RuntimeError"),
+    ],
+)
+def test_a_failure_is_an_error_of_python(code: str | None, kind: str) -> None:
+    assert failed("It may not.", code, None) == Raised("It may not.", kind)
+
+
+def test_a_tool_that_failed_says_so_in_its_own_words() -> None:
+    assert failed("It failed.", "tool_failed", {"text": "no such file"}).words == "no such file"
+    assert failed("It failed.", "tool_failed", {"text": ""}).words == "It failed."
+    assert len(failed("x" * 9_999, None, None).words) == 2_000
+
+
+def test_what_was_left_out_is_an_error_too() -> None:
+    assert left_out("somebody said so") == Raised("not called: somebody said so")
