@@ -18,8 +18,8 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.server import Stdio
-from portico.gateway.core.upstream import Phase, Target
+from portico.gateway.core.server import BUILTIN, Inside, Stdio
+from portico.gateway.core.upstream import OnBehalf, Phase, Target
 from portico.testing.box import ScriptedBox
 from portico.testing.gateway import a_server
 from portico.testing.upstreams import ScriptedUpstreams, seen, text
@@ -124,7 +124,7 @@ async def test_it_has_nothing_but_tools(tmp_path: Path, ask: Ask) -> None:
 
 async def test_what_is_part_of_portico_goes_inside_and_all_else_goes_out(tmp_path: Path) -> None:
     outside = ScriptedUpstreams(offers={"files": seen({"name": "read"})}, results={"u": {"a": 1}})
-    ways = RoutedUpstreams(Bench(tmp_path).tools, outside)
+    ways = RoutedUpstreams({BUILTIN: Bench(tmp_path).tools}, outside)
 
     ours, theirs = await ways.look(target()), await ways.look(FILES)
     inside = await ways.call(target(), "list_files", {}, timeout=SECONDS)
@@ -144,7 +144,7 @@ async def test_what_is_part_of_portico_goes_inside_and_all_else_goes_out(tmp_pat
 
 async def test_each_is_told_how_it_is_and_stopped_by_its_own(tmp_path: Path) -> None:
     outside = ScriptedUpstreams(offers={"files": seen()})
-    ways = RoutedUpstreams(Bench(tmp_path, None).tools, outside)
+    ways = RoutedUpstreams({BUILTIN: Bench(tmp_path, None).tools}, outside)
     await ways.look(target())
     await ways.look(FILES)
 
@@ -160,3 +160,19 @@ def test_no_other_server_is_told_who_calls() -> None:
 
     assert Target.of(ANA.space, ours, ANA.id).caller == ANA.id
     assert Target.of(ANA.space, a_server(), ANA.id).caller is None
+
+
+async def test_a_part_that_is_not_among_them_is_looked_for_further_out(tmp_path: Path) -> None:
+    outside = ScriptedUpstreams(offers={"builtin": seen()})
+    ways = RoutedUpstreams({BUILTIN: Bench(tmp_path).tools}, outside)
+
+    await ways.look(replace(target(), launch=Inside("another", "1")))
+
+    assert len(outside.looked) == 1
+
+
+def test_only_a_part_of_portico_acts_for_whoever_calls() -> None:
+    ours = a_server("builtin", launch=LAUNCH)
+
+    assert Target.of(ANA.space, ours, ANA.id, acting=OnBehalf(ANA)).acting == OnBehalf(ANA)
+    assert Target.of(ANA.space, a_server(), ANA.id, acting=OnBehalf(ANA)).acting is None

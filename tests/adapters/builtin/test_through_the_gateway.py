@@ -49,7 +49,7 @@ class House:
         world.spaces[ROOT.space] = a_space()
         for each in (an_identity("root"), an_identity("max")):
             world.identities.insert((each.space, each.id), each)
-        self.ways = RoutedUpstreams(bench.tools, ScriptedUpstreams())
+        self.ways = RoutedUpstreams({BUILTIN: bench.tools}, ScriptedUpstreams())
         doors = memory_gateway(
             world,
             self.ways,

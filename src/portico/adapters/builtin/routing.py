@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Protocol
 
-from portico.adapters.builtin.server import BuiltinTools
 from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Inside
 from portico.gateway.core.upstream import Seen, Target, Vitals
@@ -12,13 +12,24 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 
 
+class Part(Upstreams, Protocol):
+    """One of Portico's own servers."""
+
+    def knows(self, space: SpaceId, server: str) -> bool:
+        """Whether it is the one that is called so there."""
+        ...
+
+
 class RoutedUpstreams:
-    def __init__(self, inside: BuiltinTools, outside: Upstreams) -> None:
+    def __init__(self, inside: Mapping[str, Part], outside: Upstreams) -> None:
+        """`inside` by the names that their launches have."""
         self._inside = inside
         self._outside = outside
 
     def _way(self, target: Target) -> Upstreams:
-        return self._inside if isinstance(target.launch, Inside) else self._outside
+        if not isinstance(target.launch, Inside):
+            return self._outside
+        return self._inside.get(target.launch.name, self._outside)
 
     async def look(self, target: Target) -> Seen:
         return await self._way(target).look(target)
@@ -57,10 +68,11 @@ class RoutedUpstreams:
         return await self._way(target).complete(target, params, timeout=timeout)
 
     async def stop(self, space: SpaceId, server: str) -> None:
-        """Both, since a name alone does not tell; one of them has nothing of it."""
-        await self._inside.stop(space, server)
+        """All of them, since a name alone does not tell; only one has anything of it."""
+        for part in self._inside.values():
+            await part.stop(space, server)
         await self._outside.stop(space, server)
 
     def vitals(self, space: SpaceId, server: str) -> Vitals:
-        ours = self._inside.knows(space, server)
-        return (self._inside if ours else self._outside).vitals(space, server)
+        ours = (part for part in self._inside.values() if part.knows(space, server))
+        return next(ours, self._outside).vitals(space, server)

@@ -7,15 +7,11 @@ from datetime import timedelta
 from typing import Final
 
 from portico.adapters.builtin.answers import refusal
+from portico.adapters.builtin.nothing_beside import NothingBeside
 from portico.adapters.builtin.offers import INSTRUCTIONS, VERSION
 from portico.adapters.builtin.tool import BuiltinTool, Errand
 from portico.gateway.core.call import Answer
-from portico.gateway.core.errors import (
-    OfferNotFound,
-    ToolNotFound,
-    UpstreamDown,
-    UpstreamTimedOut,
-)
+from portico.gateway.core.errors import ToolNotFound, UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.server import Era, Identity
 from portico.gateway.core.upstream import Phase, Seen, Target, Vitals
 from portico.gateway.ports import Line
@@ -30,7 +26,7 @@ Place = tuple[SpaceId, str]
 """A space, and what the server is called there."""
 
 
-class BuiltinTools:
+class BuiltinTools(NothingBeside):
     def __init__(self, tools: Sequence[BuiltinTool]) -> None:
         self._tools: Mapping[str, BuiltinTool] = {tool.offered.name: tool for tool in tools}
         self._known: set[Place] = set()
@@ -92,36 +88,6 @@ class BuiltinTools:
             raise UpstreamDown(target.server, "it was stopped", reached=True) from None
         finally:
             calls.discard(work)
-
-    async def read_resource(
-        self,
-        target: Target,  # noqa: ARG002 # it has none
-        uri: str,
-        *,
-        timeout: timedelta,  # noqa: ARG002 # it has none
-        line: Line | None = None,  # noqa: ARG002 # it has none
-    ) -> JsonObject:
-        raise OfferNotFound("resource", uri)
-
-    async def get_prompt(
-        self,
-        target: Target,  # noqa: ARG002 # it has none
-        name: str,
-        arguments: Mapping[str, str],  # noqa: ARG002 # it has none
-        *,
-        timeout: timedelta,  # noqa: ARG002 # it has none
-        line: Line | None = None,  # noqa: ARG002 # it has none
-    ) -> JsonObject:
-        raise OfferNotFound("prompt", name)
-
-    async def complete(
-        self,
-        target: Target,  # noqa: ARG002 # it has none
-        params: JsonObject,  # noqa: ARG002 # it has none
-        *,
-        timeout: timedelta,  # noqa: ARG002 # it has none
-    ) -> JsonObject:
-        raise OfferNotFound("prompt", "")
 
     async def stop(self, space: SpaceId, server: str) -> None:
         """What it does for somebody at this moment."""
