@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import psycopg
 
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
@@ -11,12 +13,15 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
 from portico.adapters.postgres.login_clients import PostgresLoginClients
 from portico.adapters.postgres.logins import PostgresLogins
 from portico.adapters.postgres.policy_rules import PostgresRules
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.runs import PostgresRuns
+from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
@@ -28,8 +33,11 @@ from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.ports import Bus, EventLog, Receipts
+from portico.engine.core.run import Place, Run, RunStatus
+from portico.engine.ports import Bus, EventLog, Receipts, Runs
+from portico.gateway.learning_ports import SeenFlows, Shapes
 from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
+from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approval_ports import Approvals, TrustedClients
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
@@ -50,6 +58,8 @@ from portico.guard.ports import (
     SpaceSettings,
     Together,
 )
+from portico.kernel.ids import RunId
+from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.audit import MemoryAudit
@@ -69,7 +79,9 @@ from portico.testing.guard import (
 )
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.learnt import MemorySeenFlows, MemoryShapes
 from portico.testing.logins import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
+from portico.testing.saved_workflows import MemorySavedWorkflows
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.world import MemoryWorld, RowRefused, together
 
@@ -102,11 +114,16 @@ class Doors:
     servers: Servers
     tools: Tools
     vectors: Vectors
+    runs: Runs
     calls: CallHistory
+    """Of those runs too."""
     calls_elsewhere: CallHistory
     """The same record, in another process."""
     results: Results
     acquaintances: Acquaintances
+    shapes: Shapes
+    flows: SeenFlows
+    saved: SavedWorkflows
     contexts: MemoryTaskContexts | PostgresTaskContexts
     contexts_elsewhere: Contexts
     """The same tasks, in another process."""
@@ -133,6 +150,23 @@ class Doors:
         identity = an_identity(name, space=space)
         await self.principals.add(admin, identity)
         return identity
+
+    async def run_of(self, caller: Principal) -> RunId:
+        """One that has just been started."""
+        run = Run(
+            id=RunId.mint(BEGINNING, SeededEntropy("a run")),
+            space=caller.space,
+            principal=caller.id,
+            kind="work",
+            label=PUBLIC,
+            clearance=caller.clearance,
+            place=Place(),
+            status=RunStatus.QUEUED,
+            input={},
+            created_at=BEGINNING,
+        )
+        await self.runs.add(caller, run, "asked")
+        return run.id
 
     async def key_of(self, caller: Principal, holder: Identity, name: str = "k") -> StoredKey:
         """A key of the holder's, made by the caller; the same name, the same key."""
@@ -163,6 +197,10 @@ def memory_doors() -> Doors:
     world, bus, clock = MemoryWorld(), MemoryBus(), TickingClock()
     rules = MemoryRules(RULES_OF_THE_FILE, world)
     audit = MemoryAudit(world, clock)
+    runs = InlineRuns(clock, SeededEntropy("runs"), InlineBus())
+    calls, calls_elsewhere = (MemoryCallHistory(world, clock, name) for name in ("one", "other"))
+    for history in (calls, calls_elsewhere):
+        history.look_at(runs)
     return Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
@@ -180,10 +218,14 @@ def memory_doors() -> Doors:
         servers=MemoryServers(world),
         tools=MemoryTools(world),
         vectors=MemoryVectors(world),
-        calls=MemoryCallHistory(world, clock),
-        calls_elsewhere=MemoryCallHistory(world, clock, "other"),
+        runs=runs,
+        calls=calls,
+        calls_elsewhere=calls_elsewhere,
         results=MemoryResults(world),
         acquaintances=MemoryAcquaintances(world),
+        shapes=MemoryShapes(world),
+        flows=MemorySeenFlows(world),
+        saved=MemorySavedWorkflows(world),
         contexts=MemoryTaskContexts(world),
         contexts_elsewhere=MemoryTaskContexts(world),
         rules=rules,
@@ -198,6 +240,7 @@ def memory_doors() -> Doors:
 
 def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: PostgresBus) -> Doors:
     clock, audit = TickingClock(), PostgresAudit(transactions, lambda *_: None)
+    log = PostgresEventLog(transactions, bus, SystemClock(), system_entropy)
     return Doors(
         key_ring=PostgresKeyRing(transactions),
         keys=PostgresKeys(transactions),
@@ -206,7 +249,7 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         spaces=PostgresSpaces(transactions),
         settings=PostgresSpaceSettings(transactions),
         receipts=PostgresReceipts(transactions),
-        event_log=PostgresEventLog(transactions, bus, SystemClock(), system_entropy),
+        event_log=log,
         bus=bus,
         elsewhere=elsewhere,
         together=transactions.begin,
@@ -215,10 +258,14 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         servers=PostgresServers(transactions),
         tools=PostgresTools(transactions),
         vectors=PostgresVectors(transactions),
+        runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
         calls=PostgresCallHistory(transactions, clock, "one"),
         calls_elsewhere=PostgresCallHistory(transactions, clock, "other"),
         results=PostgresResults(transactions, _VAULT),
         acquaintances=PostgresAcquaintances(transactions),
+        shapes=PostgresShapes(transactions),
+        flows=PostgresSeenFlows(transactions),
+        saved=PostgresSavedWorkflows(transactions),
         contexts=PostgresTaskContexts(transactions, clock),
         contexts_elsewhere=PostgresTaskContexts(transactions, clock),
         rules=PostgresRules(transactions, bus, clock, RULES_OF_THE_FILE),

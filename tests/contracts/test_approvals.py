@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.approval import AnswerKind, Approval, Outcome, Status, answered
+from portico.guard.core.approval import AnswerKind, Approval, Outcome, Status, Waiter, answered
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import ApprovalNotFound
+from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.kernel import BEGINNING
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.doors import REFUSED, Doors
 from tests.guard.approvals import HOUR, an_act, an_answer, an_approval, approved
 
@@ -373,3 +374,69 @@ async def test_what_was_approved_with_other_arguments_is_among_them(doors: Doors
     assert [each.id for each in await doors.approvals.unfinished(mia, first.hash)] == [first.id]
     await doors.approvals.collect(mia, first.id, BEGINNING)
     assert await doors.approvals.unfinished(mia, first.hash) == []
+
+
+WAITER = Waiter(RunId.mint(BEGINNING, SeededEntropy("waits")), "~approval:send:1", RESTRICTED)
+
+
+async def test_what_a_run_waits_for_is_its_alone(doors: Doors) -> None:
+    _, mia, first = await asked(doors)
+    own = an_approval(mia, "two", waiter=WAITER)
+
+    added = await doors.approvals.add(mia, own, b"sealed")
+
+    assert added == own
+    assert await doors.approvals.get(mia, own.id) == own
+    assert await doors.approvals.asked_by(mia, WAITER) == own
+    assert await doors.approvals.latest(mia, own.context, own.hash) == first
+    assert await doors.approvals.unfinished(mia, own.hash) == [first]
+
+
+async def test_a_run_that_asks_again_has_asked_once(doors: Doors) -> None:
+    root = await doors.founded("here")
+    mia = as_principal(await doors.joined(root, "mia"))
+    first = an_approval(mia, waiter=WAITER)
+    await doors.approvals.add(mia, first, b"")
+    no = answered(first, an_answer(root, AnswerKind.REJECT), HOUR)
+    await doors.approvals.answer(root, no, BEGINNING)
+
+    again = await doors.approvals.add(mia, an_approval(mia, "two", waiter=WAITER), b"")
+    other = replace(WAITER, topic="~approval:send:2")
+    anew = an_approval(mia, "three", waiter=other)
+
+    assert again == no
+    assert await doors.approvals.add(mia, anew, b"") == anew
+    assert await doors.approvals.asked_by(mia, replace(WAITER, topic="~x")) is None
+
+
+async def test_what_is_approved_in_place_of_a_waiters_request_is_added_beside_it(
+    doors: Doors,
+) -> None:
+    root = await doors.founded("here")
+    mia = as_principal(await doors.joined(root, "mia"))
+    first = an_approval(mia, waiter=WAITER)
+    await doors.approvals.add(mia, first, b"")
+    edited = replace(
+        an_approval(mia, "two", act=an_act(mia, path="/b"), waiter=WAITER), replaces=first.id
+    )
+
+    assert await doors.approvals.add(mia, edited, b"") == edited
+    assert await doors.approvals.asked_by(mia, WAITER) == first
+    both = await doors.approvals.of_run(mia, WAITER.run)
+    assert {each.id for each in both} == {first.id, edited.id}
+
+
+async def test_all_that_a_run_has_asked_is_found_whatever_became_of_it(doors: Doors) -> None:
+    root, mia, _ = await asked(doors)
+    first = an_approval(mia, "two", waiter=WAITER)
+    second = an_approval(mia, "three", waiter=replace(WAITER, topic="~approval:send:2"))
+    for each in (first, second):
+        await doors.approvals.add(mia, each, b"")
+    await doors.approvals.withdraw(mia, first.id, BEGINNING)
+    taken_back = replace(first, status=Status.WITHDRAWN)
+
+    found = await doors.approvals.of_run(root, WAITER.run)
+
+    assert sorted(found, key=str) == sorted([taken_back, second], key=str)
+    other = RunId.mint(BEGINNING, SeededEntropy("another"))
+    assert await doors.approvals.of_run(root, other) == []

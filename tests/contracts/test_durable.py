@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -21,7 +23,7 @@ from portico.engine.core.run import Place, RunPosition, RunStatus, StepState
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
 from portico.kernel.durable import Action, Durable
-from portico.kernel.ids import RunId
+from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine, inline_engine
 
@@ -42,6 +44,7 @@ class Works:
         self.most_at_once = 0
         self.failing = True
         self.going = asyncio.Event()
+        self.legs: list[tuple[int, bool]] = []
 
     def kinds(self) -> list[Kind]:
         works = {
@@ -54,6 +57,7 @@ class Works:
             "busy": self.busy,
             "broken": self.broken,
             "named": self.named,
+            "reading": self.reading,
         }
         return [Kind(name=name, work=work) for name, work in works.items()]
 
@@ -107,6 +111,20 @@ class Works:
             return None
 
         return await durable.step("busy", act)
+
+    async def reading(self, durable: Durable, given: JsonObject) -> JsonValue:
+        """Beside a wait: for longer than it takes until a run that only waits is put away."""
+        self.legs.append((durable.leg, durable.again))
+
+        async def read() -> None:
+            with durable.busy():
+                await asyncio.sleep(0.3)
+            await durable.step("read", self._does("read"))
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(read())
+            answer = group.create_task(durable.wait_for_signal("answer"))
+        return answer.result()
 
     async def broken(self, durable: Durable, given: JsonObject) -> JsonValue:
         raise ValueError("It was never whole.")
@@ -264,6 +282,70 @@ async def test_a_fork_has_done_what_came_before_and_does_the_rest_under_keys_of_
     ]
 
 
+async def test_a_fork_with_named_steps_has_done_those_and_no_others(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("chain")
+    source = await engine.over(run.id)
+    new = replace(
+        source,
+        id=RunId.of_claim(source.space, source.principal, "fork", "key"),
+        status=RunStatus.QUEUED,
+        forked_from=run.id,
+        result=None,
+        started_at=None,
+        finished_at=None,
+        leg=1,
+        attempts=0,
+    )
+    steps = ["link-0", "link-2", "nothing"]
+
+    fork, turn = await engine.runs.fork_with(engine.ana, run.id, new, steps=steps, asked="a" * 64)
+    assert turn is not None
+    await engine.line.join(turn)
+    ended = await engine.over(fork.id)
+    again, none = await engine.runs.fork_with(engine.ana, run.id, new, steps=steps, asked="a" * 64)
+
+    assert works.done == ["link-0", "link-1", "link-2", "link-1"]
+    links: Any = ended.result
+    assert [each["key"] for each in links] == [
+        f"{run.id}:link-0",
+        f"{fork.id}:link-1",
+        f"{run.id}:link-2",
+    ]
+    assert (again.id, none) == (fork.id, None)
+    with pytest.raises(KeyReused):
+        await engine.runs.fork_with(engine.ana, run.id, new, steps=[], asked="b" * 64)
+
+
+async def test_what_is_to_be_done_anew_is_forgotten_when_it_is_resumed(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("shaky")
+    await engine.over(run.id)
+    works.failing = False
+
+    await engine.line.join(await engine.runs.resume(engine.ana, run.id, anew=["firm"]))
+    await engine.over(run.id)
+
+    assert works.done == ["firm", "shaky", "firm", "shaky"]
+
+
+async def test_whoever_takes_it_up_again_lends_it_what_they_may_now(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("shaky")
+    await engine.over(run.id)
+    works.failing = False
+    less = replace(engine.ana, scopes=frozenset({"runs:write"}))
+
+    turn = await engine.runs.resume(less, run.id, given={"asker": "ana"})
+    await engine.line.join(turn)
+
+    ended = await engine.over(run.id)
+    assert (ended.input, ended.scopes) == ({"asker": "ana"}, frozenset({"runs:write"}))
+
+
 async def test_a_fork_from_a_step_that_never_was_is_refused(engine: Engine) -> None:
     run = await engine.started("chain")
     await engine.over(run.id)
@@ -337,6 +419,21 @@ async def test_a_list_goes_on_from_where_a_run_stood_that_was_forgotten(engine: 
     assert [run.id for run in rest] == [older.id]
 
 
+async def test_a_list_can_be_of_one_principal_alone(engine: Engine) -> None:
+    runs = [await engine.started("chain") for _ in range(3)]
+    nobody = PrincipalId(UUID(int=1))
+
+    own = await engine.book.page(
+        engine.ana, statuses=[], kind=None, before=None, limit=2, of=engine.ana.id
+    )
+    none = await engine.book.page(
+        engine.ana, statuses=[], kind=None, before=None, limit=2, of=nobody
+    )
+
+    assert [run.id for run in own] == [runs[2].id, runs[1].id]
+    assert none == []
+
+
 async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:
     done, waiting = await engine.started("chain"), await engine.started("patient")
     await engine.over(done.id)
@@ -397,3 +494,18 @@ async def test_a_work_knows_in_whose_name_it_is_done(engine: Engine) -> None:
     over = await engine.over((await engine.started("named")).id)
 
     assert over.result == [str(ana.id), ana.name, sorted(ana.scopes), str(ana.clearance)]
+
+
+async def test_a_run_that_is_busy_is_not_put_away_while_it_waits(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("reading")
+
+    waiting = await engine.waiting(run.id)
+    await engine.signal(engine.ana, run.id, "answer", "yes")
+    ended = await engine.over(run.id)
+
+    assert list(waiting.waits_for) == ["answer"]
+    assert works.done == ["read"]
+    assert works.legs == [(1, False), (2, True)]
+    assert ended.result == "yes"

@@ -1,5 +1,6 @@
 """What the gateway may rely on of `Results`."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -74,6 +75,31 @@ async def test_nobody_else_has_it_not_even_in_the_same_space(doors: Doors) -> No
         await doors.results.keep(root, RESULT, KeptResult(content="y"), TOMORROW)
 
     assert await doors.results.get(bob, RESULT, BEGINNING) == X
+
+
+async def test_what_is_kept_already_stays_as_it_is(doors: Doors) -> None:
+    root = await doors.founded("home")
+    await doors.results.keep(root, RESULT, X, TOMORROW)
+
+    await doors.results.keep(root, RESULT, KeptResult(content="y"), TOMORROW)
+
+    assert await doors.results.get(root, RESULT, BEGINNING) == X
+
+
+async def test_many_at_once_are_all_kept(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = as_principal(await doors.joined(root, "bob"))
+    entropy = SeededEntropy("many")
+    kept = [
+        (who, ResultId.mint(BEGINNING, entropy), KeptResult(content=number))
+        for number in range(20)
+        for who in (root, bob)
+    ]
+
+    await asyncio.gather(*(doors.results.keep(*each, TOMORROW) for each in kept))
+
+    for who, result, what in kept:
+        assert (await doors.results.get(who, result, BEGINNING)).content == what.content
 
 
 async def test_nothing_is_kept_for_nobody(doors: Doors) -> None:

@@ -3,11 +3,14 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import ClassVar
 
 import pytest
 
+from portico.adapters.joins.approval_news import LoggedNews
 from portico.engine.control_run import CancelRun, ForkRun, SignalRun
 from portico.engine.core.entry import NewEntry
+from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import RunStatus, Step, Taken
 from portico.engine.kinds import Kind, Kinds
@@ -22,7 +25,7 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.upstream import Question, Wanted
-from portico.guard.core.approval import AnswerKind, Outcome, Resolution, Status
+from portico.guard.core.approval import AnswerKind, Approval, Outcome, Resolution, Status
 from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import (
     ApprovalNotFound,
@@ -34,6 +37,7 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryResults, a_tool
 from portico.testing.guard import MemoryKeys
 from portico.testing.upstreams import text
@@ -613,13 +617,61 @@ async def test_a_read_that_was_given_up_is_not_uncertain() -> None:
     assert (await room.seen(asked.id)).outcome is Outcome.FAILED
 
 
-async def test_a_retry_of_what_is_still_under_way_needs_no_waking() -> None:
+async def test_a_retry_before_its_run_has_noted_its_end_is_refused_and_can_be_said_again() -> None:
     room = AskingRoom()
     asked = await room.asked()
 
-    await room.approvals.errands.again(ANA, asked)
+    with pytest.raises(RunNotOver):
+        await room.approvals.errands.again(ANA, asked)
 
+
+async def test_whoever_dies_between_uncertain_and_the_end_of_the_run_leaves_one_to_try_again() -> (
+    None
+):
+    room = AskingRoom()
+    asked = await room.asked()
+    await room.answer(asked)
+    room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
+    journal = DiesBeforeNoting(room)
+    dying = asyncio.create_task(room.leg(asked, journal))
+    await journal.there.wait()
+    dying.cancel()
+    await asyncio.wait([dying])
+
+    run = await room.leg(asked)
+    resolved = await room.use.approvals.resolve_approval(ANA, asked.id, Resolution.RETRY)
+
+    assert run.status is RunStatus.FAILED
+    assert resolved.outcome is None
     assert (await room.runs.get(ANA, asked.run)).status is RunStatus.QUEUED
+
+
+class AwayOnce(LoggedNews):
+    """The database goes away just as it is told what became of a call."""
+
+    away: ClassVar[list[str]] = []
+
+    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+        if what == "used" and not self.away:
+            self.away.append(what)
+            raise StoreUnavailable("It is away.")
+        await super().tell(caller, what, approval)
+
+
+async def test_what_became_of_a_call_is_noted_however_long_the_database_is_away() -> None:
+    AwayOnce.away.clear()
+    room = AskingRoom()
+    news = AwayOnce(log=room.log, bus=room.bus)
+    room.kind = replace(room.approvals, news=news).kind(room.use.call_tool)
+    asked = await room.asked()
+    await room.answer(asked)
+
+    run = await room.leg(asked)
+
+    assert AwayOnce.away == ["used"]
+    assert run.status is RunStatus.DONE
+    assert (await room.seen(asked.id)).outcome is Outcome.DONE
+    assert len(room.upstreams.called) == 1
 
 
 LET_IT = Rule(name="let it", ruling=Ruling.ALLOW, tools=("files.*",), tainted=True)

@@ -38,6 +38,22 @@ async def test_the_shelf_is_kept_until_something_changes() -> None:
     assert len(third.tools) == 2
 
 
+async def test_a_space_that_was_looked_at_before_anybody_listened_is_followed_as_well() -> None:
+    room = OpenRoom()
+    await room.gateway.catalogues.current(ANA)
+    async with running(room):
+        await asyncio.sleep(0.01)
+        first = await room.gateway.catalogues.current(ANA)
+        second = await room.gateway.catalogues.current(ANA)
+        room.replace(READ)
+        room.bus.wake(ANA.space, CATALOGUE)
+        await asyncio.sleep(0.01)
+        third = await room.gateway.catalogues.current(ANA)
+
+    assert first is second
+    assert len(third.tools) == 2
+
+
 async def test_the_index_follows_the_shelf() -> None:
     room = OpenRoom()
     async with running(room):

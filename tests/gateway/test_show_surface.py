@@ -1,15 +1,22 @@
 """What a client lists: small, steady, and with what its user uses most."""
 
-import json
+from dataclasses import replace
 from datetime import timedelta
 
 from portico.adapters.tokens.o200k import O200k
+from portico.gateway.core.surface import search_description
+from portico.gateway.show_surface import OF_THE_SEARCH, Surface
+from portico.kernel.json import canonical
 from portico.main.assemble_gateway import Limits
 from portico.testing.upstreams import text
 from tests.gateway.open_room import ANA, READ, WEATHER, OpenRoom, ref
 
 
-async def test_it_has_the_six_tools_of_the_door_and_names_the_servers() -> None:
+def _tokens(surface: Surface) -> int:
+    return sum(O200k().count(canonical(tool).decode()) for tool in surface.tools)
+
+
+async def test_it_has_the_nine_tools_of_the_door_and_names_the_servers() -> None:
     surface = await OpenRoom().gateway.show_surface(ANA)
 
     names = [tool["name"] for tool in surface.tools]
@@ -20,6 +27,9 @@ async def test_it_has_the_six_tools_of_the_door_and_names_the_servers() -> None:
         "call_write",
         "call_destructive",
         "read_result",
+        "run_workflow",
+        "workflow_status",
+        "run_program",
     ]
     assert "files 3, sky 1" in surface.search_description
     assert "tracker" not in surface.search_description
@@ -41,7 +51,7 @@ async def test_what_is_used_most_is_listed_directly() -> None:
 
 
 async def test_the_whole_list_stays_under_its_cap() -> None:
-    room = OpenRoom(Limits(surface_tokens=700))
+    room = OpenRoom(Limits(surface_tokens=760))
     room.upstreams.replies |= {READ.ref: text("a"), WEATHER.ref: text("b")}
     await room.use.call_tool(ANA, WEATHER.ref, {})
     await room.use.call_tool(ANA, READ.ref, {})
@@ -49,8 +59,21 @@ async def test_the_whole_list_stays_under_its_cap() -> None:
 
     surface = await room.gateway.show_surface(ANA)
 
-    tokens = sum(O200k().count(json.dumps(tool)) for tool in surface.tools)
-    assert tokens <= 700
+    assert len(surface.hot) == 1
+    assert _tokens(surface) <= 760
+
+
+async def test_with_a_hundred_servers_a_thousand_tokens_are_enough() -> None:
+    room = OpenRoom()
+    description = search_description(
+        {f"a-server-of-somebody-{number}": 100_000 + number for number in range(100)},
+        lambda text: O200k().count(text) <= OF_THE_SEARCH,
+    )
+    assert "more servers" in description
+
+    surface = replace(await room.gateway.show_surface(ANA), search_description=description)
+
+    assert _tokens(surface) <= Limits().surface_tokens == 1_000
 
 
 async def test_it_stays_the_same_for_a_while_and_then_follows() -> None:

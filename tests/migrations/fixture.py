@@ -17,9 +17,11 @@ from portico.adapters.postgres.addresses import Addresses, without_password
 from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.keys import PostgresKeys
+from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.schema import known_migrations
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
@@ -31,6 +33,8 @@ from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
@@ -42,6 +46,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.saved_workflows import a_saved_workflow
 from portico.testing.vault import MemoryVault
 from tests.servers import Template, embedded_store, reachable_folder, wheel
 
@@ -185,6 +190,12 @@ async def _fill_gateway(
     await results.keep(admin, result, kept, now + timedelta(days=1))
     await PostgresAcquaintances(transactions).found(admin, [ref], "read a file", now)
     await PostgresAcquaintances(transactions).used(admin, {ref: 3}, now)
+    await PostgresSavedWorkflows(transactions).put(admin, a_saved_workflow("tidy-up"))
+    read = ToolPlace(files.id, "read")
+    learnt = {read: SeenShape(changed.pin, 3, shape_of({"size": 1, "größe": None}))}
+    await PostgresShapes(transactions).learn(admin, learnt)
+    passed = Passed(read, "json.size", ToolPlace(files.id, "write"), "size")
+    await PostgresSeenFlows(transactions).learn(admin, {passed: 2})
 
 
 async def _answer() -> Answer:

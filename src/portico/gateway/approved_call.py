@@ -5,29 +5,25 @@ and noting what came of it, it may die: then nobody knows whether the call was m
 makes it again but by a person's word.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol
 
+from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import Called, KeptResult, ResultId
-from portico.gateway.core.errors import (
-    InputRefused,
-    InputUnsupported,
-    UpstreamDown,
-    UpstreamRefused,
-    UpstreamTimedOut,
-)
 from portico.gateway.core.kept_answer import answer_kept
+from portico.gateway.core.maybe_made import maybe_made
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Results
-from portico.guard.approval_ports import ApprovalNews, Approvals
+from portico.guard.approval_ports import ApprovalNews, Approvals, Waiters
+from portico.guard.as_they_are import AsTheyAre
 from portico.guard.ask_approval import sealed_for
 from portico.guard.core.approval import Approval, Outcome, Status
 from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.authentication import opens, principal_of
-from portico.guard.core.errors import ApprovalUncertain, ArgumentsLost, KeyEnded
+from portico.guard.core.errors import ApprovalUncertain, ArgumentsLost
 from portico.guard.core.ticket import Ticket
 from portico.guard.core.vault_keys import VaultClosed
 from portico.guard.ports import Audit, Contexts, KeyRing, Together, Vault
@@ -42,10 +38,8 @@ from portico.kernel.principal import Principal
 APPROVED_CALL: Final = "approved_call"
 _LATER: Final = timedelta(seconds=1)
 """It looks for the end of its request this much after it, so that it is over then."""
-
-
-_GOT_THERE: Final = (UpstreamTimedOut, UpstreamRefused, InputUnsupported, InputRefused)
-"""A server that refuses may have begun, and an error of its own is no proof that it has not."""
+_PAUSE: Final = 0.2
+"""Seconds, while the database is away."""
 
 
 class Calling(Protocol):
@@ -74,6 +68,7 @@ class ApprovedCall:
     contexts: Contexts
     results: Results
     call_tool: Calling
+    waiters: Waiters
     news: ApprovalNews
     audit: Audit
     together: Together
@@ -136,6 +131,9 @@ class ApprovedCall:
             return {"status": "not its own"}
         if not await self.approvals.claim(caller, approval.id, self.clock.now()):
             return await self._not_claimed(durable, approval.id)
+        if approval.waiter is not None and not await self.waiters.wants(caller, approval.waiter):
+            why = "the run that asked for it is over, or has asked anew"
+            return await self._note(caller, replace(approval, outcome=Outcome.FAILED, error=why))
         try:
             ended = await self._made(caller, approval)
         except PorticoError as error:
@@ -145,7 +143,9 @@ class ApprovedCall:
         return await self._note(caller, ended)
 
     async def _made(self, caller: Principal, approval: Approval) -> Approval:
-        asker = await self._asker(caller, approval)
+        who = approval.asker
+        as_they_are = AsTheyAre(key_ring=self.key_ring, clock=self.clock)
+        asker = await as_they_are(caller, key=who.key, at=who.at)
         arguments = await self._arguments(caller, approval)
         called = await self.call_tool(
             asker, ToolRef.parse(approval.tool), arguments, whole=True, ticket=approval.ticket
@@ -171,19 +171,9 @@ class ApprovedCall:
         approval = await self.approvals.get(durable.caller, which)
         if approval.status_at(self.clock.now()) is Status.EXPIRED:
             return await self._expire(durable, approval)
-        if approval.outcome is not None:
+        if approval.outcome not in {None, Outcome.UNCERTAIN}:
             return _told(approval)
         return await self._note(durable.caller, replace(approval, outcome=Outcome.UNCERTAIN))
-
-    async def _asker(self, caller: Principal, approval: Approval) -> Principal:
-        """As it is now, and not as it was when it asked. Raises `KeyEnded`."""
-        asker = approval.asker
-        if asker.key is None:
-            return replace(caller, context=asker.at)
-        holder = await self.key_ring.find(asker.key)
-        if holder is None or holder.identity.id != asker.id or not opens(holder, self.clock.now()):
-            raise KeyEnded(asker.key)
-        return replace(principal_of(holder), context=asker.at)
 
     async def _arguments(self, caller: Principal, approval: Approval) -> JsonObject:
         sealed = await self.approvals.sealed(caller, approval.id)
@@ -196,27 +186,28 @@ class ApprovedCall:
     async def _note(self, caller: Principal, ended: Approval) -> JsonValue:
         """Raises `ApprovalUncertain`."""
         ended = replace(ended, ended_at=self.clock.now())
-        async with self.together(caller):
-            if await self.approvals.end(caller, ended):
-                await self.audit.note(caller, _entry("approval.used", ended))
-                await self.news.tell(caller, "used", ended)
+        while not await self._noted(caller, ended):  # noqa: ASYNC110 # it is elsewhere
+            await asyncio.sleep(_PAUSE)
         if ended.outcome is Outcome.UNCERTAIN:
             raise ApprovalUncertain(ended.tool, str(ended.id))
         return _told(ended)
 
+    async def _noted(self, caller: Principal, ended: Approval) -> bool:
+        """However long the database is away: without it nobody would ever hear what became of it,
+        and it is noted once, however often it is tried."""
+        try:
+            async with self.together(caller):
+                if await self.approvals.end(caller, ended):
+                    await self.audit.note(caller, _entry("approval.used", ended))
+                    await self.news.tell(caller, "used", ended)
+        except StoreUnavailable:
+            return False
+        return True
+
 
 def _broken(approval: Approval, error: PorticoError) -> Approval:
-    outcome = Outcome.UNCERTAIN if _maybe_made(approval, error) else Outcome.FAILED
+    outcome = Outcome.UNCERTAIN if maybe_made(approval.effect, error) else Outcome.FAILED
     return replace(approval, outcome=outcome, error=str(error))
-
-
-def _maybe_made(approval: Approval, error: PorticoError) -> bool:
-    """Whatever only reads may be asked for again; of the rest, whatever got as far as a server."""
-    if approval.effect.reads_only:
-        return False
-    if isinstance(error, UpstreamDown):
-        return error.reached
-    return isinstance(error, _GOT_THERE)
 
 
 def _told(approval: Approval) -> JsonObject:

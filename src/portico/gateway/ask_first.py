@@ -10,13 +10,14 @@ from typing import Final
 from portico.engine.ports import Bus, Wakeups
 from portico.gateway.ask_in_client import InClient, StillAsking, nobody_is_asked
 from portico.gateway.core.call import Call, Called
+from portico.gateway.core.workflow_words import unfinished
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Line
 from portico.gateway.read_outcome import ReadOutcome
 from portico.guard.approval_ports import Approvals
 from portico.guard.ask_approval import AskApproval
 from portico.guard.core.act import Act, Aim, NeedsApproval
-from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.core.approval import Approval, Outcome, Status, Waiter
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
@@ -56,9 +57,16 @@ class AskFirst:
     in_client: InClient = nobody_is_asked
 
     async def __call__(
-        self, act: Act, decision: NeedsApproval, *, line: Line | None, whole: bool
+        self,
+        act: Act,
+        decision: NeedsApproval,
+        *,
+        line: Line | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called:
-        """Made again, the same call is the same request: it gives what that gave, once.
+        """Made again, the same call is the same request: it gives what that gave, once. A waiter
+        is told when it is over, and reads then what came of it.
 
         Raises `ApprovalPending`, `ApprovalRejected`, `ApprovalOver`, `ApprovalUncertain`,
         `ApprovedCallFailed`.
@@ -66,24 +74,32 @@ class AskFirst:
         caller = act.caller
         context = await self.contexts.get(caller)
         before = await self._before(caller, context.id)
-        asked = await self.ask(act, context, decision, before=before)
+        asked = await self.ask(act, context, decision, before=before, waiter=waiter)
+        if waiter is not None:
+            raise ApprovalPending(asked.tool, str(asked.id), asked.expires_at)
         try:
             async with self.in_client(caller, asked, line) as asking:
                 ended = await self._ended(caller, asked.id, line, asking)
         except ApprovalOver:
             await self._collect(caller, asked.id)
             raise
-        await self._collect(caller, asked.id, ended.id)
-        called = await self._given(caller, ended)
+        called = await self._taken(caller, asked.id, ended)
         return called if whole else await self._shortened(caller, called, act.aim)
 
-    async def in_place(self, act: Act, *, line: Line | None, whole: bool) -> Called | None:
+    async def in_place(
+        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+    ) -> Called | None:
         """For an act that is allowed by now: what waits for the same is closed first. What
         somebody has approved already is not done twice: its result, once. None: do it.
 
         Raises `ApprovalPending`, `ApprovalUncertain`, `ApprovedCallFailed`.
         """
         caller = act.caller
+        if waiter is not None:
+            theirs = await self.withdraw.settled_of(caller, waiter)
+            if theirs is not None:
+                raise ApprovalPending(theirs.tool, str(theirs.id), theirs.expires_at)
+            return None
         asked = await self.withdraw.settled(act)
         if asked is None:
             return None
@@ -92,8 +108,7 @@ class AskFirst:
         except ApprovalOver:  # it was not made, and will not be
             await self._collect(caller, asked.id)
             return None
-        await self._collect(caller, asked.id, ended.id)
-        called = await self._given(caller, ended)
+        called = await self._taken(caller, asked.id, ended)
         return called if whole else await self._shortened(caller, called, act.aim)
 
     async def by_handle(
@@ -133,6 +148,18 @@ class AskFirst:
                     await line.progress(waited, patience if waited < patience else None, told)
                 left = patience - waited if waited < patience else _LOOK
                 await _within(min(_LOOK, left), wakeups)
+
+    async def _taken(self, caller: Principal, asked: ApprovalId, ended: Approval) -> Called:
+        """A workflow that goes on is asked for with the same call until it has ended: asking anew
+        would do it once more. Raises `ApprovedCallFailed`."""
+        try:
+            called = await self._given(caller, ended)
+        except ApprovedCallFailed:
+            await self._collect(caller, asked, ended.id)
+            raise
+        if unfinished(called.answer) is None:
+            await self._collect(caller, asked, ended.id)
+        return called
 
     async def _collect(self, caller: Principal, *approvals: ApprovalId) -> None:
         """From here on the same call asks anew."""

@@ -6,16 +6,28 @@ from typing import Final, Protocol
 
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.aim import aim_at
-from portico.gateway.core.call import Answer, Call, Called, CallOutcome, Verb, verb_for
+from portico.gateway.core.call import (
+    Answer,
+    Call,
+    Called,
+    CallOutcome,
+    ForRun,
+    Verb,
+    verb_for,
+)
 from portico.gateway.core.errors import BadArguments, ToolQuarantined, UpstreamDown, WrongVerb
+from portico.gateway.core.saved_workflow import admits, without_admission
+from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.upstream import OnBehalf, Target
 from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
+from portico.gateway.lessons import Lessons
 from portico.gateway.ports import Line, SchemaCheck, Upstreams
 from portico.gateway.record_call import RecordCall, maybe_done
 from portico.gateway.shelf import LiveTool, Shelf
 from portico.guard.core.act import Act, Action, NeedsApproval
+from portico.guard.core.approval import Waiter
 from portico.guard.core.errors import Refused
 from portico.guard.core.roles import Scope
 from portico.guard.core.ticket import Ticket
@@ -32,12 +44,21 @@ class Asking(Protocol):
     """Somebody is asked whether this may be done, and then it is."""
 
     async def __call__(
-        self, act: Act, decision: NeedsApproval, *, line: Line | None, whole: bool
+        self,
+        act: Act,
+        decision: NeedsApproval,
+        *,
+        line: Line | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called:
-        """Raises `ApprovalPending`, `ApprovalRejected`."""
+        """With a waiter nothing is waited for here. Raises `ApprovalPending`,
+        `ApprovalRejected`."""
         ...
 
-    async def in_place(self, act: Act, *, line: Line | None, whole: bool) -> Called | None:
+    async def in_place(
+        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+    ) -> Called | None:
         """Of what is allowed: it is asked for no more. What came of it if somebody had said yes
         to it already. Raises `ApprovalPending`."""
         ...
@@ -52,6 +73,7 @@ class CallTool:
     upstreams: Upstreams
     record: RecordCall
     habits: Habits
+    lessons: Lessons
     keep_result: KeepResult
     timeout: timedelta
     retries: int = 2
@@ -67,9 +89,12 @@ class CallTool:
         line: Line | None = None,
         whole: bool = False,
         ticket: Ticket | None = None,
+        for_run: ForRun | None = None,
     ) -> Called:
         """`whole`: as long as it is, never only its beginning. `ticket`: somebody has approved
-        exactly this. Raises what the catalogue, the check, the guard and the server raise."""
+        exactly this. `for_run`: once, also if whoever makes it dies in between; raises
+        `BegunBefore`. Raises what the catalogue, the check, the guard and the server raise."""
+        waiter = None if for_run is None else for_run.waiter
         with self.gate.in_front(caller, Action.CALL, str(ref)):
             permit(caller, Scope.TOOLS_CALL)
             shelf = await self.catalogues.current(caller)
@@ -79,25 +104,38 @@ class CallTool:
         if isinstance(decision, NeedsApproval):
             if ticket is not None:
                 raise Refused(str(ref), decision.rule, _OTHER_CALL, who=caller.name, key=caller.key)
-            return await self.ask_first(act, decision, line=line, whole=whole)
+            return await self.ask_first(act, decision, line=line, whole=whole, waiter=waiter)
         if ticket is None and not act.aim.effect.reads_only:
-            done = await self.ask_first.in_place(act, line=line, whole=whole)
+            done = await self.ask_first.in_place(act, line=line, whole=whole, waiter=waiter)
             if done is not None:
                 return done
 
         server = shelf.server(ref.server)
-        timeout = timedelta(seconds=server.timeout) if server.timeout else self.timeout
+        timeout = self._timeout(server, for_run)
         # Before it is made: its progress and its complaints are the server's words too.
         await self.gate.take_in(caller, act.aim)
-        call = await self.record.begin(act, timeout)
-        answer = await self.record.end(act, call, self._made(act, call, timeout, line), _told)
+        claim = None if for_run is None else for_run.claim
+        call = await self.record.begin(act, timeout, claim=claim)
+        in_run = for_run is not None or (ticket is not None and ticket.for_run)
+        made = self._made(act, call, timeout, line, in_run=in_run)
+        answer = await self.record.end(act, call, made, _told)
+        if admits(answer) and not server.holds_workflows:
+            answer = without_admission(answer)
         self.habits.note(caller, ref)
+        if not admits(answer):
+            self.lessons.note(act, server.id, call.started_at, answer)
         if whole:
             return Called(answer, call.id)
         shown, kept = await self.keep_result(
             caller, answer, label=act.aim.label, untrusted=not act.aim.trusted
         )
         return Called(shown, call.id, kept)
+
+    def _timeout(self, server: Server, for_run: ForRun | None) -> timedelta:
+        """Whoever wants to wait longer than for others' calls would hold up the others'."""
+        own = timedelta(seconds=server.timeout) if server.timeout else self.timeout
+        wished = None if for_run is None else for_run.timeout
+        return own if wished is None else min(own, wished)
 
     def _check(self, tool: LiveTool, arguments: JsonObject, verb: Verb | None) -> None:
         right = verb_for(tool.effect)
@@ -108,12 +146,14 @@ class CallTool:
             more = max(0, len(flaws) - _FLAWS_TOLD)
             raise BadArguments(str(tool.ref), flaws[:_FLAWS_TOLD], more=more)
 
-    async def _made(self, act: Act, call: Call, timeout: timedelta, line: Line | None) -> Answer:
+    async def _made(
+        self, act: Act, call: Call, timeout: timedelta, line: Line | None, *, in_run: bool
+    ) -> Answer:
         """A read is tried again where its server broke off, anything else only if it never got
         there. Each time it must still be what may be called, at the server that it is by then."""
         left = self.retries
         while True:
-            target = await self._target(act, call.ref)
+            target = await self._target(act, call.ref, in_run=in_run)
             try:
                 return await self.upstreams.call(
                     target, call.ref.name, act.arguments, timeout=timeout, line=line
@@ -123,13 +163,15 @@ class CallTool:
                     raise
                 left -= 1
 
-    async def _target(self, act: Act, ref: ToolRef) -> Target:
+    async def _target(self, act: Act, ref: ToolRef, *, in_run: bool) -> Target:
         """It is still exactly what was decided about: its definition, its effect, its labels."""
         shelf = await self.catalogues.current(act.caller)
         if _act(act.caller, shelf, ref, act.arguments).aim != act.aim:
             raise ToolQuarantined(str(ref), ref.server)
         caller, server = act.caller, shelf.server(ref.server)
-        return Target.of(caller.space, server, caller.id, links=caller.may(Scope.TOOLS_WRITE))
+        links = caller.may(Scope.TOOLS_WRITE)
+        acting = OnBehalf(caller, in_run=in_run)
+        return Target.of(caller.space, server, caller.id, links=links, acting=acting)
 
 
 def _act(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject) -> Act:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from portico.engine.ports import Bus
@@ -101,6 +102,8 @@ class Catalogues:
     async def run(self) -> None:
         """Listen for changes of every space that is looked at, until it is cancelled."""
         self._jobs = asyncio.Queue()
+        for space, room in self._rooms.items():  # those that were looked at before this began
+            self._jobs.put_nowait(partial(self._watch, space, room))
         try:
             async with asyncio.TaskGroup() as under_way:
                 while True:
@@ -113,7 +116,7 @@ class Catalogues:
         if room is None:
             room = self._rooms[caller.space] = _Room()
             if self._jobs is not None:
-                self._jobs.put_nowait(lambda: self._watch(caller.space, room))
+                self._jobs.put_nowait(partial(self._watch, caller.space, room))
         return room
 
     async def _watch(self, space: SpaceId, room: _Room) -> None:

@@ -1,14 +1,17 @@
 """All that is needed to call some tools: their schemas, and what they do in full."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.card import describe
-from portico.gateway.core.errors import ToolNotFound
+from portico.gateway.core.errors import BadToolRef, ToolNotFound
+from portico.gateway.core.learnt import SeenShape
 from portico.gateway.core.tool import ToolRef
+from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.shelf import Shelf
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
@@ -32,8 +35,11 @@ class Described:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeTools:
     catalogues: Catalogues
+    known_shapes: KnownShapes
     tokenizer: Tokenizer
     budget: int
+    own: Mapping[str, JsonObject] = field(default_factory=dict)
+    """What there is to say of the door's own tools, by their names."""
 
     async def __call__(
         self, caller: Principal, names: Sequence[str], *, budget: int | None = None
@@ -42,12 +48,13 @@ class DescribeTools:
         called. Raises `ToolNotFound` and the like if there is not even one."""
         permit(caller, Scope.TOOLS_READ)
         shelf = await self.catalogues.offered(caller)
+        known = await self.known_shapes(caller, shelf, _refs(names))
         tools: list[JsonObject] = []
         refused: dict[str, str] = {}
         last: PorticoError = ToolNotFound("")
         for name in list(dict.fromkeys(names))[:_MOST]:
             try:
-                tools.append(_described(shelf, name))
+                tools.append(self.own.get(name) or _described(shelf, name, known))
             except PorticoError as error:
                 last, refused[name] = error, _told(error)
         if not tools:
@@ -72,9 +79,15 @@ class DescribeTools:
         return "\n".join(parts)
 
 
-def _described(shelf: Shelf, name: str) -> JsonObject:
+def _refs(names: Sequence[str]) -> Iterator[ToolRef]:
+    for name in names[:_MOST]:
+        with suppress(BadToolRef):
+            yield ToolRef.parse(name)
+
+
+def _described(shelf: Shelf, name: str, known: Mapping[ToolRef, SeenShape]) -> JsonObject:
     tool = shelf.find(ToolRef.parse(name))
-    return describe(tool.ref, tool.definition, tool.effect)
+    return describe(tool.ref, tool.definition, tool.effect, known.get(tool.ref))
 
 
 def _told(error: PorticoError) -> str:

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from portico.gateway.core.errors import ToolNotFound
+from portico.gateway.core.learnt import SeenShape, ToolPlace
 from portico.gateway.core.server import Server, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
+from portico.gateway.core.vague_schema import vague
+from portico.gateway.learning_ports import Shapes
 from portico.gateway.ports import Servers, Tools
 from portico.guard.core.roles import Scope
 from portico.guard.core.tool_lists import on_lists
@@ -17,6 +20,8 @@ from portico.kernel.principal import Principal
 class ToolLook:
     tool: Tool
     standing: Standing
+    returns: SeenShape | None = None
+    """What has been learnt from its results, if its server does not say what they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,7 @@ class ListTools:
 class ShowTool:
     servers: Servers
     tools: Tools
+    shapes: Shapes
 
     async def __call__(self, caller: Principal, ref: ToolRef) -> ToolLook:
         """Raises `ServerNotFound`, `ToolNotFound`."""
@@ -51,8 +57,16 @@ class ShowTool:
         server = await self.servers.get(caller, ref.server)
         for tool in await self.tools.of(caller, server):
             if tool.ref == ref and on_lists(caller, str(ref)):
-                return _look(caller, server, tool)
+                look = _look(caller, server, tool)
+                return replace(look, returns=await self._returns(caller, server, look))
         raise ToolNotFound(str(ref))
+
+    async def _returns(self, caller: Principal, server: Server, look: ToolLook) -> SeenShape | None:
+        tool, says = look.tool, look.tool.definition.output_schema
+        if look.standing is not Standing.LIVE or not (says is None or vague(says)):
+            return None
+        place = ToolPlace(server.id, tool.ref.name)
+        return (await self.shapes.known(caller, {place: tool.pin})).get(place)
 
 
 def _look(caller: Principal, server: Server, tool: Tool) -> ToolLook:

@@ -13,8 +13,8 @@ from portico.gateway.core.names import server_name
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.server import (
     ADDED,
-    BUILTIN,
     OURS,
+    RESERVED,
     Launch,
     Server,
     ServerId,
@@ -72,9 +72,9 @@ class AddServer:
         permit(caller, Scope.SERVERS_WRITE)
         check_launch(wish.launch)
         name, now = server_name(wish.name), self.clock.now()
-        names = [BUILTIN, *(server.name for server in await self.names.all(caller))]
-        if alike := BUILTIN if name == BUILTIN else look_alike(name, names):
-            seen = {BUILTIN, *(server.name for server in await self.servers.all(caller))}
+        names = [*RESERVED, *(server.name for server in await self.names.all(caller))]
+        if alike := name if name in RESERVED else look_alike(name, names):
+            seen = {*RESERVED, *(server.name for server in await self.servers.all(caller))}
             raise ServerExists(name, alike if alike in seen else name)
         server = Server(
             id=ServerId.mint(now, self.entropy),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.box.core.profile import Profile
-from portico.gateway.core.call import Answer, Call, Figures, KeptResult, ResultId
+from portico.gateway.core.call import Answer, Call, CallClaim, CallId, Figures, KeptResult, ResultId
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel
 from portico.gateway.core.server import Server, ServerId, Stdio
@@ -230,6 +230,16 @@ class CallHistory(Protocol):
         stays there without an outcome."""
         ...
 
+    async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
+        """As `begin`, for one caller ever. Raises `BegunBefore`: the claim's own call was begun, or
+        an earlier one of it that is not known to have failed; or its run is over, or a later leg
+        of it is on, which may have begun it."""
+        ...
+
+    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+        """Those for which `begin_once` would find it begun."""
+        ...
+
     async def record(self, caller: Principal, call: Call) -> None:
         """What became of it. May be kept back for a moment and written with others."""
         ...
@@ -268,7 +278,8 @@ class Results(Protocol):
         self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
     ) -> None:
         """It is labelled at least as what its caller's task has taken in: it may say it again.
-        Raises `VaultClosed`: nothing is kept that anybody could read."""
+        What is kept under this name already stays as it is. Raises `VaultClosed`: nothing is kept
+        that anybody could read."""
         ...
 
     async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
-from portico.gateway.core.call import Call, CallId, CallOutcome
+from portico.gateway.core.call import Call, CallClaim, CallId, CallOutcome
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
+from portico.gateway.core.maybe_made import maybe_made
 from portico.gateway.core.record import for_the_record
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory
@@ -29,10 +30,12 @@ class RecordCall:
     clean: Callable[[JsonValue], JsonValue]
     """Without the secrets that the house knows of."""
 
-    async def begin(self, act: Act, timeout: timedelta) -> Call:
+    async def begin(self, act: Act, timeout: timedelta, *, claim: CallClaim | None = None) -> Call:
+        """What only reads is not claimed: it may be made again. Raises `BegunBefore`."""
         now = self.clock.now()
+        claim = None if act.aim.effect.reads_only else claim
         call = Call(
-            id=CallId.mint(now, self.entropy),
+            id=CallId.mint(now, self.entropy) if claim is None else claim.id,
             principal=act.caller.id,
             ref=ToolRef.parse(act.aim.tool),
             effect=act.aim.effect,
@@ -43,8 +46,12 @@ class RecordCall:
             label=act.aim.label,
             context=context_of(act.caller),
         )
-        if not call.effect.reads_only:
+        if call.effect.reads_only:
+            return call
+        if claim is None:
             await self.history.begin(act.caller, call)
+        else:
+            await self.history.begin_once(act.caller, call, claim)
         return call
 
     async def end(
@@ -55,7 +62,9 @@ class RecordCall:
         told: Callable[[Answered], tuple[CallOutcome, int]],
     ) -> Answered:
         """`told` says how it went, and how long the answer is. Raises what `made` raises."""
-        ended = replace(call, outcome=CallOutcome.BROKEN)
+        # Of whatever else takes us away from it, nobody can say that it was not made.
+        unknown = CallOutcome.BROKEN if call.effect.reads_only else CallOutcome.UNCERTAIN
+        ended = replace(call, outcome=unknown)
         try:
             answer = await made
             outcome, size = told(answer)
@@ -79,6 +88,4 @@ def maybe_done(call: Call, error: UpstreamDown) -> bool:
 def _outcome(call: Call, error: PorticoError) -> CallOutcome:
     if isinstance(error, UpstreamTimedOut):
         return CallOutcome.TIMED_OUT
-    if isinstance(error, UpstreamDown) and maybe_done(call, error):
-        return CallOutcome.UNCERTAIN
-    return CallOutcome.BROKEN
+    return CallOutcome.UNCERTAIN if maybe_made(call.effect, error) else CallOutcome.BROKEN

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,6 +15,7 @@ from portico.gateway.core.errors import (
     ToolNotFound,
     ToolQuarantined,
 )
+from portico.gateway.core.saved_workflow import MOST_DEEP, used_by
 from portico.gateway.core.server import Server, check_may_start, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
 from portico.guard.core.tool_lists import on_all
@@ -68,11 +70,12 @@ class Shelf:
         }
         if len(servers) == len(self.servers):
             return self
-        return Shelf(
+        below = Shelf(
             servers,
             {ref: tool for ref, tool in self.tools.items() if ref.server in servers},
             {ref: waits for ref, waits in self.waiting.items() if ref.server in servers},
         )
+        return below._without({ref for ref in below._workflows if not below._all_known(ref)})
 
     def on(self, lists: Sequence[Sequence[str]]) -> "Shelf":
         """The tools that are on all of these lists, of the same servers. Itself, without any."""
@@ -113,6 +116,29 @@ class Shelf:
 
     def of_server(self, name: str) -> Iterator[LiveTool]:
         return (tool for ref, tool in self.tools.items() if ref.server == name)
+
+    @cached_property
+    def _workflows(self) -> Mapping[ToolRef, Sequence[ToolRef]]:
+        """The saved ones, and what each calls."""
+        ours = {name for name, its in self.servers.items() if its.holds_workflows}
+        every = {ref: tool.definition for ref, tool in self.tools.items() if ref.server in ours}
+        every |= {ref: its[1].definition for ref, its in self.waiting.items() if ref.server in ours}
+        return {ref: [*map(ToolRef.parse, used_by(each))] for ref, each in every.items()}
+
+    def _all_known(self, ref: ToolRef, deep: int = MOST_DEEP) -> bool:
+        """Whether the servers of all that it calls are on this shelf, also inside one another."""
+        return ref.server in self.servers and all(
+            self._all_known(used, deep - 1) for used in self._workflows.get(ref, ()) if deep
+        )
+
+    def _without(self, hidden: AbstractSet[ToolRef]) -> "Shelf":
+        if not hidden:
+            return self
+        return Shelf(
+            self.servers,
+            {ref: tool for ref, tool in self.tools.items() if ref not in hidden},
+            {ref: waits for ref, waits in self.waiting.items() if ref not in hidden},
+        )
 
     def _near(self, ref: ToolRef) -> Sequence[str]:
         """The same tool of another server first, then names that look like it."""

@@ -8,13 +8,14 @@ import httpx2
 
 from portico.adapters.joins.approval_news import LoggedNews
 from portico.adapters.joins.errands import RunErrands
+from portico.adapters.joins.waiting_runs import NewsForRuns, RunsThatWait
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.bus_after_commit import BusAfterCommit
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.principals import PostgresPrincipals
-from portico.adapters.postgres.runs import PostgresRuns
+from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.secrets.references import References
 from portico.adapters.web.approval_webhook import ApprovalWebhook, NewsByWebhook
@@ -64,11 +65,14 @@ def open_approvals(
     runs = PostgresRuns(transactions, log, bus=outside.bus, clock=clock, entropy=entropy)
     kinds = Kinds([Kind(name=APPROVED_CALL, work=_elsewhere)])
     start_run = StartRun(runs=runs, line=line, kinds=kinds, clock=clock, entropy=entropy)
-    approvals, news = PostgresApprovals(transactions), LoggedNews(log=log, bus=bus)
+    approvals = PostgresApprovals(transactions)
+    logged = LoggedNews(log=log, bus=bus)
+    news = NewsForRuns(news=logged, runs=runs, line=line, bus=bus, clock=clock)
     webhook = webhook_to(settings, approvals, clock, base_url)
     return ApprovalDoors(
         approvals=approvals,
         errands=RunErrands(start_run=start_run, runs=runs, line=line, bus=bus),
+        waiters=RunsThatWait(PostgresRunBook(transactions)),
         news=news if webhook is None else NewsByWebhook(news, webhook),
         rules=side.rules,
         contexts=side.contexts,

@@ -13,7 +13,7 @@ from portico.gateway.ask_in_client import AskInClient
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
 from portico.gateway.read_approved import ReadApproved
-from portico.gateway.read_outcome import ReadOutcome
+from portico.gateway.read_outcome import Latest, ReadOutcome, as_kept
 from portico.guard.answer_approval import AnswerApproval
 from portico.guard.approval_ports import (
     ApprovalNews,
@@ -21,6 +21,7 @@ from portico.guard.approval_ports import (
     ArgumentCheck,
     Errands,
     TrustedClients,
+    Waiters,
 )
 from portico.guard.ask_approval import AskApproval
 from portico.guard.core.approval import AnswerKind
@@ -41,6 +42,7 @@ from portico.main.background import Lasting
 class ApprovalDoors:
     approvals: Approvals
     errands: Errands
+    waiters: Waiters
     news: ApprovalNews
     rules: Rules
     contexts: Contexts
@@ -62,6 +64,8 @@ class ApprovalDoors:
     wait: timedelta = timedelta(seconds=20)
     expires: timedelta = timedelta(minutes=60)
     most: int = 50
+    latest: Latest = as_kept
+    """How a workflow that was approved goes on."""
     lasting: Sequence[Lasting] = ()
     """What goes on for them in the background."""
 
@@ -80,7 +84,7 @@ class ApprovalDoors:
                 expires=self.expires,
                 most=self.most,
             ),
-            withdraw=self._withdraw(),
+            withdraw=self.withdraw(),
             approvals=self.approvals,
             contexts=self.contexts,
             history=self.history,
@@ -97,10 +101,22 @@ class ApprovalDoors:
         )
 
     def read_outcome(self) -> ReadOutcome:
-        return ReadOutcome(results=self.results, contexts=self.contexts, clock=self.clock)
+        return ReadOutcome(
+            results=self.results, contexts=self.contexts, clock=self.clock, latest=self.latest
+        )
 
-    def _withdraw(self) -> WithdrawApproval:
+    def withdraw(self) -> WithdrawApproval:
         return WithdrawApproval(
+            approvals=self.approvals,
+            errands=self.errands,
+            news=self.news,
+            audit=self.audit,
+            together=self.together,
+            clock=self.clock,
+        )
+
+    def resolve(self) -> ResolveApproval:
+        return ResolveApproval(
             approvals=self.approvals,
             errands=self.errands,
             news=self.news,
@@ -126,7 +142,7 @@ class ApprovalDoors:
         )
 
     def use_cases(self, check: ArgumentCheck) -> ApprovalUseCases:
-        approvals, errands, news = self.approvals, self.errands, self.news
+        approvals = self.approvals
         return ApprovalUseCases(
             list_approvals=ListApprovals(
                 approvals=approvals, contexts=self.contexts, clock=self.clock
@@ -135,15 +151,8 @@ class ApprovalDoors:
                 approvals=approvals, contexts=self.contexts, clock=self.clock
             ),
             answer_approval=self._answer(check),
-            withdraw_approval=self._withdraw(),
-            resolve_approval=ResolveApproval(
-                approvals=approvals,
-                errands=errands,
-                news=news,
-                audit=self.audit,
-                together=self.together,
-                clock=self.clock,
-            ),
+            withdraw_approval=self.withdraw(),
+            resolve_approval=self.resolve(),
             read_outcome=self.read_outcome(),
             read_approved=ReadApproved(
                 ask_first=self.ask_first(), keep_result=self.keep_result, contexts=self.contexts
@@ -167,6 +176,7 @@ class ApprovalDoors:
             contexts=self.contexts,
             results=self.results,
             call_tool=call_tool,
+            waiters=self.waiters,
             news=self.news,
             audit=self.audit,
             together=self.together,

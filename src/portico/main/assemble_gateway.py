@@ -1,9 +1,11 @@
 """The gateway's use cases, put on its doors."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from portico.adapters.builtin.routing import RoutedUpstreams
+from portico.adapters.joins.workflow_tools import Running, WorkflowTools
 from portico.engine.ports import Bus
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
@@ -14,14 +16,19 @@ from portico.gateway.catalogue import Catalogues
 from portico.gateway.check_arguments import CheckArguments
 from portico.gateway.cleared_servers import ClearedServers
 from portico.gateway.confine_server import SetProfile, ShowProfile
+from portico.gateway.core.plan.schema import plan_schema
+from portico.gateway.core.server import WORKFLOWS
 from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.shipped_profiles import ShippedProfiles
+from portico.gateway.core.workflow_help import own_tools
 from portico.gateway.describe_tools import DescribeTools
 from portico.gateway.find_tools import FindTools
 from portico.gateway.habits import Habits
 from portico.gateway.index_server import IndexServer
 from portico.gateway.keep_result import KeepResult, ReadResult
+from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.label_server import LabelServer
+from portico.gateway.lessons import Lessons
 from portico.gateway.list_server_tools import ListServerTools
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
 from portico.gateway.look_at_tools import ListTools, ShowTool
@@ -47,11 +54,15 @@ from portico.gateway.ports import (
     Vectors,
     Walls,
 )
+from portico.gateway.programs.turns import OpenInterpreter
 from portico.gateway.record_call import RecordCall
 from portico.gateway.secret_uses import FindSecretUses
 from portico.gateway.set_effects import SetEffects
 from portico.gateway.show_surface import ShowSurface
 from portico.gateway.tool_aims import ToolAims
+from portico.gateway.workflows.check_plan import CheckPlan
+from portico.gateway.workflows.one_call import OneCall
+from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.gate import Gate
 from portico.guard.ports import Audit, Contexts, Secrets, Together
 from portico.kernel.clock import Clock
@@ -62,6 +73,10 @@ from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_logins import LoginDoors
 from portico.main.assemble_policy import PolicyDoors
 from portico.main.assemble_secrets import assemble_secrets
+from portico.main.assemble_workflows import WorkflowDoors
+from portico.main.edges import LearningDoors
+from portico.main.programs import ProgramDoors
+from portico.main.saved_workflows import SavedDoors, SavedRunning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +98,10 @@ class GatewayDoors:
     history: CallHistory
     results: Results
     acquaintances: Acquaintances
+    learning: LearningDoors
+    workflows: WorkflowDoors
+    saved: SavedWorkflows
+    open_interpreter: OpenInterpreter
     upstreams: Upstreams
     walls: Walls
     schemas: SchemaCheck
@@ -115,6 +134,10 @@ class Gateway:
     over_http: GatewayUseCases
     catalogues: Catalogues
     habits: Habits
+    lessons: Lessons
+    step_call: OneCall
+    """How runs make their calls: all of this process share its turns."""
+    programs: ProgramDoors
     index_server: IndexServer
     show_surface: ShowSurface
     list_server_tools: ListServerTools
@@ -126,6 +149,9 @@ class Gateway:
 
 
 def assemble_gateway(doors: GatewayDoors) -> Gateway:
+    late: list[Running] = []
+    inside = {WORKFLOWS: WorkflowTools(lambda: late[0])}
+    doors = replace(doors, upstreams=RoutedUpstreams(inside, doors.upstreams))
     servers, tools, upstreams = doors.servers, doors.tools, doors.upstreams
     bus, clock, limits = doors.bus, doors.clock, doors.limits
     catalogues = Catalogues(
@@ -153,10 +179,32 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         catalogues=catalogues, gate=doors.gate, record=record, timeout=limits.call_timeout
     )
     habits = Habits(acquaintances=doors.acquaintances, clock=clock)
+    lessons = doors.learning.lessons(doors.contexts, clock, doors.entropy)
+    programs = ProgramDoors(
+        workflows=doors.workflows,
+        open_interpreter=doors.open_interpreter,
+        catalogues=catalogues,
+        keep_result=_keep_result(doors),
+    )
+    plans = _plans(doors, catalogues)
+    over_http = _over_http(
+        doors,
+        catalogues,
+        index_server,
+        habits,
+        record,
+        lessons=lessons,
+        programs=programs,
+        plans=plans,
+    )
+    late.append(plans.as_tools())
     return Gateway(
-        over_http=_over_http(doors, catalogues, index_server, habits, record),
+        over_http=over_http,
+        step_call=plans.inner(doors.workflows.step_call(over_http.call_tool, catalogues)),
+        programs=programs,
         catalogues=catalogues,
         habits=habits,
+        lessons=lessons,
         index_server=index_server,
         show_surface=ShowSurface(
             catalogues=catalogues,
@@ -167,7 +215,11 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         ),
         list_server_tools=ListServerTools(catalogues=catalogues),
         describe_tools=DescribeTools(
-            catalogues=catalogues, tokenizer=doors.tokenizer, budget=4 * limits.search_budget
+            catalogues=catalogues,
+            known_shapes=KnownShapes(shapes=doors.learning.shapes),
+            tokenizer=doors.tokenizer,
+            budget=4 * limits.search_budget,
+            own=own_tools(plan_schema()),
         ),
         list_offers=ListOffers(catalogues=catalogues),
         read_resource=ReadResource(beside=beside, upstreams=upstreams),
@@ -176,17 +228,22 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
     )
 
 
-def _over_http(
+def _over_http(  # noqa: PLR0913 # what is put together, one by one
     doors: GatewayDoors,
     catalogues: Catalogues,
     index_server: IndexServer,
     habits: Habits,
     record: RecordCall,
+    *,
+    lessons: Lessons,
+    programs: ProgramDoors,
+    plans: SavedRunning,
 ) -> GatewayUseCases:
     servers, tools, upstreams = ClearedServers(doors.servers), doors.tools, doors.upstreams
     bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
     walls, audit = doors.walls, doors.audit
     show_profile = ShowProfile(servers=servers, walls=walls, shipped=doors.profiles)
+    propose_edges = doors.learning.propose_edges(catalogues, doors.static)
     return GatewayUseCases(
         add_server=AddServer(
             servers=servers,
@@ -236,7 +293,13 @@ def _over_http(
             CheckArguments(catalogues=catalogues, schemas=doors.schemas)
         ),
         list_tools=ListTools(servers=servers, tools=tools),
-        show_tool=ShowTool(servers=servers, tools=tools),
+        show_tool=ShowTool(servers=servers, tools=tools, shapes=doors.learning.shapes),
+        propose_edges=propose_edges,
+        check_plan=plans.check_plan,
+        workflows=plans.workflows,
+        run_workflow=plans.run_workflow(propose_edges),
+        saved=plans.saved,
+        programs=programs.use_cases(plans.workflows.show_workflow),
         find_tools=FindTools(
             catalogues=catalogues,
             look_up=LookUp(static=doors.static, encoder=doors.encoder),
@@ -253,9 +316,8 @@ def _over_http(
             upstreams=upstreams,
             record=record,
             habits=habits,
-            keep_result=KeepResult(
-                results=doors.results, clock=clock, entropy=entropy, page_size=limits.page_size
-            ),
+            lessons=lessons,
+            keep_result=_keep_result(doors),
             timeout=limits.call_timeout,
         ),
         read_result=ReadResult(
@@ -266,4 +328,42 @@ def _over_http(
         ),
         list_calls=ListCalls(history=doors.history, servers=doors.servers, contexts=doors.contexts),
         show_figures=ShowFigures(history=doors.history, servers=doors.servers, clock=clock),
+    )
+
+
+def _plans(doors: GatewayDoors, catalogues: Catalogues) -> SavedRunning:
+    check_plan = CheckPlan(
+        catalogues=catalogues,
+        schemas=doors.schemas,
+        decide=doors.gate.decide,
+        expressions=doors.workflows.expressions,
+    )
+    saved = SavedDoors(
+        saved=doors.saved,
+        servers=doors.servers,
+        tools=doors.tools,
+        tokenizer=doors.tokenizer,
+        together=doors.together,
+        audit=doors.audit,
+        bus=doors.bus,
+        clock=doors.clock,
+        entropy=doors.entropy,
+    )
+    return SavedRunning(
+        kept=doors.saved,
+        saved=saved.use_cases(catalogues, check_plan),
+        workflows=doors.workflows.use_cases(catalogues),
+        check_plan=check_plan,
+        catalogues=catalogues,
+        gate=doors.gate,
+        expressions=doors.workflows.expressions,
+    )
+
+
+def _keep_result(doors: GatewayDoors) -> KeepResult:
+    return KeepResult(
+        results=doors.results,
+        clock=doors.clock,
+        entropy=doors.entropy,
+        page_size=doors.limits.page_size,
     )

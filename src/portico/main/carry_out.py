@@ -52,7 +52,11 @@ async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateL
         if not settings.work:
             await asyncio.Event().wait()
         wishes = EngineWishes(engine=engine, at_once=settings.at_once)
-        async with working(wishes, outside, kinds, there), forgetting(engine) as retain:
+        async with (
+            working(wishes, outside, kinds, there) as carrying_out,
+            forgetting(engine) as retain,
+        ):
+            there.near = carrying_out.take_up
             await retain(_keep(settings, ground.loaded.settings.gateway)).every(_FORGETTING)
     finally:
         await there.close()

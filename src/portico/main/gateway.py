@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -26,6 +26,7 @@ from portico.adapters.postgres.bus_after_commit import BusAfterCommit
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.vectors import PostgresVectors
@@ -36,15 +37,17 @@ from portico.adapters.words.snowball import stem
 from portico.engine.kinds import Kind
 from portico.engine.ports import Bus
 from portico.faces.http.use_cases import UseCases
-from portico.faces.mcp.uses import GatewayUses
+from portico.faces.mcp.uses import GatewayUses, WorkflowUses
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.server import BUILTIN
 from portico.gateway.follow_sources import FollowSources
 from portico.gateway.house import house
 from portico.gateway.keep_builtin import KeepBuiltin
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
+from portico.gateway.workflows.latest_answer import LatestAnswer
 from portico.guard.authenticate import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
@@ -55,12 +58,14 @@ from portico.main.background import Lasting, ended, kept_up
 from portico.main.box import Boxes
 from portico.main.builtin import BuiltinDoors, open_builtin
 from portico.main.client_files import client_files
+from portico.main.edges import open_learning
 from portico.main.encoders import GroundEncoders
 from portico.main.ground import Ground
 from portico.main.oauth import open_logins
 from portico.main.outside import Outside
 from portico.main.policy import open_policy
 from portico.main.secrets import SecretDoors
+from portico.main.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
 from portico.settings.sources import process_environment
 
 _log: Final = logging.getLogger("portico.gateway")
@@ -84,6 +89,8 @@ class Opened:
     kinds: Sequence[Kind]
     """Of runs, which the gateway knows how to carry out."""
     telling: Sequence[Lasting]
+    inline: Lasting
+    """Carries out the runs of this process alone."""
 
     @asynccontextmanager
     async def running(self, home: Home) -> AsyncIterator[None]:
@@ -114,8 +121,10 @@ class Opened:
         return {
             "catalogues": self.gateway.catalogues.run,
             "habits": self.gateway.habits.run,
+            "lessons": self.gateway.lessons.run,
             "history of calls": self.history.run,
             "line of runs": self.line.run,
+            "quick plans": self.inline,
             "our own tools": partial(self.keep_builtin.run, self.gateway.index_server),
             "the box": self.boxes.try_out,
             **telling,
@@ -162,7 +171,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     )
     builtin = BuiltinDoors(ground)
     inside = open_builtin(ground, builtin, boxes.find)
-    upstreams = RoutedUpstreams(inside, logins.upstreams(pool))
+    upstreams = RoutedUpstreams({BUILTIN: inside}, logins.upstreams(pool))
     policy = open_policy(ground, outside)
     results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
     line = LineAfterCommit(outside.line, transactions)
@@ -184,6 +193,22 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         ),
         ground.base_url,
     )
+    inline = inline_engine(clock, outside.entropy)
+    schemas = JsonSchemaCheck()
+    workflows = open_workflows(
+        ground.loaded.settings.workflows,
+        outside,
+        line,
+        GatewayDoorsOfPlans(
+            approvals=approvals,
+            history=history,
+            contexts=policy.contexts,
+            results=results,
+            schemas=schemas,
+        ),
+        inline,
+    )
+    approvals = replace(approvals, latest=LatestAnswer(show=workflows.show()))
     gateway = assemble_gateway(
         GatewayDoors(
             servers=servers,
@@ -192,9 +217,13 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             history=history,
             results=results,
             acquaintances=PostgresAcquaintances(transactions),
+            saved=PostgresSavedWorkflows(transactions),
+            learning=open_learning(transactions),
             upstreams=upstreams,
             walls=boxes.walls(),
-            schemas=JsonSchemaCheck(),
+            schemas=schemas,
+            workflows=workflows,
+            open_interpreter=builtin.open_interpreter,
             static=StaticTable(),
             encoder=_encoder(ground, client),
             stem=stem,
@@ -242,7 +271,19 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         keep_builtin=keep_builtin,
         follow=follow,
         line=line,
-        kinds=[approvals.kind(gateway.over_http.call_tool)],
+        kinds=[
+            approvals.kind(gateway.over_http.call_tool),
+            workflows.kind(gateway.step_call, workflows.engines.durable),
+            gateway.programs.kind(gateway.step_call, workflows.engines.durable),
+        ],
+        inline=partial(
+            inline.run,
+            workflows,
+            [
+                workflows.kind(gateway.step_call, workflows.engines.inline),
+                gateway.programs.kind(gateway.step_call, workflows.engines.inline),
+            ],
+        ),
         telling=approvals.lasting,
     )
 
@@ -318,6 +359,13 @@ def over_mcp(
         read_resource=gateway.read_resource,
         get_prompt=gateway.get_prompt,
         complete=gateway.complete,
+        workflows=WorkflowUses(
+            run_workflow=use.run_workflow,
+            wait_for_workflow=use.workflows.wait_for_workflow,
+            start_program=use.programs.start_program,
+            wait_for_program=use.programs.wait_for_program,
+            patience=use.workflows.wait,
+        ),
         changes=lambda space: bus.listen(space, CATALOGUE),
         version=version,
     )

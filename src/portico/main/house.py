@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive
+    from portico.gateway.core.plan.expressions import Expressions
     from portico.guard.rotate_vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
     from portico.main.encoders import GroundEncoders
@@ -107,6 +108,11 @@ class PorticoHouse:
         from portico.main.importing import GroundImporting
 
         return GroundImporting(self.ground, self.change_setting)
+
+    def expressions(self) -> "Expressions":
+        from portico.adapters.jmespath.expressions import JmespathExpressions
+
+        return JmespathExpressions()
 
     def encoders(self) -> "GroundEncoders":
         from portico.main.encoders import GroundEncoders

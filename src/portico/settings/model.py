@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Annotated, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from portico.settings.limits import LimitSettings
 from portico.settings.oauth import OauthSettings
 from portico.settings.policy import PolicySettings
 from portico.settings.secrets import SecretsSettings
+from portico.settings.workflows import WorkflowsSettings
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -303,5 +305,27 @@ class Settings(BaseModel):
     secrets: SecretsSettings = Field(default_factory=SecretsSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
     approvals: ApprovalsSettings = Field(default_factory=ApprovalsSettings)
+    workflows: WorkflowsSettings = Field(default_factory=WorkflowsSettings)
     oauth: OauthSettings = Field(default_factory=OauthSettings)
     servers: Servers = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _keeps_what_plans_need(self) -> Self:
+        """What was begun is on the record for as long as a plan can be taken up again, and a plan
+        can be for as long as somebody may answer what it asks."""
+        if self.gateway.keep_calls_days < self.workflows.keep_days:
+            raise PydanticCustomError(
+                "forgets_calls_of_plans",
+                "must not be fewer days than workflows.keep_days: a plan that is taken up again "
+                "would do twice what is not on the record any more",
+                {"setting": "gateway.keep_calls_days"},
+            )
+        answered = timedelta(minutes=self.approvals.expires_minutes)
+        if timedelta(days=self.workflows.keep_days) < answered + timedelta(days=1):
+            raise PydanticCustomError(
+                "forgets_plans_that_wait",
+                "must be a day longer than approvals.expires_minutes: a plan that waits for "
+                "approval would be gone before somebody answers",
+                {"setting": "workflows.keep_days"},
+            )
+        return self

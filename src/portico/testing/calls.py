@@ -7,8 +7,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from portico.engine.core.errors import RunNotFound
+from portico.engine.ports import RunBook
 from portico.gateway.core.acquaintance import faded
-from portico.gateway.core.call import Call, CallOutcome, Figures, lost
+from portico.gateway.core.call import (
+    Call,
+    CallClaim,
+    CallId,
+    CallOutcome,
+    Figures,
+    begun_before,
+    lost,
+)
+from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
@@ -27,11 +38,42 @@ class MemoryCallHistory:
         self._world = world
         self._clock = clock or TickingClock()
         self._incarnation = incarnation
+        self._book: RunBook | None = None
+
+    def look_at(self, book: RunBook) -> None:
+        """The runs whose calls are recorded here."""
+        self._book = book
 
     async def begin(self, caller: Principal, call: Call) -> None:
         if caller.space not in self._world.spaces:
             raise RowRefused(f"There is no space {caller.space}.")
         self._write(caller, call)
+
+    async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
+        if (found := self._begun(caller, claim)) is not None:
+            raise BegunBefore(str(call.ref), found.outcome)
+        if await self._late(caller, claim):
+            raise BegunBefore(str(call.ref), None)
+        await self.begin(caller, call)
+
+    async def _late(self, caller: Principal, claim: CallClaim) -> bool:
+        if self._book is None or claim.run is None:
+            return False
+        try:
+            run = await self._book.get(caller, claim.run)
+        except RunNotFound:
+            return False
+        return run.leg > claim.leg or run.status.over
+
+    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+        return {claim.id for claim in claims if self._begun(caller, claim) is not None}
+
+    def _begun(self, caller: Principal, claim: CallClaim) -> Call | None:
+        for call in (claim.id, *claim.earlier):
+            made = self._world.calls.get((caller.space, call))
+            if made is not None and begun_before(made.call.outcome, own=call == claim.id):
+                return made.call
+        return None
 
     async def record(self, caller: Principal, call: Call) -> None:
         """Of a space that is gone nothing is kept."""

@@ -71,6 +71,7 @@ class MemoryServers:
         self._world.servers.pop((caller.space, server), None)
         self._world.tools.pop((caller.space, server), None)
         self._world.log_out_of(caller.space, server)
+        self._world.unlearn(caller.space, server)
 
 
 class MemoryTools:
@@ -138,7 +139,9 @@ class MemoryResults:
         context = sealed_with(caller.space, caller.id, result)
         sealed = self._vault.seal(json.dumps(kept.content).encode(), context)
         text = KeptText(caller.id, sealed, until, label, untrusted)
-        self._world.results.insert((caller.space, result), text)
+        there = self._world.results.setdefault((caller.space, result), text)
+        if there.principal != caller.id:
+            raise RowRefused(f"Somebody else has a result {result}.")
 
     async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
         kept = self._world.results.get((caller.space, result))

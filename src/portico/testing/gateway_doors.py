@@ -4,11 +4,13 @@ from datetime import timedelta
 from typing import Final
 
 from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.joins.waiting_runs import RunsThatWait
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.adapters.system.shipped_effects import shipped_effects
 from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.adapters.tokens.o200k import O200k
 from portico.adapters.words.snowball import stem
+from portico.box.ports import Interpreter
 from portico.engine.ports import Bus
 from portico.gateway.call_tool import Asking
 from portico.gateway.core.call import Called
@@ -16,6 +18,7 @@ from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder, Line, Upstreams, Walls
 from portico.guard.approval_ports import Errands
 from portico.guard.core.act import Act, NeedsApproval
+from portico.guard.core.approval import Waiter
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.guard.login_ports import AuthorizationServers
@@ -28,19 +31,25 @@ from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_gateway import GatewayDoors, Limits
 from portico.main.assemble_logins import LoginDoors
 from portico.main.assemble_policy import PolicyDoors
+from portico.main.edges import LearningDoors
+from portico.main.workflows import InlineEngine, inline_engine
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
 from portico.testing.audit import MemoryAudit
+from portico.testing.box import ScriptedInterpreter
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals
 from portico.testing.guard_policy import MemoryRules, NoLimits
 from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.learnt import MemorySeenFlows, MemoryShapes
 from portico.testing.logins import MemoryLoginClients, MemoryLogins, ScriptedSignIn
+from portico.testing.saved_workflows import MemorySavedWorkflows
 from portico.testing.secrets import MemorySecrets
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.vault import MemoryVault
 from portico.testing.walls import ScriptedWalls
+from portico.testing.workflows import memory_workflows
 from portico.testing.world import MemoryWorld, together
 
 _SHIPPED: Final = shipped_effects()
@@ -72,6 +81,7 @@ class NobodyAnswers:
         *,
         line: Line | None,  # noqa: ARG002 # there is nothing to tell
         whole: bool,  # noqa: ARG002 # nor to give
+        waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
     ) -> Called:
         self.asked.append((act, decision))
         approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
@@ -83,6 +93,7 @@ class NobodyAnswers:
         *,
         line: Line | None,  # noqa: ARG002 # there is nothing to tell
         whole: bool,  # noqa: ARG002 # nor to give
+        waiter: Waiter | None = None,  # noqa: ARG002 # nor to be told later
     ) -> Called | None:
         return None
 
@@ -102,6 +113,8 @@ def memory_gateway(  # noqa: PLR0913 # a double each
     audit: Audit | None = None,
     errands: Errands | None = None,
     sign_in: AuthorizationServers | None = None,
+    interpreter: Interpreter | None = None,
+    engine: InlineEngine | None = None,
 ) -> GatewayDoors:
     """Without `rules` there are none, and what Portico decides by itself counts."""
     contexts, journal = MemoryTaskContexts(world), audit or MemoryAudit()
@@ -118,7 +131,13 @@ def memory_gateway(  # noqa: PLR0913 # a double each
     )
     history, results = MemoryCallHistory(world, clock), MemoryResults(world)
     limits = limits or Limits()
+
+    async def open_interpreter() -> Interpreter:
+        return interpreter or ScriptedInterpreter()
+
+    engine = engine or inline_engine(clock, entropy)
     approvals = ApprovalDoors(
+        waiters=RunsThatWait(engine.runs),
         approvals=MemoryApprovals(world),
         errands=errands or ScriptedErrands(),
         news=ApprovalsTold(),
@@ -160,9 +179,13 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         history=history,
         results=results,
         acquaintances=MemoryAcquaintances(world),
+        learning=LearningDoors(shapes=MemoryShapes(world), flows=MemorySeenFlows(world)),
+        saved=MemorySavedWorkflows(world),
         upstreams=logins.upstreams(upstreams),
         walls=walls or ScriptedWalls(),
         schemas=JsonSchemaCheck(),
+        open_interpreter=open_interpreter,
+        workflows=memory_workflows(approvals, engine, JsonSchemaCheck()),
         static=StaticTable(),
         encoder=encoder,
         stem=stem,

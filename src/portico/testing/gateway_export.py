@@ -7,6 +7,7 @@ from datetime import datetime
 from portico.gateway.core.launch_text import to_json
 from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.shape_text import shape_json
 from portico.gateway.core.tool import Tool
 from portico.guard.core.space import ExportedRow
 from portico.kernel.json import JsonObject
@@ -23,7 +24,10 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
         *(ExportedRow("tool_call", values) for values in _calls(world, caller)),
         *(ExportedRow("tool_result", values) for values in _results(world, caller)),
         *(ExportedRow("acquaintance", values) for values in _acquaintances(world, caller)),
+        *(ExportedRow("tool_shape", values) for values in _shapes(world, caller)),
+        *(ExportedRow("tool_flow", values) for values in _flows(world, caller)),
         *(ExportedRow("task_context", values) for values in _contexts(world, caller)),
+        *(ExportedRow("saved_workflow", values) for values in _saved(world, caller)),
     ]
     for row in every:
         yield ExportedRow(row.table, {"space_id": str(caller.space.value), **row.values})
@@ -67,6 +71,37 @@ def _acquaintances(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject
             yield {**whose, "server": ref.server, "tool": ref.name, **_known(known)}
 
 
+def _shapes(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, place), seen in world.shapes.items():
+        if space == caller.space and _cleared(world, caller, place.server):
+            yield {
+                "server_id": str(place.server.value),
+                "tool": place.tool,
+                "pin": seen.pin,
+                "seen": seen.times,
+                "shape": shape_json(seen.shape),
+            }
+
+
+def _flows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, passed), times in world.flows.items():
+        ends = (passed.producer.server, passed.consumer.server)
+        if space == caller.space and all(_cleared(world, caller, end) for end in ends):
+            yield {
+                "producer_id": str(passed.producer.server.value),
+                "producer_tool": passed.producer.tool,
+                "path": passed.path,
+                "consumer_id": str(passed.consumer.server.value),
+                "consumer_tool": passed.consumer.tool,
+                "parameter": passed.parameter,
+                "times": times,
+            }
+
+
+def _cleared(world: MemoryWorld, caller: Principal, server: ServerId) -> bool:
+    return may_read(caller.clearance, world.servers[caller.space, server].label)
+
+
 def _contexts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
     for (space, context), known in world.contexts.items():
         if space == caller.space:
@@ -79,6 +114,21 @@ def _contexts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
                 "untrusted": known.untrusted,
                 "opened_at": known.opened_at.isoformat(),
                 "closed_at": _text(known.closed_at),
+            }
+
+
+def _saved(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, name), saved in world.saved_workflows.items():
+        if space == caller.space:
+            yield {
+                "name": name,
+                "plan": saved.plan,
+                "description": saved.description,
+                "effect": saved.effect.value,
+                "saved_by": str(saved.saved_by.value),
+                "saved_by_name": saved.saved_by_name,
+                "saved_at": saved.saved_at.isoformat(),
+                "changed_at": saved.changed_at.isoformat(),
             }
 
 

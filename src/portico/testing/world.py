@@ -16,6 +16,8 @@ from uuid import UUID
 
 from portico.engine.core.entry import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
+from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.saved_workflow import SavedWorkflow
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.api_key import StoredKey
@@ -156,7 +158,10 @@ class MemoryWorld:
         self.calls: Rows[tuple[SpaceId, CallId], MadeCall] = Rows()
         self.results: Rows[tuple[SpaceId, ResultId], KeptText] = Rows()
         self.acquaintances: Rows[tuple[SpaceId, PrincipalId, ToolRef], Acquaintance] = Rows()
+        self.shapes: Rows[tuple[SpaceId, ToolPlace], SeenShape] = Rows()
+        self.flows: Rows[tuple[SpaceId, Passed], int] = Rows()
         self.rules: Rows[tuple[SpaceId, str], Rule] = Rows()
+        self.saved_workflows: Rows[tuple[SpaceId, str], SavedWorkflow] = Rows()
         self.audit: Rows[tuple[SpaceId, int], Link] = Rows()
         self.audit_heads: Rows[SpaceId, Head] = Rows()
         self.approvals: Rows[tuple[SpaceId, ApprovalId], KeptApproval] = Rows()
@@ -182,15 +187,27 @@ class MemoryWorld:
         self.calls.drop(lambda place, _: place[0] == space)
         self.results.drop(lambda place, _: place[0] == space)
         self.acquaintances.drop(lambda place, _: place[0] == space)
+        self.shapes.drop(lambda place, _: place[0] == space)
+        self.flows.drop(lambda place, _: place[0] == space)
         self.contexts.drop(lambda place, _: place[0] == space)
         self.approvals.drop(lambda place, _: place[0] == space)
         self.rules.drop(lambda place, _: place[0] == space)
+        self.saved_workflows.drop(lambda place, _: place[0] == space)
         self.audit.drop(lambda place, _: place[0] == space)
         self.audit_heads.pop(space, None)
         self.token_subjects.drop(lambda place, _: place[0] == space)
         self.login_clients.drop(lambda place, _: place[0] == space)
         self.logins.drop(lambda place, _: place[0] == space)
         self.login_attempts.drop(lambda _, attempt: attempt.place.space == space)
+
+    def unlearn(self, space: SpaceId, server: ServerId) -> None:
+        """What was learnt of a server's tools goes with it."""
+        self.shapes.drop(lambda place, _: (place[0], place[1].server) == (space, server))
+        self.flows.drop(
+            lambda place, _: (
+                place[0] == space and server in (place[1].producer.server, place[1].consumer.server)
+            )
+        )
 
     def log_out_of(self, space: SpaceId, server: ServerId) -> None:
         """What there is of a server's logins goes with it."""

@@ -44,7 +44,10 @@ TABLES = [
     "tool_call",
     "tool_result",
     "acquaintance",
+    "tool_shape",
+    "tool_flow",
     "policy_rule",
+    "saved_workflow",
     "approval",
     "task_context",
     "audit_entry",
@@ -138,6 +141,10 @@ def _fill(
             [(space, f"rule-{number}", NOW) for number in range(RUNS)],
         )
         cursor.executemany(
+            "INSERT INTO saved_workflow VALUES (%s, %s, '{}', '', 'pure', %s, 'agent 0', %s, %s)",
+            [(space, f"workflow-{number}", first, NOW, NOW) for number in range(RUNS)],
+        )
+        cursor.executemany(
             "INSERT INTO task_context (space_id, context_id, principal_id, opened_at)"
             " VALUES (%s, %s, %s, %s)",
             [(space, each, first, NOW) for each in ids],
@@ -223,6 +230,13 @@ def _fill_gateway(
         "INSERT INTO acquaintance (space_id, principal_id, server, tool, found_at)"
         " VALUES (%s, %s, %s, 'read', %s)",
         [(space, principal, f"server-{n}", NOW) for n, _ in enumerate(ids)],
+    )
+    cursor.executemany(
+        "INSERT INTO tool_shape VALUES (%s, %s, 'read', 'p', 1, '{}')", [(space, i) for i in ids]
+    )
+    cursor.executemany(
+        "INSERT INTO tool_flow VALUES (%s, %s, 'read', 'json.id', %s, 'write', 'id', 1)",
+        [(space, one, ids[0]) for one in ids],
     )
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from fastapi import APIRouter, FastAPI
@@ -80,6 +81,18 @@ async def test_a_slow_answer_is_told_with_its_route(caplog: pytest.LogCaptureFix
 
     assert lines.startswith("GET /api/things/{thing} took 0.")
     assert caplog.records[0].levelname == "WARNING"
+
+
+@pytest.mark.parametrize(
+    "wish", [{"query": "x=1&wait=30"}, {"headers": [(b"prefer", b"respond-async, wait=30")]}]
+)
+async def test_an_answer_that_was_wanted_late_is_not_slow(
+    wish: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        await ask(site(slow_from=0.0), "GET", "/api/things/x", **wish)
+
+    assert not caplog.records
 
 
 async def test_a_trace_of_the_callers_is_gone_on_with() -> None:

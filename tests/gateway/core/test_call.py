@@ -14,11 +14,13 @@ from portico.gateway.core.call import (
     CallOutcome,
     Figures,
     Verb,
+    claim_of,
     lost,
     verb_for,
 )
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
+from portico.kernel.ids import RunId
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
@@ -86,3 +88,13 @@ def test_a_call_is_lost_when_it_must_have_been_given_up_and_nobody_said_so() -> 
         assert not lost(each, last)
         assert lost(each, last + moment)
         assert not lost(replace(each, outcome=CallOutcome.DONE), last + moment)
+
+
+def test_a_call_of_a_run_is_known_in_every_leg_by_its_first() -> None:
+    run = RunId.mint(BEGINNING, SeededEntropy())
+
+    first, third = claim_of(run, "pay", 1), claim_of(run, "pay", 3)
+
+    assert third.first == first.first == first.id
+    assert third.id not in third.earlier
+    assert claim_of(run, "other", 1).id != first.id

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from portico.adapters.tokens.o200k import O200k
 from portico.gateway.core.card import Card, card, describe, fit, one_line
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.learnt import SeenShape
+from portico.gateway.core.shapes import merged, shape_of
+from portico.gateway.core.tool import Definition, ToolRef
 from portico.kernel.effect import Effect
+from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.tools import a_tool
 
@@ -157,3 +160,18 @@ def test_a_description_of_a_tool_that_says_nothing_is_its_title() -> None:
 
     assert told["description"] == "Titled"
     assert "output_schema" not in told
+
+
+_SAYS: JsonObject = {"type": "object", "properties": {"id": {"type": "integer"}}}
+
+
+def test_what_was_learnt_is_told_where_its_server_does_not_say_it() -> None:
+    shape = merged(shape_of({"id": 1}), shape_of({"id": 2}))
+    silent, spoken = a_tool("t"), a_tool("t", outputSchema=_SAYS)
+
+    def told(tool: Definition, times: int = 2) -> JsonValue:
+        return describe(REF, tool, Effect.PURE, SeenShape("p", times, shape)).get("returns")
+
+    assert told(silent) == {"seen": 2, "shape": "{id: int}"}
+    assert told(silent, times=1) is None
+    assert told(spoken) is None

@@ -39,7 +39,7 @@ def test_before_any_server_is_approved_it_says_so() -> None:
     assert "No server has been approved" in search_description({}, lambda _: True)
 
 
-def test_six_tools_are_always_there() -> None:
+def test_nine_tools_are_always_there() -> None:
     assert [tool["name"] for tool in fixed_tools("Find.")] == snapshot(
         [
             "search_tools",
@@ -48,6 +48,9 @@ def test_six_tools_are_always_there() -> None:
             "call_write",
             "call_destructive",
             "read_result",
+            "run_workflow",
+            "workflow_status",
+            "run_program",
         ]
     )
 

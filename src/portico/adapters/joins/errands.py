@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from portico.engine.control_run import control_topic
-from portico.engine.core.errors import AlreadyAnswered, RunNotOver, RunOver
+from portico.engine.core.errors import AlreadyAnswered, RunOver
 from portico.engine.ports import Bus, Line, Runs
 from portico.engine.start_run import RunWish, StartRun
 from portico.gateway.approved_call import APPROVED_CALL, topic_of
@@ -53,9 +53,6 @@ class RunErrands:
         raise AssertionError  # counting has no end
 
     async def again(self, caller: Principal, approval: Approval) -> None:
-        """One that has not ended yet will find by itself that it may try again."""
-        try:
-            turn = await self.runs.resume(caller, approval.run)
-        except RunNotOver:
-            return
-        await self.line.join(turn)
+        """Raises `RunNotOver` in the moment before the run has noted its own end: it could not be
+        taken up, and nobody would make the call."""
+        await self.line.join(await self.runs.resume(caller, approval.run))

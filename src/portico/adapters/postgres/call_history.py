@@ -6,7 +6,7 @@ moment, and written together with what became of others.
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
@@ -15,8 +15,20 @@ import psycopg
 from portico.adapters.postgres.behind import Behind
 from portico.adapters.postgres.call_rows import call_columns, call_from, figures_from
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.call import MARGIN, UNBOUNDED, Call, CallId, CallOutcome, Figures
+from portico.engine.core.run import RunStatus
+from portico.gateway.core.call import (
+    MARGIN,
+    UNBOUNDED,
+    Call,
+    CallClaim,
+    CallId,
+    CallOutcome,
+    Figures,
+    begun_before,
+)
+from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.tool import ToolRef
+from portico.guard.core.context import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal
@@ -33,8 +45,7 @@ _ENTER: Final[LiteralString] = """
              WHERE t.space_id = %(space)s AND t.context_id = ANY(%(contexts)s::uuid[])) AS every
 """
 """What is recorded may be more secret than whoever it is recorded for may read by now."""
-_WRITE: Final[LiteralString] = """
-    WITH written AS (
+_INSERT: Final[LiteralString] = """
         INSERT INTO portico.tool_call (
             space_id, incarnation, call_id, started_at, principal_id, server, tool, effect, pin,
             arguments, due_at, took, outcome, error, bytes_out, context_id, level, compartments)
@@ -53,9 +64,40 @@ _WRITE: Final[LiteralString] = """
                          due_at, took, outcome, error, bytes_out, context_id, level, compartments)
           LEFT JOIN portico.task_context t
             ON t.space_id = %(space)s AND t.context_id = given.context_id
+"""
+_WRITE: Final[LiteralString] = f"""
+    WITH written AS (
+        {_INSERT}
         ON CONFLICT (space_id, call_id, started_at) DO UPDATE
            SET took = excluded.took, outcome = excluded.outcome, error = excluded.error,
                bytes_out = excluded.bytes_out
+        RETURNING call_id
+    )
+    SELECT count(*) AS calls FROM written
+"""
+_ALONE: Final[LiteralString] = """
+    SELECT pg_advisory_xact_lock(hashtextextended(%(lock)s, 0))
+"""
+_BEGUN: Final[LiteralString] = """
+    SELECT call_id = %(own)s AS own, outcome FROM portico.tool_call
+     WHERE space_id = %(space)s
+       AND (call_id = %(own)s
+            OR (call_id = ANY(%(earlier)s::uuid[])
+                AND (outcome IS NULL OR NOT outcome = ANY(%(failed)s))))
+"""
+_NOT_ITS_TURN: Final[LiteralString] = """
+    SELECT FROM portico.run
+     WHERE space_id = %(space)s AND run_id = %(run)s
+       AND (leg > %(leg)s OR NOT status = ANY(%(going_on)s))
+"""
+_OUTCOMES: Final[LiteralString] = """
+    SELECT call_id, outcome FROM portico.tool_call
+     WHERE space_id = %(space)s AND call_id = ANY(%(calls)s::uuid[])
+"""
+_WRITE_ONCE: Final[LiteralString] = f"""
+    WITH written AS (
+        {_INSERT}
+         WHERE NOT EXISTS ({_BEGUN}) AND NOT EXISTS ({_NOT_ITS_TURN})
         RETURNING call_id
     )
     SELECT count(*) AS calls FROM written
@@ -96,6 +138,26 @@ class PostgresCallHistory:
 
     async def begin(self, caller: Principal, call: Call) -> None:
         await self._write(caller, [call])
+
+    async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
+        """In one trip. Of two at once, the second waits until the first is written, whichever leg
+        of a run each belongs to: so the later one is seen."""
+        values = {**_claimed(caller, claim), **self._values(caller, [call])}
+        _, _, found, written = await self._transactions.stroke(
+            caller, (_ENTER, values), (_ALONE, values), (_BEGUN, values), (_WRITE_ONCE, values)
+        )
+        if found:
+            outcome = next((row["outcome"] for row in found if row["own"]), found[0]["outcome"])
+            raise BegunBefore(str(call.ref), outcome)
+        if not written[0]["calls"]:
+            raise BegunBefore(str(call.ref), None)
+
+    async def begun(self, caller: Principal, claims: Sequence[CallClaim]) -> Collection[CallId]:
+        ids = [call.value for claim in claims for call in (claim.id, *claim.earlier)]
+        asked = {**_reaching(caller), "calls": ids}
+        _, rows = await self._transactions.stroke(caller, (_ENTER, asked), (_OUTCOMES, asked))
+        made = {CallId(row["call_id"]): row["outcome"] for row in rows}
+        return {claim.id for claim in claims if _refused(claim, made)}
 
     async def record(self, caller: Principal, call: Call) -> None:
         self._behind.add((caller, call))
@@ -179,12 +241,47 @@ class PostgresCallHistory:
 
     async def _write(self, caller: Principal, calls: Sequence[Call]) -> None:
         """By itself, whatever else is going on: it has to be there if that fails."""
-        values = {
+        values = self._values(caller, calls)
+        await self._transactions.stroke(caller, (_ENTER, values), (_WRITE, values))
+
+    def _values(self, caller: Principal, calls: Sequence[Call]) -> dict[str, object]:
+        return {
             "space": caller.space.value,
             "incarnation": self._incarnation,
             **call_columns(calls),
         }
-        await self._transactions.stroke(caller, (_ENTER, values), (_WRITE, values))
+
+
+def _claimed(caller: Principal, claim: CallClaim) -> dict[str, object]:
+    return {
+        **_reaching(caller),
+        "own": claim.id.value,
+        "earlier": [call.value for call in claim.earlier],
+        "failed": [outcome.value for outcome in CallOutcome if outcome.known_failure],
+        "lock": f"call {claim.first}",
+        "run": None if claim.run is None else claim.run.value,
+        "leg": claim.leg,
+        "going_on": [status.value for status in RunStatus if not status.over],
+    }
+
+
+def _reaching(caller: Principal) -> dict[str, object]:
+    """What they have called is found, also what was labelled above them since."""
+    return {
+        "space": caller.space.value,
+        "contexts": [context_of(caller).value],
+        "compartments": [",".join(sorted(caller.clearance.compartments))],
+    }
+
+
+def _refused(claim: CallClaim, made: Mapping[CallId, str | None]) -> bool:
+    return any(
+        begun_before(
+            None if (told := made[call]) is None else CallOutcome(told), own=call == claim.id
+        )
+        for call in (claim.id, *claim.earlier)
+        if call in made
+    )
 
 
 def _by_space(

@@ -1,9 +1,15 @@
 """Results that are too long for a model, kept in PostgreSQL for whoever asked for them, sealed."""
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
+import psycopg
+
+from portico.adapters.postgres.convoy import Convoy
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import KeptResult, ResultId, sealed_with
 from portico.gateway.core.errors import ResultNotFound
@@ -14,21 +20,32 @@ from portico.kernel.principal import Principal
 
 _ENTER: Final[LiteralString] = """
     SELECT set_config('portico.level', '3', true),
-           set_config('portico.compartments', array_to_string(%(compartments)s::text[] || coalesce(
-               (SELECT t.compartments FROM portico.task_context t
-                 WHERE t.space_id = %(space)s AND t.context_id = %(context)s), '{}'), ','), true)
+           set_config('portico.compartments', coalesce(string_agg(DISTINCT its, ','), ''), true)
+      FROM (SELECT unnest(string_to_array(given, ',')) AS its
+              FROM unnest(%(compartments)s::text[]) AS given
+             UNION
+            SELECT unnest(t.compartments) FROM portico.task_context t
+             WHERE t.space_id = %(space)s AND t.context_id = %(context)s) AS every
 """
 _KEEP: Final[LiteralString] = """
     INSERT INTO portico.tool_result (
         space_id, result_id, principal_id, sealed, expires_at, level, compartments, untrusted)
-    SELECT %(space)s, %(result)s, %(principal)s, %(sealed)s, %(until)s,
+    SELECT %(space)s, given.result_id, %(principal)s, given.sealed, given.expires_at,
            greatest(given.level, t.level),
-           ARRAY(SELECT unnest(given.compartments) UNION SELECT unnest(t.compartments) ORDER BY 1),
-           %(untrusted)s OR coalesce(t.untrusted, false)
-      FROM (VALUES (%(level)s::smallint, %(compartments)s::text[])) AS given (level, compartments)
+           ARRAY(SELECT unnest(string_to_array(given.compartments, ','))
+                  UNION SELECT unnest(t.compartments) ORDER BY 1),
+           given.untrusted OR coalesce(t.untrusted, false)
+      FROM unnest(%(results)s::uuid[], %(sealed)s::bytea[], %(until)s::timestamptz[],
+                  %(levels)s::smallint[], %(compartments)s::text[], %(untrusted)s::boolean[])
+           AS given (result_id, sealed, expires_at, level, compartments, untrusted)
       LEFT JOIN portico.task_context t
         ON t.space_id = %(space)s AND t.context_id = %(context)s
+    ON CONFLICT (space_id, result_id) DO NOTHING
     RETURNING result_id
+"""
+_OWN: Final[LiteralString] = """
+    SELECT result_id FROM portico.tool_result
+     WHERE space_id = %(space)s AND result_id = ANY(%(results)s) AND principal_id = %(principal)s
 """
 _GET: Final[LiteralString] = """
     SELECT sealed, level, compartments, untrusted FROM portico.tool_result
@@ -37,25 +54,55 @@ _GET: Final[LiteralString] = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    caller: Principal
+    result: ResultId
+    sealed: bytes
+    kept: KeptResult
+    until: datetime
+
+
 class PostgresResults:
     def __init__(self, transactions: Transactions, vault: Vault) -> None:
         self._transactions = transactions
         self._vault = vault
+        self._convoy: Convoy[_Sealed] = Convoy(self._write)
 
     async def keep(
         self, caller: Principal, result: ResultId, kept: KeptResult, until: datetime
     ) -> None:
         content = json.dumps(kept.content).encode()
+        sealed = self._vault.seal(content, sealed_with(caller.space, caller.id, result))
+        await self._convoy.carry(_Sealed(caller, result, sealed, kept, until))
+
+    async def _write(self, together: Sequence["_Sealed"]) -> None:
+        """Those of one caller in one go: a wide plan ends many calls at the same moment."""
+        lots: defaultdict[object, list[_Sealed]] = defaultdict(list)
+        for each in together:
+            caller = each.caller
+            lots[caller.space, caller.id, context_of(caller)].append(each)
+        for own in lots.values():
+            await self._written(own[0].caller, own)
+
+    async def _written(self, caller: Principal, own: Sequence["_Sealed"]) -> None:
+        labels = [each.kept.label for each in own]
         values = {
-            **_which(caller, result),
-            "sealed": self._vault.seal(content, sealed_with(caller.space, caller.id, result)),
-            "until": until,
+            "space": caller.space.value,
+            "principal": caller.id.value,
             "context": context_of(caller).value,
-            "level": int(kept.label.level),
-            "compartments": sorted(kept.label.compartments),
-            "untrusted": kept.untrusted,
+            "results": [each.result.value for each in own],
+            "sealed": [each.sealed for each in own],
+            "until": [each.until for each in own],
+            "levels": [int(label.level) for label in labels],
+            "compartments": [",".join(sorted(label.compartments)) for label in labels],
+            "untrusted": [each.kept.untrusted for each in own],
         }
-        await self._transactions.stroke(caller, (_ENTER, values), (_KEEP, values))
+        _, _, there = await self._transactions.stroke(
+            caller, (_ENTER, values), (_KEEP, values), (_OWN, values)
+        )
+        if len(there) < len({each.result for each in own}):
+            raise psycopg.errors.UniqueViolation("somebody else has a result of this name")
 
     async def get(self, caller: Principal, result: ResultId, now: datetime) -> KeptResult:
         asked = {**_which(caller, result), "now": now}

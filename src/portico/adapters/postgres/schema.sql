@@ -447,16 +447,23 @@ CREATE TABLE portico.approval (
     result text,
     collected_at timestamp with time zone,
     resolved_by text,
+    waiter_run uuid,
+    waiter_topic text,
+    waiter_level smallint,
+    waiter_compartments text[],
     CONSTRAINT approval_answer_check CHECK ((answer = ANY (ARRAY['once'::text, 'run'::text, 'always'::text, 'reject'::text]))),
     CONSTRAINT approval_answer_reason_check CHECK ((length(answer_reason) <= 2000)),
     CONSTRAINT approval_asker_kind_check CHECK ((asker_kind = ANY (ARRAY['person'::text, 'agent'::text, 'worker'::text]))),
     CONSTRAINT approval_check CHECK (((status <> 'approved'::text) OR (answer = ANY (ARRAY['once'::text, 'run'::text, 'always'::text])))),
     CONSTRAINT approval_check1 CHECK (((claimed_at IS NULL) OR (status = 'approved'::text))),
     CONSTRAINT approval_check2 CHECK (((outcome IS NULL) OR (claimed_at IS NOT NULL))),
+    CONSTRAINT approval_check3 CHECK ((num_nonnulls(waiter_run, waiter_topic, waiter_level, waiter_compartments) = ANY (ARRAY[0, 4]))),
     CONSTRAINT approval_hash_check CHECK ((length(hash) = 64)),
     CONSTRAINT approval_level_check CHECK (((level >= 0) AND (level <= 3))),
     CONSTRAINT approval_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'failed'::text, 'uncertain'::text, 'skipped'::text]))),
-    CONSTRAINT approval_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text, 'withdrawn'::text])))
+    CONSTRAINT approval_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text, 'withdrawn'::text]))),
+    CONSTRAINT approval_waiter_level_check CHECK (((waiter_level >= 0) AND (waiter_level <= 3))),
+    CONSTRAINT approval_waiter_topic_check CHECK (((length(waiter_topic) >= 1) AND (length(waiter_topic) <= 200)))
 );
 
 ALTER TABLE ONLY portico.approval FORCE ROW LEVEL SECURITY;
@@ -795,6 +802,27 @@ ALTER TABLE ONLY portico.run_step FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.run_step OWNER TO portico_owner;
 
+CREATE TABLE portico.saved_workflow (
+    space_id uuid NOT NULL,
+    name text NOT NULL,
+    plan json NOT NULL,
+    description text NOT NULL,
+    effect text NOT NULL,
+    saved_by uuid NOT NULL,
+    saved_by_name text NOT NULL,
+    saved_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT saved_workflow_description_check CHECK ((length(description) <= 4000)),
+    CONSTRAINT saved_workflow_name_check CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_-]{0,47}$'::text)),
+    CONSTRAINT saved_workflow_plan_check CHECK ((json_typeof(plan) = 'object'::text))
+);
+
+ALTER TABLE ONLY portico.saved_workflow FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.saved_workflow OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.saved_workflow.effect IS 'the worst of its steps when it was saved';
+
 CREATE TABLE portico.schema_migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -1002,6 +1030,26 @@ ALTER TABLE ONLY portico.tool_call_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_call_other OWNER TO portico_owner;
 
+CREATE TABLE portico.tool_flow (
+    space_id uuid NOT NULL,
+    producer_id uuid NOT NULL,
+    producer_tool text NOT NULL,
+    path text NOT NULL,
+    consumer_id uuid NOT NULL,
+    consumer_tool text NOT NULL,
+    parameter text NOT NULL,
+    times bigint NOT NULL,
+    CONSTRAINT tool_flow_consumer_tool_check CHECK ((length(consumer_tool) > 0)),
+    CONSTRAINT tool_flow_parameter_check CHECK (((length(parameter) >= 1) AND (length(parameter) <= 200))),
+    CONSTRAINT tool_flow_path_check CHECK ((length(path) <= 500)),
+    CONSTRAINT tool_flow_producer_tool_check CHECK ((length(producer_tool) > 0)),
+    CONSTRAINT tool_flow_times_check CHECK ((times > 0))
+);
+
+ALTER TABLE ONLY portico.tool_flow FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_flow OWNER TO portico_owner;
+
 CREATE TABLE portico.tool_result (
     space_id uuid NOT NULL,
     result_id uuid NOT NULL,
@@ -1018,6 +1066,21 @@ ALTER TABLE ONLY portico.tool_result ALTER COLUMN sealed SET STORAGE EXTERNAL;
 ALTER TABLE ONLY portico.tool_result FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_result OWNER TO portico_owner;
+
+CREATE TABLE portico.tool_shape (
+    space_id uuid NOT NULL,
+    server_id uuid NOT NULL,
+    tool text NOT NULL,
+    pin text NOT NULL,
+    seen bigint NOT NULL,
+    shape json NOT NULL,
+    CONSTRAINT tool_shape_seen_check CHECK ((seen >= 0)),
+    CONSTRAINT tool_shape_tool_check CHECK ((length(tool) > 0))
+);
+
+ALTER TABLE ONLY portico.tool_shape FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_shape OWNER TO portico_owner;
 
 ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
 
@@ -1092,6 +1155,9 @@ ALTER TABLE ONLY portico.run_signal
 ALTER TABLE ONLY portico.run_step
     ADD CONSTRAINT run_step_pkey PRIMARY KEY (space_id, run_id, name);
 
+ALTER TABLE ONLY portico.saved_workflow
+    ADD CONSTRAINT saved_workflow_pkey PRIMARY KEY (space_id, name);
+
 ALTER TABLE ONLY portico.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
 
@@ -1125,11 +1191,17 @@ ALTER TABLE ONLY portico.tool_call
 ALTER TABLE ONLY portico.tool_call_other
     ADD CONSTRAINT tool_call_other_pkey PRIMARY KEY (space_id, call_id, started_at);
 
+ALTER TABLE ONLY portico.tool_flow
+    ADD CONSTRAINT tool_flow_pkey PRIMARY KEY (space_id, consumer_id, consumer_tool, parameter, producer_id, producer_tool, path);
+
 ALTER TABLE ONLY portico.tool
     ADD CONSTRAINT tool_pkey PRIMARY KEY (space_id, server_id, name);
 
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_pkey PRIMARY KEY (space_id, result_id);
+
+ALTER TABLE ONLY portico.tool_shape
+    ADD CONSTRAINT tool_shape_pkey PRIMARY KEY (space_id, server_id, tool);
 
 CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at, key_id);
 
@@ -1139,7 +1211,11 @@ CREATE INDEX approval_by_age ON portico.approval USING btree (asked_at);
 
 CREATE INDEX approval_by_call ON portico.approval USING btree (space_id, principal_id, context_id, hash, approval_id);
 
-CREATE UNIQUE INDEX approval_open ON portico.approval USING btree (space_id, principal_id, context_id, hash) WHERE ((status = ANY (ARRAY['waiting'::text, 'approved'::text])) AND (collected_at IS NULL) AND ((outcome IS NULL) OR (outcome = 'uncertain'::text)));
+CREATE INDEX approval_of_run ON portico.approval USING btree (space_id, waiter_run) WHERE (waiter_run IS NOT NULL);
+
+CREATE UNIQUE INDEX approval_of_waiter ON portico.approval USING btree (space_id, waiter_run, waiter_topic) WHERE ((replaces IS NULL) AND (waiter_run IS NOT NULL));
+
+CREATE UNIQUE INDEX approval_open ON portico.approval USING btree (space_id, principal_id, context_id, hash) WHERE ((status = ANY (ARRAY['waiting'::text, 'approved'::text])) AND (collected_at IS NULL) AND ((outcome IS NULL) OR (outcome = 'uncertain'::text)) AND (waiter_run IS NULL));
 
 CREATE INDEX approval_waiting ON portico.approval USING btree (space_id, principal_id) WHERE (status = 'waiting'::text);
 
@@ -1170,6 +1246,8 @@ CREATE INDEX tool_call_other_space_id_principal_id_started_at_idx ON portico.too
 CREATE INDEX tool_call_other_space_id_server_tool_started_at_idx ON portico.tool_call_other USING btree (space_id, server, tool, started_at);
 
 CREATE INDEX tool_call_other_space_id_started_at_idx ON portico.tool_call_other USING btree (space_id, started_at);
+
+CREATE INDEX tool_flow_by_producer ON portico.tool_flow USING btree (space_id, producer_id);
 
 CREATE INDEX tool_result_by_age ON portico.tool_result USING btree (expires_at);
 
@@ -1249,6 +1327,9 @@ ALTER TABLE ONLY portico.run
 ALTER TABLE ONLY portico.run_step
     ADD CONSTRAINT run_step_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.run(space_id, run_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.saved_workflow
+    ADD CONSTRAINT saved_workflow_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.server
     ADD CONSTRAINT server_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
@@ -1267,8 +1348,17 @@ ALTER TABLE ONLY portico.token_subject
 ALTER TABLE portico.tool_call
     ADD CONSTRAINT tool_call_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.tool_flow
+    ADD CONSTRAINT tool_flow_space_id_consumer_id_fkey FOREIGN KEY (space_id, consumer_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool_flow
+    ADD CONSTRAINT tool_flow_space_id_producer_id_fkey FOREIGN KEY (space_id, producer_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.tool_result
     ADD CONSTRAINT tool_result_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool_shape
+    ADD CONSTRAINT tool_shape_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.tool
     ADD CONSTRAINT tool_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
@@ -1355,6 +1445,8 @@ CREATE POLICY owner_door ON portico.run_signal TO portico_owner USING (true) WIT
 
 CREATE POLICY owner_door ON portico.run_step TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.saved_workflow TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.server TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.setting TO portico_owner USING (true) WITH CHECK (true);
@@ -1373,7 +1465,11 @@ CREATE POLICY owner_door ON portico.tool_call TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.tool_call_other TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.tool_flow TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.tool_shape TO portico_owner USING (true) WITH CHECK (true);
 
 ALTER TABLE portico.policy_rule ENABLE ROW LEVEL SECURITY;
 
@@ -1386,6 +1482,8 @@ ALTER TABLE portico.run ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.run_signal ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.run_step ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.saved_workflow ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.server ENABLE ROW LEVEL SECURITY;
 
@@ -1433,6 +1531,8 @@ CREATE POLICY space_wall ON portico.run_signal USING (((space_id = ( SELECT (NUL
 
 CREATE POLICY space_wall ON portico.run_step USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.saved_workflow USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY space_wall ON portico.server USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.setting USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
@@ -1451,7 +1551,11 @@ CREATE POLICY space_wall ON portico.tool_call USING (((space_id = ( SELECT (NULL
 
 CREATE POLICY space_wall ON portico.tool_call_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.tool_flow USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.tool_shape USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
 
@@ -1465,7 +1569,11 @@ ALTER TABLE portico.tool_call ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_call_other ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.tool_flow ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_shape ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA portico TO portico_app;
 GRANT USAGE ON SCHEMA portico TO portico_engine;
@@ -1689,8 +1797,12 @@ GRANT SELECT(level) ON TABLE portico.run TO portico_engine;
 GRANT SELECT(compartments) ON TABLE portico.run TO portico_engine;
 
 GRANT SELECT(clearance_level) ON TABLE portico.run TO portico_engine;
+GRANT UPDATE(clearance_level) ON TABLE portico.run TO portico_app;
 
 GRANT SELECT(clearance_compartments) ON TABLE portico.run TO portico_engine;
+GRANT UPDATE(clearance_compartments) ON TABLE portico.run TO portico_app;
+
+GRANT UPDATE(scopes) ON TABLE portico.run TO portico_app;
 
 GRANT SELECT(queue) ON TABLE portico.run TO portico_engine;
 
@@ -1717,6 +1829,8 @@ GRANT UPDATE(waits_for) ON TABLE portico.run TO portico_app;
 
 GRANT UPDATE(wakes_at) ON TABLE portico.run TO portico_app;
 GRANT SELECT(wakes_at),UPDATE(wakes_at) ON TABLE portico.run TO portico_engine;
+
+GRANT UPDATE(input) ON TABLE portico.run TO portico_app;
 
 GRANT UPDATE(result) ON TABLE portico.run TO portico_app;
 
@@ -1748,6 +1862,20 @@ GRANT UPDATE(error) ON TABLE portico.run_step TO portico_app;
 GRANT UPDATE(due_at) ON TABLE portico.run_step TO portico_app;
 
 GRANT UPDATE(finished_at) ON TABLE portico.run_step TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(plan) ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(description) ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(effect) ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(saved_by) ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(saved_by_name) ON TABLE portico.saved_workflow TO portico_app;
+
+GRANT UPDATE(changed_at) ON TABLE portico.saved_workflow TO portico_app;
 
 GRANT SELECT ON TABLE portico.schema_migration TO portico_app;
 
@@ -1862,6 +1990,10 @@ GRANT UPDATE(error) ON TABLE portico.tool_call TO portico_app;
 
 GRANT UPDATE(bytes_out) ON TABLE portico.tool_call TO portico_app;
 
+GRANT SELECT,INSERT ON TABLE portico.tool_flow TO portico_app;
+
+GRANT UPDATE(times) ON TABLE portico.tool_flow TO portico_app;
+
 GRANT SELECT,INSERT ON TABLE portico.tool_result TO portico_app;
 GRANT DELETE ON TABLE portico.tool_result TO portico_engine;
 
@@ -1870,3 +2002,11 @@ GRANT SELECT(space_id) ON TABLE portico.tool_result TO portico_engine;
 GRANT SELECT(result_id) ON TABLE portico.tool_result TO portico_engine;
 
 GRANT SELECT(expires_at) ON TABLE portico.tool_result TO portico_engine;
+
+GRANT SELECT,INSERT ON TABLE portico.tool_shape TO portico_app;
+
+GRANT UPDATE(pin) ON TABLE portico.tool_shape TO portico_app;
+
+GRANT UPDATE(seen) ON TABLE portico.tool_shape TO portico_app;
+
+GRANT UPDATE(shape) ON TABLE portico.tool_shape TO portico_app;

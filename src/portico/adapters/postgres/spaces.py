@@ -47,10 +47,14 @@ _TABLES: Final[LiteralString] = """
 _SEEN: Final[LiteralString] = (
     "label_level <= %(level)s AND label_compartments <@ %(compartments)s::text[]"
 )
+_SERVERS: Final[LiteralString] = (
+    f"(SELECT server_id FROM portico.server WHERE space_id = %(space)s AND {_SEEN})"
+)
 _CLEARED: Final[Mapping[str, LiteralString]] = {
     "server": _SEEN,
-    "tool": f"server_id IN (SELECT server_id FROM portico.server"
-    f" WHERE space_id = %(space)s AND {_SEEN})",
+    "tool": f"server_id IN {_SERVERS}",
+    "tool_shape": f"server_id IN {_SERVERS}",
+    "tool_flow": f"producer_id IN {_SERVERS} AND consumer_id IN {_SERVERS}",
 }
 """No wall of these tables looks at their labels, since the catalogue is kept for everybody."""
 

@@ -5,6 +5,7 @@ its body are the user's.
 """
 
 import logging
+import re
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final
@@ -23,6 +24,8 @@ _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST"
 _OTHER_METHOD: Final = "_OTHER"
 NO_ROUTE: Final = "(none)"
 """The route of what no route answered, or a wall refused."""
+
+_WAIT: Final = re.compile(rb"(?:^|[&,; ])wait=(\d{1,4})(?!\d)")
 
 BESIDE: Final = "portico.beside"
 """Where an application that has no routes of its own says at which path it stands."""
@@ -70,7 +73,7 @@ class ObservedRequests:
         name = f"{method} {route}"
         instruments.http_answered(method, route, status, seconds)
         if BESIDE not in scope:  # there it is a tool that takes its time, and calls are recorded
-            self._slow.took(name, seconds)
+            self._slow.took(name, max(seconds - _wished(scope), 0.0))
         _log.debug("%s %d", name, status, extra={"seconds": round(seconds, 4)})
         if span.is_recording():
             span.update_name(name if route != NO_ROUTE else method)
@@ -103,6 +106,14 @@ def _declared(app: Any) -> Mapping[object, str]:  # noqa: ANN401 # whatever has 
         context.endpoint or getattr(context.route, "app", None): context.path or NO_ROUTE
         for context in contexts
     }
+
+
+def _wished(scope: Scope) -> float:
+    """Seconds that the caller wants to be kept waiting, by `?wait=` or `Prefer: wait=`: an answer
+    that comes so late is not a slow one."""
+    headers = [value for name, value in scope["headers"] if name == b"prefer"]
+    found = _WAIT.search(b"&".join([scope.get("query_string", b""), *headers]))
+    return 0.0 if found is None else float(found[1])
 
 
 def _traceparent(scope: Scope) -> str | None:

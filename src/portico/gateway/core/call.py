@@ -1,14 +1,17 @@
 """A call of a tool, and what became of it."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from portico.gateway.core.tool import ToolRef
+from portico.guard.core.approval import Waiter
 from portico.kernel.effect import Effect
-from portico.kernel.ids import ContextId, Id, PrincipalId, SpaceId
+from portico.kernel.ids import ContextId, Id, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label
 
@@ -80,9 +83,66 @@ class CallOutcome(StrEnum):
     """It may have been done: we went away before we knew."""
 
     @property
+    def known_failure(self) -> bool:
+        """Whether it is known that it came to nothing, so that it may be made again."""
+        return self in {CallOutcome.FAILED, CallOutcome.BROKEN}
+
+    @property
     def wrong(self) -> bool:
         """Whether it counts as an error; that a caller had enough of waiting does not."""
         return self not in {CallOutcome.DONE, CallOutcome.CANCELLED}
+
+
+@dataclass(frozen=True, slots=True)
+class CallClaim:
+    """A call that a run makes once. Whoever finds it begun already knows that somebody died in the
+    middle of it."""
+
+    id: CallId
+    earlier: tuple[CallId, ...] = ()
+    """The same call, as it was made before somebody took the run up again: those that are known to
+    have failed do not count."""
+    run: RunId | None = None
+    leg: int = 1
+    """Of the run. Somebody may not know yet that the run is over, or that a later leg is on: then
+    it is not theirs any more to make a call."""
+
+    @property
+    def first(self) -> CallId:
+        """The same for every leg."""
+        return self.earlier[0] if self.earlier else self.id
+
+    @property
+    def result(self) -> ResultId:
+        """Where what it gave is kept, so that it is found by whoever did not see it answer."""
+        return ResultId(self.id.value)
+
+
+def claim_of(run: RunId, step: str, leg: int) -> CallClaim:
+    ids = [CallId(_digest(f"{run} {number} {step}")) for number in range(1, leg + 1)]
+    return CallClaim(ids[-1], tuple(ids[:-1]), run, leg)
+
+
+def begun_before(outcome: CallOutcome | None, *, own: bool) -> bool:
+    """Whether a call that is in the record keeps its claim from being used."""
+    return own or outcome is None or not outcome.known_failure
+
+
+def _digest(text: str) -> UUID:
+    number = int.from_bytes(hashlib.sha256(f"call of {text}".encode()).digest()[:16])
+    number &= ~(0xF << 76 | 0b11 << 62)
+    return UUID(int=number | 0x8 << 76 | 0b10 << 62)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForRun:
+    """How a run makes a call: once, and without waiting in place for anybody."""
+
+    claim: CallClaim
+    waiter: Waiter | None = None
+    """Whom an answer lets go on; without one it is asked as for any other call."""
+    timeout: timedelta | None = None
+    """In place of its server's, where it is shorter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

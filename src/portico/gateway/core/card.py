@@ -6,9 +6,12 @@ from itertools import accumulate
 from typing import Final
 
 from portico.gateway.core.call import Verb, verb_for
+from portico.gateway.core.learnt import SeenShape
 from portico.gateway.core.plain_text import cut, first_sentence, plain
+from portico.gateway.core.shape_text import line_of
 from portico.gateway.core.signature import signature
 from portico.gateway.core.tool import Definition, ToolRef
+from portico.gateway.core.vague_schema import vague
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -101,8 +104,11 @@ def _shapes(
     yield 0, 0
 
 
-def describe(ref: ToolRef, definition: Definition, effect: Effect) -> JsonObject:
-    """All that is needed to call it, the schema as its server wrote it."""
+def describe(
+    ref: ToolRef, definition: Definition, effect: Effect, returns: SeenShape | None = None
+) -> JsonObject:
+    """All that is needed to call it, the schema as its server wrote it. `returns`: what has been
+    learnt from its results, for where its server does not say it."""
     told: dict[str, JsonValue] = {
         "tool": str(ref),
         "description": definition.description or definition.title,
@@ -112,4 +118,7 @@ def describe(ref: ToolRef, definition: Definition, effect: Effect) -> JsonObject
     }
     if definition.output_schema is not None:
         told["output_schema"] = definition.output_schema
+    unsaid = definition.output_schema is None or vague(definition.output_schema)
+    if unsaid and returns is not None and returns.times > 1:
+        told["returns"] = {"seen": returns.times, "shape": line_of(returns.shape)}
     return told

@@ -17,6 +17,7 @@ PorticoError
 ├── ToolNotFound         no such tool, as far as this caller can know
 ├── ToolQuarantined      it is not the tool that was approved
 ├── ToolRefused          its definition cannot be used, whoever approves it
+├── ToolSaidNo           it ran, and says that it failed
 ├── WrongVerb            its effect wants another door
 ├── BadArguments         not what the tool's schema asks for
 ├── SchemaRefused        a schema too large, too deep or too costly to check against
@@ -30,6 +31,7 @@ PorticoError
 ├── InputUnsupported     the server asks something that this caller cannot be asked
 ├── InputRefused         the caller was asked, and gave no answer
 ├── OfferNotFound        no such resource or prompt, as far as this caller can know
+├── BegunBefore          a run had begun this call already, and nobody knows what became of it
 ├── ResultNotFound       no such result, not the caller's, or no longer kept
 └── EmbedderUnavailable  no vectors can be made
 """
@@ -238,6 +240,19 @@ class ToolRefused(PorticoError):
         self.reason = reason
 
 
+class ToolSaidNo(PorticoError):
+    kind = Kind.CONFLICT
+    code = "tool_failed"
+    title = "The tool says that it failed"
+    fix = "Read what it said, and give it something else."
+
+    def __init__(self, ref: str, said: str | None = None, *, fix: str | None = None) -> None:
+        """`said` is where its words are kept."""
+        where = "." if said is None else f" [in full: {said}]"
+        super().__init__(f"{ref} says that it failed{where}", fix=fix)
+        self.ref = ref
+
+
 class WrongVerb(PorticoError):
     kind = Kind.DENIED
     code = "wrong_verb"
@@ -417,6 +432,21 @@ class InputRefused(PorticoError):
         )
         self.wanted = wanted
         self.reason = reason
+
+
+class BegunBefore(PorticoError):
+    kind = Kind.CONFLICT
+    code = "begun_before"
+    title = "The call was begun before"
+    fix = "Look whether it was made, and say so: portico workflows resolve RUN STEP"
+
+    def __init__(self, tool: str, outcome: str | None) -> None:
+        known = (
+            "nobody knows what became of it" if outcome is None else f"the record says {outcome}"
+        )
+        super().__init__(f"{tool} was begun by this run before, and {known}.")
+        self.tool = tool
+        self.outcome = outcome
 
 
 class ResultNotFound(PorticoError):

@@ -9,7 +9,7 @@ from typing import Final
 from portico.gateway.core.client_files.wish import Wish
 from portico.gateway.core.names import slug
 from portico.gateway.core.pin import launch_pin
-from portico.gateway.core.server import BUILTIN, Server, ServerId
+from portico.gateway.core.server import RESERVED, Server, ServerId
 
 KEPT: Final = timedelta(days=30)
 """How long it is remembered what was approved of a server that is no longer asked for. An editor
@@ -57,7 +57,7 @@ def newly_wished(
     twin = any(other.launch_pin == pin and other.gone_at is None for other in others)
     return Server(
         id=id_,
-        name=slug(wish.name, {BUILTIN, *(other.name for other in others)}),
+        name=slug(wish.name, {*RESERVED, *(other.name for other in others)}),
         origin=origin,
         entry=wish.where,
         launch=wish.launch,

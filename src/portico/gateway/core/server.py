@@ -25,6 +25,12 @@ OURS: Final = "portico"
 BUILTIN: Final = "builtin"
 """What that one is called, wherever nobody has given the name to another before."""
 
+WORKFLOWS: Final = "workflows"
+"""The same of the one whose tools are the plans that a space has saved."""
+
+RESERVED: Final = (BUILTIN, WORKFLOWS)
+"""Names that nobody else's server is given."""
+
 
 class ServerId(Id):
     __slots__ = ()
@@ -191,6 +197,11 @@ class Server:
     @property
     def approved(self) -> bool:
         return self.may_start and self.tools_accepted
+
+    @property
+    def holds_workflows(self) -> bool:
+        """Whether its tools are the workflows that the space has saved."""
+        return isinstance(self.launch, Inside) and self.launch.name == WORKFLOWS
 
     @property
     def said(self) -> str:

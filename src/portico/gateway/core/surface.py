@@ -1,4 +1,4 @@
-"""What a model is shown of nine hundred tools: six of ours, and the few that it uses most."""
+"""What a model is shown of nine hundred tools: nine of ours, and the few that it uses most."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,14 @@ from portico.kernel.json import JsonObject, JsonValue
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tools"
 READ_RESULT: Final = "read_result"
+RUN_WORKFLOW: Final = "run_workflow"
+WORKFLOW_STATUS: Final = "workflow_status"
+RUN_PROGRAM: Final = "run_program"
 
 _READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
+_TEXT: Final[JsonObject] = {"type": "string"}
+_OBJECT: Final[JsonObject] = {"type": "object"}
+_MAY_DESTROY: Final[JsonObject] = {"readOnlyHint": False, "destructiveHint": True}
 _CALL: Final[JsonObject] = {
     "type": "object",
     "properties": {
@@ -109,15 +115,42 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
         _call(
             "call_destructive",
             "Call a tool marked destructive: it deletes, or nobody knows what it does.",
-            {"readOnlyHint": False, "destructiveHint": True},
+            _MAY_DESTROY,
         ),
         _tool(
             READ_RESULT,
             "The next page of a long result, or what came of a call that waited for approval "
             "(apr_…).",
-            {"result": {"type": "string"}, "page": {"type": "integer"}},
+            {"result": _TEXT, "page": {"type": "integer"}},
             required=["result"],
             annotations=_READS,
+        ),
+        _tool(
+            RUN_WORKFLOW,
+            "Several calls in one turn: a plan whose steps use one another's results. "
+            f'{DESCRIBE}(["{RUN_WORKFLOW}"]) shows how to write it.',
+            {
+                "plan": _OBJECT,
+                "name": {"type": "string", "description": "of a saved one"},
+                "inputs": _OBJECT,
+                "accept": {"type": "array", "items": _TEXT},
+                "mode": {"enum": ["durable", "inline"]},
+            },
+            annotations=_MAY_DESTROY,
+        ),
+        _tool(
+            WORKFLOW_STATUS,
+            "How far a run_… is, and what it gave.",
+            {"run": _TEXT, "wait": {"type": "integer", "description": "seconds"}},
+            required=["run"],
+            annotations=_READS,
+        ),
+        _tool(
+            RUN_PROGRAM,
+            "Python whose functions are the tools: await server__tool(name=value).",
+            {"code": _TEXT, "inputs": _OBJECT},
+            required=["code"],
+            annotations=_MAY_DESTROY,
         ),
     ]
 

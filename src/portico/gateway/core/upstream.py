@@ -11,9 +11,19 @@ from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.server import Era, Http, Identity, Inside, Launch, Server, ServerId
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
 
 SHARED: Final = "shared"
 """The credentials that a server's own launch names, the same for everybody in the space."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnBehalf:
+    """Whom a part of Portico calls other tools for."""
+
+    caller: Principal
+    in_run: bool = False
+    """Whether it is a run that calls, and goes on with what it is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +38,8 @@ class Target:
     credentials: str = SHARED
     caller: PrincipalId | None = None
     """Who is calling, for a part of Portico alone: no other server is told."""
+    acting: OnBehalf | None = None
+    """The same with all that they may: for a part of Portico that calls other tools for them."""
     login: PrincipalId | None = None
     """Whose login it is reached with, if it wants one; for a server that is given no credentials
     by its launch."""
@@ -47,6 +59,7 @@ class Target:
         caller: PrincipalId | None = None,
         *,
         links: bool = True,
+        acting: OnBehalf | None = None,
     ) -> "Target":
         return cls(
             space=space,
@@ -55,6 +68,7 @@ class Target:
             launch_pin=server.launch_pin,
             era=server.era,
             caller=caller if isinstance(server.launch, Inside) else None,
+            acting=acting if isinstance(server.launch, Inside) else None,
             login=caller if _takes_logins(server.launch) else None,
             links=links,
             id=server.id,

@@ -1,0 +1,83 @@
+"""Runs that wait for the end of a request: whether they still do, and that they are told of it, in
+the same transaction."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from portico.engine.control_run import control_topic
+from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
+from portico.engine.ports import Bus, Line, RunBook, Runs
+from portico.gateway.core.plan.trying_again import leg_of, topic_asked
+from portico.gateway.core.plan.waiting_topics import later_topic
+from portico.guard.approval_ports import ApprovalNews
+from portico.guard.core.approval import Approval, Outcome, Waiter
+from portico.kernel.clock import Clock
+from portico.kernel.json import JsonObject
+from portico.kernel.label import join
+from portico.kernel.principal import Principal
+
+_WORDS: Final = 100
+"""That a run is told of one request: each time that somebody wants it to be tried again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsForRuns:
+    """The guard's `ApprovalNews`, around another. Its runs, its line and its bus wait for the end
+    of a transaction."""
+
+    news: ApprovalNews
+    runs: Runs
+    line: Line
+    bus: Bus
+    clock: Clock
+
+    async def tell(self, caller: Principal, what: str, approval: Approval) -> None:
+        """The topic of runs before the one of requests, as whoever asks does it: two who write both
+        would else wait for each other."""
+        waiter, unknown = approval.waiter, approval.outcome is Outcome.UNCERTAIN
+        if waiter is not None and (unknown or approval.over_at(self.clock.now())):
+            await self._signalled(caller, waiter, approval)
+        await self.news.tell(caller, what, approval)
+
+    async def _signalled(self, caller: Principal, waiter: Waiter, approval: Approval) -> None:
+        """Only that it is over, or that nobody knows: what became of it stands in the request, for
+        its asker alone. So that it can be told, whoever answers reaches the run for this word."""
+        reaching = replace(caller, clearance=join([caller.clearance, waiter.label]))
+        unknown = approval.outcome is Outcome.UNCERTAIN
+        word: JsonObject = {"approval": str(approval.id), "uncertain": unknown}
+        for look in range(1, _WORDS + 1):
+            topic = later_topic(waiter.topic, look)
+            try:
+                turn = await self.runs.signal(reaching, waiter.run, topic, word)
+            except AlreadyAnswered:
+                continue  # it has heard something else before
+            except (RunNotFound, RunOver):
+                return  # it does not wait any more
+            break
+        else:
+            return
+        self.bus.wake(caller.space, control_topic(waiter.run))
+        if turn is not None:
+            await self.line.join(turn)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsThatWait:
+    """The guard's `Waiters`."""
+
+    book: RunBook
+
+    async def wants(self, caller: Principal, waiter: Waiter) -> bool:
+        """What the leg that is on has asked, or it is noted that it was: of what an earlier leg
+        asked and did not note, nobody hears any more."""
+        reaching = replace(caller, clearance=join([caller.clearance, waiter.label]))
+        try:
+            run = await self.book.get(reaching, waiter.run)
+        except RunNotFound:
+            return False
+        if run.status.over:
+            return False
+        if leg_of(waiter.topic) == run.leg:
+            return True
+        steps = await self.book.steps(reaching, waiter.run)
+        return any(topic_asked(step) == waiter.topic for step in steps)

@@ -1,0 +1,1 @@
+"""Plans of many calls: started, followed, mended, saved under a name."""

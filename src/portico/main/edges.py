@@ -1,0 +1,54 @@
+"""What is learnt from results, and what it is good for, put on their doors."""
+
+from dataclasses import dataclass
+
+from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
+from portico.adapters.postgres.transaction import Transactions
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.known_shapes import KnownShapes
+from portico.gateway.learning_ports import SeenFlows, Shapes
+from portico.gateway.lessons import Lessons
+from portico.gateway.look_up import LookUp
+from portico.gateway.ports import Embedder
+from portico.gateway.workflows.find_producers import FindProducers
+from portico.gateway.workflows.propose_edges import ProposeEdges
+from portico.guard.ports import Contexts
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningDoors:
+    shapes: Shapes
+    flows: SeenFlows
+
+    def lessons(self, contexts: Contexts, clock: Clock, entropy: Entropy) -> Lessons:
+        return Lessons(
+            shapes=self.shapes,
+            flows=self.flows,
+            contexts=contexts,
+            clock=clock,
+            key=entropy(32),
+        )
+
+    def propose_edges(self, catalogues: Catalogues, embedder: Embedder) -> ProposeEdges:
+        """`embedder`: the one that goes with every installation, which the weights are for."""
+        known_shapes = KnownShapes(shapes=self.shapes)
+        return ProposeEdges(
+            catalogues=catalogues,
+            known_shapes=known_shapes,
+            find_producers=FindProducers(
+                catalogues=catalogues,
+                look_up=LookUp(static=embedder, encoder=None),
+                known_shapes=known_shapes,
+                embedder=embedder,
+            ),
+            flows=self.flows,
+            embedder=embedder,
+            expressions=JmespathExpressions(),
+        )
+
+
+def open_learning(transactions: Transactions) -> LearningDoors:
+    return LearningDoors(shapes=PostgresShapes(transactions), flows=PostgresSeenFlows(transactions))

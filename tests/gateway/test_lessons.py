@@ -1,0 +1,353 @@
+"""What is learnt from calls: beside them, no more than there is time for, and nothing secret."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.engine.core.errors import StoreUnavailable
+from portico.gateway.core.call import Answer
+from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.shape_text import line_of
+from portico.gateway.core.tool import Tool
+from portico.gateway.known_shapes import KnownShapes
+from portico.gateway.lessons import Lessons
+from portico.guard.core.act import Act, Aim
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ContextId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.gateway_doors import ANYTHING
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING
+from portico.testing.learnt import MemorySeenFlows, MemoryShapes
+from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
+
+ODD = ("octocat-17", "octocat-18")
+
+
+def gives(room: OpenRoom, tool: Tool, value: JsonValue) -> None:
+    room.upstreams.replies[tool.ref] = Answer([], structured=value)
+
+
+def lesson(room: OpenRoom, caller: Principal, lessons: Lessons, value: JsonValue) -> None:
+    """As if a call had been made."""
+    aim = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
+    answer = Answer([], structured=value)
+    server = place(room, "files.read").server
+    lessons.note(Act(caller=caller, aim=aim), server, BEGINNING, answer)
+
+
+def place(room: OpenRoom, tool: str) -> ToolPlace:
+    where = ref(tool)
+    [server] = [its for its in room.world.servers.values() if its.name == where.server]
+    return ToolPlace(server.id, where.name)
+
+
+async def known(room: OpenRoom, tool: str) -> SeenShape | None:
+    its = place(room, tool)
+    pin = {"files.read": READ, "sky.forecast": WEATHER}[tool].pin
+    return (await room.doors.learning.shapes.known(ANA, {its: pin})).get(its)
+
+
+@pytest.fixture
+def room() -> OpenRoom:
+    return OpenRoom(rules=MemoryRules([ANYTHING]))
+
+
+async def test_a_call_teaches_what_its_tool_returns(room: OpenRoom) -> None:
+    gives(room, READ, {"size": 3, "lines": ["x"]})
+
+    for _ in range(3):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    before = await known(room, "files.read")
+    await room.gateway.lessons.write_down()
+
+    after = await known(room, "files.read")
+    assert before is None
+    assert after is not None
+    assert (after.times, line_of(after.shape)) == (3, "{lines: [str], size: int}")
+
+
+async def test_a_failure_and_what_is_far_too_long_teach_nothing(room: OpenRoom) -> None:
+    for answer in (
+        Answer([{"type": "text", "text": "no"}], failed=True),
+        Answer([{"type": "text", "text": "x" * 200_001}]),
+    ):
+        room.upstreams.replies[READ.ref] = answer
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"}, whole=True)
+    await room.gateway.lessons.write_down()
+
+    assert await known(room, "files.read") is None
+
+
+async def test_when_more_is_called_than_can_be_learnt_from_the_rest_is_let_go(
+    room: OpenRoom,
+) -> None:
+    gives(room, READ, {})
+    room.gateway.lessons.most = 2
+
+    for _ in range(5):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await room.gateway.lessons.write_down()
+
+    learnt = await known(room, "files.read")
+    assert learnt is not None
+    assert learnt.times == 2
+
+
+async def test_what_there_is_no_time_for_now_is_learnt_from_later(room: OpenRoom) -> None:
+    gives(room, READ, {})
+    for _ in range(3):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+
+    await room.gateway.lessons.write_down(timedelta(0))
+    at_first = await known(room, "files.read")
+    await room.gateway.lessons.write_down()
+
+    learnt = await known(room, "files.read")
+    assert at_first is None
+    assert learnt is not None
+    assert learnt.times == 3
+
+
+async def test_a_value_that_was_passed_on_is_counted_without_the_value(room: OpenRoom) -> None:
+    for number in ODD:
+        gives(room, READ, {"items": [{"id": number}]})
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+        gives(room, WEATHER, {"id": number})
+        await room.use.call_tool(ANA, WEATHER.ref, {"city": number})
+    await room.gateway.lessons.write_down()
+
+    fed = Passed(place(room, "files.read"), "json.items[0].id", place(room, "sky.forecast"), "city")
+    assert await room.doors.learning.flows.counted(ANA, 9) == {fed: 2}
+    assert "octocat" not in repr(room.gateway.lessons)
+
+
+async def test_values_of_another_task_are_another_s(room: OpenRoom) -> None:
+    gives(room, READ, {"id": ODD[0]})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await room.use.call_tool(SECRETARY, WEATHER.ref, {"city": ODD[0]})
+    await room.gateway.lessons.write_down()
+
+    assert await room.doors.learning.flows.counted(ANA, 9) == {}
+
+
+async def test_a_task_that_has_read_what_is_more_secret_teaches_nothing_about_a_tool_that_is_not(
+    room: OpenRoom,
+) -> None:
+    room.label("files", Label(Level.RESTRICTED, frozenset({"hr"})), clearance=SECRETARY.clearance)
+    room.label("sky", clearance=SECRETARY.clearance)
+    gives(room, READ, {"salary": 1})
+    gives(room, WEATHER, {"of_mrs_miller": 1})
+
+    for _ in range(2):
+        await room.use.call_tool(SECRETARY, READ.ref, {"path": "/a"})
+        await room.use.call_tool(SECRETARY, WEATHER.ref, {"city": "x"})
+    await room.gateway.lessons.write_down()
+
+    learnt = await known(room, "files.read")
+    assert learnt is not None
+    assert line_of(learnt.shape) == "{salary: int}"
+    assert await known(room, "sky.forecast") is None
+
+
+async def test_nor_does_a_task_that_is_closed_by_now(room: OpenRoom) -> None:
+    elsewhere = replace(ANA, context=ContextId(ANA.id.value))
+
+    lesson(room, elsewhere, room.gateway.lessons, {"a": 1})
+    await room.gateway.lessons.write_down()
+
+    assert await known(room, "files.read") is None
+
+
+class Away(MemoryShapes):
+    there = False
+
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+        if not self.there:
+            raise StoreUnavailable("away")
+        await super().learn(caller, seen)
+
+
+async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
+    shapes = Away(room.world)
+    lessons = Lessons(
+        shapes=shapes,
+        flows=MemorySeenFlows(room.world),
+        contexts=room.doors.contexts,
+        clock=room.clock,
+        key=b"k",
+    )
+    lesson(room, ANA, lessons, {"a": 1})
+    with pytest.raises(StoreUnavailable):
+        await lessons.write_down()
+
+    shapes.there = True
+    lesson(room, ANA, lessons, {"a": 1})
+    await lessons.write_down()
+    await lessons.write_down()
+
+    learnt = await known(room, "files.read")
+    assert learnt is not None
+    assert learnt.times == 2
+
+
+async def test_what_was_noted_is_written_when_the_house_is_closed(room: OpenRoom) -> None:
+    gives(room, READ, {"a": 1})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+
+    running = asyncio.create_task(room.gateway.lessons.run())
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert await known(room, "files.read") is not None
+
+
+async def test_what_was_learnt_is_told_with_the_tool(room: OpenRoom) -> None:
+    gives(room, READ, {"size": 3})
+    for _ in range(2):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await room.gateway.lessons.write_down()
+
+    described = await room.gateway.describe_tools(ANA, ["files.read", "files.write", "odd"])
+    look = await room.use.show_tool(ANA, READ.ref)
+
+    told = [tool.get("returns") for tool in described.tools]
+    assert told == [{"seen": 2, "shape": "{size: int}"}, None]
+    assert look.returns is not None
+    assert look.returns.times == 2
+
+
+async def test_not_of_another_definition_and_not_where_its_server_says_it(room: OpenRoom) -> None:
+    schema: JsonObject = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    says = {**READ.definition.raw, "outputSchema": schema}
+    gives(room, READ, {"size": 3})
+    for _ in range(2):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await room.gateway.lessons.write_down()
+    definition = replace(READ.definition, output_schema=schema, raw=says)
+    room.replace(replace(READ, definition=definition))
+    spoken = await room.use.show_tool(ANA, READ.ref)
+    room.replace(replace(READ, pin="other", accepted_pin="other"))
+    other = await room.use.show_tool(ANA, READ.ref)
+    room.replace(replace(READ, pin="other"))
+    changed = await room.use.show_tool(ANA, READ.ref)
+
+    assert [look.returns for look in (spoken, other, changed)] == [None, None, None]
+
+
+class Gone(MemoryShapes):
+    async def known(
+        self, caller: Principal, wanted: Mapping[ToolPlace, str]
+    ) -> Mapping[ToolPlace, SeenShape]:
+        raise StoreUnavailable("away")
+
+
+async def test_while_the_store_is_away_tools_are_described_all_the_same(room: OpenRoom) -> None:
+    known_shapes = KnownShapes(shapes=Gone(room.world))
+    describe_tools = replace(room.gateway.describe_tools, known_shapes=known_shapes)
+
+    described = await describe_tools(ANA, ["files.read"])
+
+    assert [tool["tool"] for tool in described.tools] == ["files.read"]
+
+
+async def test_what_was_given_long_ago_is_not_recognized_any_more(room: OpenRoom) -> None:
+    gives(room, READ, {"id": ODD[0]})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    room.clock.turn(timedelta(hours=1))
+    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
+    await room.gateway.lessons.write_down()
+
+    assert await room.doors.learning.flows.counted(ANA, 9) == {}
+
+
+@pytest.mark.parametrize(("calls", "values"), [(64, 0), (8, 300)])
+async def test_only_so_many_calls_and_values_of_a_task_are_remembered(
+    room: OpenRoom, calls: int, values: int
+) -> None:
+    gives(room, READ, {"id": ODD[0]})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    for call in range(calls):
+        many = [f"value {call} {number}" for number in range(values)]
+        lesson(room, ANA, room.gateway.lessons, many)
+    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
+    await room.gateway.lessons.write_down()
+
+    assert await room.doors.learning.flows.counted(ANA, 9) == {}
+
+
+async def test_only_so_many_tasks_are_remembered(room: OpenRoom) -> None:
+    gives(room, READ, {"id": ODD[0]})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    for number in range(100):
+        lesson(room, replace(ANA, key=f"key-{number}"), room.gateway.lessons, {})
+    await room.gateway.lessons.write_down()
+
+    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
+    await room.gateway.lessons.write_down()
+
+    assert await room.doors.learning.flows.counted(ANA, 9) == {}
+
+
+class Ringing(MemoryShapes):
+    def __init__(self, room: OpenRoom) -> None:
+        super().__init__(room.world)
+        self.rung = asyncio.Event()
+
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+        await super().learn(caller, seen)
+        self.rung.set()
+
+
+async def test_it_is_written_down_now_and_then(room: OpenRoom) -> None:
+    lessons, shapes = room.gateway.lessons, Ringing(room)
+    lessons.shapes, lessons.every = shapes, timedelta(0)
+    lesson(room, ANA, lessons, {"a": 1})
+
+    running = asyncio.create_task(lessons.run())
+    async with asyncio.timeout(5):
+        await shapes.rung.wait()
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert await known(room, "files.read") is not None
+
+
+async def test_of_tools_that_all_say_what_they_return_nobody_is_asked(room: OpenRoom) -> None:
+    known_shapes = KnownShapes(shapes=Gone(room.world))
+    shelf = await room.gateway.catalogues.current(ANA)
+
+    assert await known_shapes(ANA, shelf, []) == {}
+
+
+class FlowsAway(MemorySeenFlows):
+    there = False
+
+    async def learn(self, caller: Principal, passed: Mapping[Passed, int]) -> None:
+        if not self.there:
+            raise StoreUnavailable("away")
+        await super().learn(caller, passed)
+
+
+async def test_what_was_written_before_it_broke_off_is_not_written_twice(room: OpenRoom) -> None:
+    lessons, flows = room.gateway.lessons, FlowsAway(room.world)
+    lessons.flows = flows
+    gives(room, READ, {"id": ODD[0]})
+    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
+    with pytest.raises(StoreUnavailable):
+        await lessons.write_down()
+
+    flows.there = True
+    await lessons.write_down()
+
+    learnt = await known(room, "files.read")
+    assert learnt is not None
+    assert learnt.times == 1
+    assert [*(await flows.counted(ANA, 9)).values()] == [1]

@@ -1,0 +1,298 @@
+"""Plans in memory: an agent starts them, people answer, and whoever carries them out may die."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.adapters.joins.approval_news import LoggedNews
+from portico.adapters.joins.errands import RunErrands
+from portico.adapters.joins.waiting_runs import NewsForRuns, RunsThatWait
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Run, RunStatus, StepState
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.ports import Journal
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import StartRun
+from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.core.call import Answer, claim_of
+from portico.gateway.core.plan.plan import Plan
+from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.plan.report import Mode, StepReport, StepStanding, WorkflowReport
+from portico.gateway.core.tool import Tool
+from portico.gateway.workflows.latest_answer import LatestAnswer
+from portico.gateway.workflows.start_workflow import WorkflowWish
+from portico.guard.answer_approval import Reply
+from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.approval import AnswerKind, Approval, Resolution, Via
+from portico.guard.core.authentication import as_principal, principal_of
+from portico.guard.core.errors import ApprovalOver
+from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule
+from portico.kernel.ids import ApprovalId, RunId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.main.assemble_gateway import assemble_gateway
+from portico.main.workflows import InlineEngine
+from portico.testing.events import MemoryEventLog
+from portico.testing.gateway import an_approved_server
+from portico.testing.gateway_doors import memory_gateway
+from portico.testing.guard import MemoryKeyRing, MemoryKeys, a_space, an_identity
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams, seen
+from portico.testing.workflows import memory_workflows
+from portico.testing.world import MemoryWorld
+from tests.engine.room import nothing
+from tests.gateway.open_room import DELETE, READ, WRITE
+
+ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))
+BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))
+_BOT = an_identity("bot", kind=PrincipalKind.AGENT)
+EXPRESSIONS = JmespathExpressions()
+
+
+class Died(BaseException):
+    """As if the process had been killed here."""
+
+
+def plan(*steps: JsonObject, **more: JsonValue) -> Plan:
+    return read_plan({"steps": [*steps], **more}, EXPRESSIONS)
+
+
+def step(name: str, tool: Tool = READ, **more: Any) -> JsonObject:
+    return {"id": name, "tool": str(tool.ref), "arguments": {"path": f"/{name}"}, **more}
+
+
+def step_of(report: WorkflowReport, name: str) -> StepReport:
+    found = report.step(name)
+    assert found is not None, name
+    return found
+
+
+class PlanRoom:
+    """`files.read`, `files.write` and `files.delete`; the last one needs approval."""
+
+    def __init__(self, *, rules: Sequence[Rule] = ()) -> None:
+        self.world = world = MemoryWorld()
+        world.spaces[ANA.space] = a_space()
+        for each in ("ana", "ben"):
+            identity = an_identity(each, roles=[Role.OPERATOR])
+            world.identities.insert((identity.space, identity.id), identity)
+        world.identities.insert((_BOT.space, _BOT.id), _BOT)
+        self.clock = TickingClock(step=timedelta(milliseconds=1))
+        self.bus, self.entropy = InlineBus(), SeededEntropy()
+        self.log = MemoryEventLog(world, self.bus, self.clock)
+        self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
+        self.line = InlineLine([Queue(name="runs")], self.clock)
+        server = an_approved_server("files")
+        world.servers[ANA.space, server.id] = server
+        world.tools[ANA.space, server.id] = [READ, WRITE, DELETE]
+        self.upstreams = ScriptedUpstreams(offers={"files": seen()})
+        self.made: Counter[str] = Counter()
+        for tool in (READ, WRITE, DELETE):
+            self.upstreams.replies[tool.ref] = self._answer(tool)
+        kinds = Kinds([Kind(name=APPROVED_CALL, work=nothing)])
+        start_run = StartRun(
+            runs=self.runs, line=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
+        )
+        made = memory_gateway(
+            world,
+            self.upstreams,
+            bus=self.bus,
+            clock=self.clock,
+            entropy=self.entropy,
+            rules=MemoryRules(rules),
+            errands=RunErrands(start_run=start_run, runs=self.runs, line=self.line, bus=self.bus),
+        )
+        news = NewsForRuns(
+            news=LoggedNews(log=self.log, bus=self.bus),
+            runs=self.runs,
+            line=self.line,
+            bus=self.bus,
+            clock=self.clock,
+        )
+        self.approvals = replace(made.approvals, news=news, waiters=RunsThatWait(self.runs))
+        engine = InlineEngine(self.runs, self.line, self.bus)
+        self.doors = memory_workflows(self.approvals, engine, made.schemas)
+        self.approvals = replace(self.approvals, latest=LatestAnswer(show=self.doors.show()))
+        made = replace(
+            made,
+            approvals=self.approvals,
+            ask_first=self.approvals.ask_first(),
+            workflows=self.doors,
+        )
+        self.gateway = assemble_gateway(made)
+        self.use = self.gateway.over_http.workflows
+        self.kinds = [
+            self.approvals.kind(self.gateway.over_http.call_tool),
+            self.doors.kind(self.gateway.step_call, self.doors.engines.durable),
+        ]
+        key = ApiKey.mint(self.entropy)
+        self.key = StoredKey(
+            id=key.id,
+            space=_BOT.space,
+            principal=_BOT.id,
+            purpose=Purpose.ACCESS,
+            name="bot's",
+            scopes=None,
+            clearance=_BOT.clearance,
+            created_at=BEGINNING,
+        )
+        self._digest = key.digest(b"pepper")
+
+    def _answer(self, tool: Tool) -> Any:
+        def answer(arguments: JsonObject) -> Answer:
+            path = str(arguments["path"])
+            self.made[f"{tool.ref.name} {path}"] += 1
+            told: JsonObject = {"path": path, "list": ["a", "b"], "did": tool.ref.name}
+            return Answer([{"type": "text", "text": json.dumps(told)}])
+
+        return answer
+
+    @property
+    def writes(self) -> Mapping[str, int]:
+        return {name: many for name, many in self.made.items() if not name.startswith("read ")}
+
+    async def bot(self) -> Principal:
+        if self.key.id not in self.world.keys:
+            await MemoryKeys(self.world).add(ANA, self.key, self._digest)
+        holder = await MemoryKeyRing(self.world).find(self.key.id)
+        assert holder is not None
+        return principal_of(holder)
+
+    async def start(self, what: Plan, **more: Any) -> RunId:
+        wish = WorkflowWish(plan=what, **more)
+        return (await self.use.start_workflow(await self.bot(), wish)).run.id
+
+    async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
+        """It goes as far as it can, here and now."""
+        found = await self.runs.get(ANA, run)
+        await self._run_leg(journal)(Leg(run, found.leg))
+        return await self.runs.get(ANA, run)
+
+    def _run_leg(self, journal: Journal | None = None) -> RunLeg:
+        return RunLeg(
+            journal=journal or self.runs,
+            bus=self.bus,
+            kinds=Kinds(self.kinds),
+            clock=self.clock,
+            grace=timedelta(0),
+        )
+
+    async def killed(self, run: RunId, journal: Journal | None = None) -> None:
+        with suppress(BaseExceptionGroup, Died):
+            await self.leg(run, journal)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        async with self.line.working(self._run_leg(), self.runs.due):
+            yield
+
+    async def quick(self, what: Plan, **more: Any) -> WorkflowReport:
+        """On the engine of this process, to its end."""
+        run = await self.start(what, mode=Mode.INLINE, **more)
+        side = self.doors.engines.inline
+        kind = self.doors.kind(self.gateway.step_call, side)
+        found = await side.book.get(await self.bot(), run)
+        await self.doors.inline_leg([kind])(Leg(run, found.leg))
+        return await self.show(run)
+
+    async def show(self, run: RunId, by: Principal | None = None, **more: Any) -> WorkflowReport:
+        return await self.use.show_workflow(by or await self.bot(), run, **more)
+
+    async def ran(self, what: Plan, **more: Any) -> WorkflowReport:
+        """To its end, or to where it waits."""
+        run = await self.start(what, **more)
+        await self.leg(run)
+        return await self.show(run)
+
+    async def answer(
+        self, report: WorkflowReport, name: str, kind: AnswerKind = AnswerKind.ONCE, **more: Any
+    ) -> Approval:
+        found = report.step(name)
+        assert found is not None
+        assert found.approval is not None
+        approval = ApprovalId.parse(found.approval)
+        use = self.gateway.over_http.approvals
+        return await use.answer_approval(ANA, approval, Reply(kind=kind, via=Via.CLI, **more))
+
+    async def errand(self, report: WorkflowReport, name: str) -> None:
+        """The run behind its request goes on."""
+        found = report.step(name)
+        assert found is not None
+        assert found.approval is not None
+        asked = await self.approvals.approvals.get(ANA, ApprovalId.parse(found.approval))
+        await self.leg(asked.run)
+
+    async def resolve(self, run: RunId, name: str, how: Resolution) -> Run:
+        return await self.use.resolve_step(ANA, run, name, how)
+
+    async def over(self, run: RunId) -> WorkflowReport:
+        """Whatever it takes: people approve what is asked, and look whether that was done of which
+        nobody knows."""
+        for _ in range(100):
+            report = await self.show(run)
+            if report.over:
+                return report
+            for found in report.steps:
+                if found.state is StepStanding.UNCERTAIN:
+                    await self._say(run)
+                elif found.state is StepStanding.WAITING:
+                    await self._yes(report, found.id)
+            await self._everybody()
+        raise AssertionError(report)
+
+    async def _say(self, run: RunId) -> None:
+        """Of each call: its arguments are in the record."""
+        for each in await self.runs.steps(ANA, run):
+            if each.state is StepState.OPEN and each.name.startswith("signal:~uncertain:"):
+                call, _, number = each.name.removeprefix("signal:~uncertain:").rpartition(":")
+                attempt = call if number == "1" else f"{call}~{number}"
+                how = Resolution.DONE if self._done(run, attempt) else Resolution.RETRY
+                await self.use.resolve_step(ANA, run, call, how)
+
+    def _done(self, run: RunId, attempt: str) -> bool:
+        """Whether the server has seen it; a saved workflow does nothing by being called."""
+        claim = claim_of(run, attempt, 20)
+        calls = [self.world.calls.get((ANA.space, each)) for each in (claim.id, *claim.earlier)]
+        call = next(each for each in calls if each is not None).call
+        arguments = call.arguments
+        assert isinstance(arguments, Mapping)
+        return self.made[f"{call.ref.name} {arguments.get('path')}"] > 0
+
+    async def _yes(self, report: WorkflowReport, name: str) -> None:
+        with suppress(Exception):
+            await self.answer(report, name)
+
+    async def _everybody(self) -> None:
+        """Each run that can go on does."""
+        for found in await self.runs.page(ANA, statuses=(), kind=None, before=None, limit=1000):
+            if found.status in {RunStatus.QUEUED, RunStatus.RUNNING}:
+                await self.killed(found.id)
+
+    async def told(self, run: RunId) -> Sequence[tuple[str, JsonObject]]:
+        page = await self.log.read(ANA, str(run), after=0, limit=1000)
+        return [(entry.type, entry.facts) for entry in page.entries]
+
+    async def forever(self) -> None:
+        await asyncio.Event().wait()
+
+    async def everything_approved(self) -> None:
+        """People say yes to whatever is asked, until nothing is."""
+        for _ in range(20):
+            for kept in [*self.world.approvals.values()]:
+                with suppress(ApprovalOver):
+                    reply = Reply(kind=AnswerKind.ONCE, via=Via.CLI)
+                    await self.gateway.over_http.approvals.answer_approval(
+                        ANA, kept.approval.id, reply
+                    )
+            await self._everybody()

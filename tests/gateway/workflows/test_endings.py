@@ -1,0 +1,479 @@
+"""What fails, what is left out because of it, and how a plan is mended and taken up again."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from portico.engine.core.errors import KeyReused, RunNotFound, StepNotFound
+from portico.faces.http.approvals import approval_out
+from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
+from portico.gateway.core.plan.report import Items, StepStanding, WorkflowReport, WorkflowStatus
+from portico.gateway.core.tool import Tool
+from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.workflows.errors import NotInline, NotUncertain
+from portico.guard.core.approval import AnswerKind, Resolution, Status
+from portico.guard.core.errors import NotPermitted, PersonNeeded
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import ApprovalId, RunId
+from portico.kernel.json import JsonObject
+from portico.testing.guard import MemoryKeys
+from portico.testing.upstreams import text
+from tests.gateway.open_room import DELETE, READ, WRITE
+from tests.gateway.workflows.plan_room import ANA, BEN, PlanRoom, plan, step, step_of
+
+DONE, FAILED, SKIPPED = StepStanding.DONE, StepStanding.FAILED, StepStanding.SKIPPED
+
+
+def states(report: WorkflowReport) -> dict[str, StepStanding]:
+    return {each.id: each.state for each in report.steps}
+
+
+async def test_a_step_that_fails_stops_the_plan_and_its_own_words_are_its_callers() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[READ.ref] = text("no such file: secret.txt", failed=True)
+    run = await room.start(plan(step("read"), step("write", WRITE, after=["read"])))
+
+    ended = await room.leg(run)
+
+    report = await room.show(run)
+    assert (report.status, states(report)) == (
+        WorkflowStatus.FAILED,
+        {"read": FAILED, "write": SKIPPED},
+    )
+    assert step_of(report, "write").why == "the plan was stopped by 'read'"
+    assert report.error is not None
+    assert (report.error.code, report.error.step) == ("step_failed", "read")
+    assert step_of(report, "read").handle is not None
+    assert "secret.txt" in str(step_of(report, "read").why)
+    assert "secret.txt" not in str(ended) + str(await room.runs.steps(ANA, run))
+    assert not room.writes
+
+
+async def test_taken_up_again_it_tries_what_failed_and_keeps_what_is_done() -> None:
+    room = PlanRoom()
+    fine = room.upstreams.replies[WRITE.ref]
+    room.upstreams.replies[WRITE.ref] = text("full", failed=True)
+    run = await room.start(
+        plan(step("read"), step("write", WRITE, after=["read"]), step("end", after=["write"]))
+    )
+    await room.leg(run)
+    room.upstreams.replies[WRITE.ref] = fine
+
+    await room.use.resume_workflow(await room.bot(), run)
+    await room.leg(run)
+
+    assert (await room.show(run)).status is WorkflowStatus.DONE
+    assert room.made == {"read /read": 1, "write /write": 1, "read /end": 1}
+
+
+async def test_what_may_fail_is_left_out_with_what_needs_it_and_the_rest_is_done() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[DELETE.ref] = text("never reached")
+    report = await room.ran(
+        plan(
+            step("odd", arguments={"path": {"$from": "first.json.none"}}, on_error="skip"),
+            step("first"),
+            step("needs", arguments={"path": {"$from": "odd.text"}}),
+            step("after", after=["odd"]),
+            step("not", when="first.json.none"),
+        )
+    )
+
+    assert report.status is WorkflowStatus.PARTIAL
+    assert states(report) == {
+        "odd": FAILED,
+        "first": DONE,
+        "needs": SKIPPED,
+        "after": DONE,
+        "not": SKIPPED,
+    }
+    assert step_of(report, "not").why == "its condition is not met"
+    told = [each for each in await room.told(_id(report)) if each[0].startswith("workflow.")]
+    odd = step_of(report, "odd").error
+    assert (odd and odd.code) == "missing_value"
+    assert sorted(str(facts["step"]) for type_, facts in told if type_.endswith("skipped")) == [
+        "needs",
+        "not",
+    ]
+
+
+async def test_another_step_stands_in_for_one_that_failed_and_is_not_needed_otherwise() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[WRITE.ref] = [text("full", failed=True), text("second")]
+    stood_in = await room.ran(
+        plan(
+            step("write", WRITE, on_error={"fallback": "other"}),
+            step("other", WRITE),
+            step("read", arguments={"path": {"$from": "write.text"}}),
+        )
+    )
+    not_needed = await room.ran(
+        plan(step("a", on_error={"fallback": "b"}), step("b"), step("c", after=["a"]))
+    )
+
+    assert states(stood_in) == {"write": FAILED, "other": DONE, "read": DONE}
+    assert stood_in.status is WorkflowStatus.DONE
+    assert room.made["read second"] == 1
+    assert states(not_needed)["b"] is StepStanding.NOT_NEEDED
+    assert room.made["read /b"] == 0
+
+
+async def test_items_that_fail_are_null_where_they_may_and_stop_the_rest_where_not() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[WRITE.ref] = [text("full", failed=True), text("fine")]
+    each = {"in": ["x", "y"], "at_once": 1}
+    skipping = await room.ran(
+        plan(
+            step("all", WRITE, for_each=each, on_error="skip"),
+            output={"$from": "all.items[].text", "default": None},
+        )
+    )
+    room.upstreams.replies[WRITE.ref] = [text("full", failed=True), text("fine")]
+    stopping = await room.ran(plan(step("all", WRITE, for_each=each)))
+
+    assert (skipping.status, skipping.output) == (WorkflowStatus.PARTIAL, ["fine"])
+    assert step_of(skipping, "all").items == Items(2, 2, 1)
+    assert stopping.status is WorkflowStatus.FAILED
+    assert step_of(stopping, "all").items == Items(2, 1, 1)
+
+
+async def test_a_read_is_tried_again_as_often_as_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portico.gateway.workflows.make_call._FIRST_PAUSE", 0.0)
+    room = PlanRoom()
+    fine: Any = room.upstreams.replies[READ.ref]
+    room.upstreams.replies[READ.ref] = [text("busy", failed=True), text("busy", failed=True), fine]
+
+    report = await room.ran(plan(step("read", tries=3)))
+
+    assert report.status is WorkflowStatus.DONE
+    assert step_of(report, "read").tries == 3
+    told = [facts for type_, facts in await room.told(_id(report)) if "retried" in type_]
+    assert [(each["attempt"], each["code"]) for each in told] == [
+        (1, "tool_failed"),
+        (2, "tool_failed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [UpstreamTimedOut("files.write", 5.0), UpstreamDown("files", "it broke off", reached=True)],
+)
+@pytest.mark.parametrize("how", list(Resolution))
+async def test_a_write_of_which_nobody_knows_waits_for_a_persons_word(
+    error: PorticoError, how: Resolution
+) -> None:
+    room = PlanRoom()
+    fine: Any = room.upstreams.replies[WRITE.ref]
+    room.upstreams.replies[WRITE.ref] = [error, fine]
+    run = await room.start(
+        plan(
+            step("write", WRITE),
+            step("read", arguments={"path": {"$from": "write.text", "default": "/known"}}),
+        )
+    )
+    await room.leg(run)
+    waiting = await room.show(run)
+
+    await room.resolve(run, "write", how)
+    await room.leg(run)
+
+    report = await room.show(run)
+    assert waiting.status is WorkflowStatus.WAITING
+    assert waiting.for_people
+    assert step_of(waiting, "write").state is StepStanding.UNCERTAIN
+    assert (
+        states(report)
+        == {
+            Resolution.DONE: {"write": DONE, "read": DONE},
+            Resolution.RETRY: {"write": DONE, "read": DONE},
+            Resolution.SKIP: {"write": SKIPPED, "read": DONE},
+        }[how]
+    )
+    assert room.made["write /write"] == (how is Resolution.RETRY)
+    assert room.made["read /known"] == (how is not Resolution.RETRY)
+    with pytest.raises(NotUncertain):
+        await room.resolve(run, "write", how)
+
+
+async def test_whoever_began_it_is_told_what_a_call_was_given_of_which_nobody_knows() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
+    each = {"for_each": {"in": ["/a", "/b"]}, "arguments": {"path": {"$from": "item"}}}
+    run = await room.start(plan(step("write", WRITE), step("many", WRITE, **each)))
+    await room.leg(run)
+    await room.resolve(run, "write", Resolution.RETRY)
+    await room.leg(run)
+
+    report = await room.show(run)
+
+    told = {
+        call: it["arguments"] for found in report.steps for call, it in found.called_with.items()
+    }
+    assert told == {
+        "write": {"path": "/write"},
+        "many[0]": {"path": "/a"},
+        "many[1]": {"path": "/b"},
+    }
+    written: Any = report.as_json()
+    assert written["steps"][0]["called_with"]["write"]["tool"] == "files.write"
+    assert not any(found.called_with for found in (await room.show(run, by=BEN)).steps)
+
+
+async def test_a_request_names_the_step_that_asks() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("gone", DELETE)))
+    await room.leg(run)
+    asked = ApprovalId.parse(str(step_of(await room.show(run), "gone").approval))
+
+    shown = approval_out(await room.gateway.over_http.approvals.show_approval(ANA, asked))
+
+    assert (shown.run, shown.step) == (str(run), "gone")
+
+
+@pytest.mark.parametrize("tool", [WRITE, DELETE])
+async def test_what_a_call_answered_that_nobody_heard_is_not_made_up(tool: Tool) -> None:
+    room = PlanRoom()
+    room.upstreams.replies[tool.ref] = UpstreamTimedOut(str(tool.ref), 5.0)
+    run = await room.start(
+        plan(step("first", tool), step("read", arguments={"path": {"$from": "first.text"}}))
+    )
+    await room.leg(run)
+    if tool is DELETE:
+        await room.everything_approved()
+
+    await room.resolve(run, "first", Resolution.DONE)
+    await room.leg(run)
+
+    report = await room.show(run)
+    assert states(report) == {"first": DONE, "read": FAILED}
+    error = step_of(report, "read").error
+    assert error is not None
+    assert error.code == "missing_value"
+    assert not room.made
+
+
+async def test_only_a_person_who_may_answer_says_what_became_of_it() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
+    run = await room.start(plan(step("write", WRITE)))
+    await room.leg(run)
+    bot = await room.bot()
+
+    with pytest.raises(NotPermitted):
+        await room.use.resolve_step(bot, run, "write", Resolution.DONE)
+    with pytest.raises(PersonNeeded):
+        may = replace(bot, scopes=ANA.scopes)
+        await room.use.resolve_step(may, run, "write", Resolution.DONE)
+    with pytest.raises(NotUncertain):
+        await room.resolve(run, "other", Resolution.DONE)
+
+
+@pytest.mark.parametrize("kind", [AnswerKind.REJECT, AnswerKind.ONCE])
+async def test_what_is_rejected_fails_its_step_and_asked_again_when_taken_up(
+    kind: AnswerKind,
+) -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("gone", DELETE)))
+    await room.leg(run)
+    await room.answer(await room.show(run), "gone", AnswerKind.REJECT, reason="no")
+    failed = await room.leg(run)
+
+    await room.use.resume_workflow(await room.bot(), run)
+    await room.leg(run)
+    again = await room.show(run)
+    await room.answer(again, "gone", kind)
+    await room.errand(again, "gone")
+    await room.leg(run)
+
+    assert failed.failure is not None
+    assert failed.failure.step == "gone~approved"
+    assert room.made["delete /gone"] == (kind is AnswerKind.ONCE)
+    done = {AnswerKind.ONCE: WorkflowStatus.DONE, AnswerKind.REJECT: WorkflowStatus.FAILED}
+    assert (await room.show(run)).status is done[kind]
+
+
+async def test_cancelling_takes_back_what_was_asked() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("gone", DELETE), step("read", after=["gone"])))
+    await room.leg(run)
+    asked = (await room.show(run)).step("gone")
+
+    await room.use.cancel_workflow(await room.bot(), run)
+
+    report = await room.show(run)
+    assert asked is not None
+    found = await room.approvals.approvals.get(ANA, ApprovalId.parse(str(asked.approval)))
+    assert found.status is Status.WITHDRAWN
+    assert report.status is WorkflowStatus.CANCELLED
+    assert step_of(report, "read").why == "the run was cancelled"
+
+
+async def test_a_fork_does_what_was_edited_and_what_hangs_on_it_anew_and_keeps_the_rest() -> None:
+    room = PlanRoom()
+    run = await room.start(
+        plan(
+            step("a"),
+            step("b", WRITE),
+            step("c", WRITE, arguments={"path": {"$from": "a.json.path"}}),
+            output={"$from": "c.json.path"},
+        )
+    )
+    await room.leg(run)
+
+    fork = (
+        await room.use.fork_workflow(await room.bot(), run, arguments={"a": {"path": "/new"}})
+    ).run
+    await room.leg(fork.id)
+
+    report = await room.show(fork.id)
+    assert (report.status, report.output) == (WorkflowStatus.DONE, "/new")
+    assert report.forked_from == str(run)
+    assert room.made == {
+        "read /a": 1,
+        "write /b": 1,
+        "write /a": 1,
+        "read /new": 1,
+        "write /new": 1,
+    }
+    with pytest.raises(StepNotFound):
+        await room.use.fork_workflow(await room.bot(), run, step="nothing")
+    with pytest.raises(RunNotFound):
+        await room.use.fork_workflow(BEN, run, step="a")
+
+
+async def test_the_same_key_is_the_same_run_and_another_plan_under_it_is_refused() -> None:
+    room = PlanRoom()
+
+    first = await room.start(plan(step("a")), key="k")
+    again = await room.start(plan(step("a")), key="k")
+
+    assert first == again
+    with pytest.raises(KeyReused):
+        await room.start(plan(step("b")), key="k")
+
+
+async def test_a_plan_that_may_change_something_does_not_run_in_this_process_alone() -> None:
+    room = PlanRoom()
+
+    with pytest.raises(NotInline):
+        await room.quick(plan(step("write", WRITE)))
+
+
+def _id(report: WorkflowReport) -> RunId:
+    return RunId.parse(report.run)
+
+
+async def test_others_see_how_steps_stand_and_not_a_single_value() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("a"), output={"$from": "a.json.path"}))
+    await room.leg(run)
+
+    mine = await room.show(run, outputs=True)
+    theirs = await room.show(run, by=ANA, outputs=True)
+
+    assert (mine.output, theirs.output) == ("/a", None)
+    assert mine.steps[0].output is not None
+    assert theirs.steps[0].output is None
+    assert (theirs.output_handle, theirs.steps[0].handle) == (None, None)
+    assert (theirs.status, theirs.steps[0].state) == (WorkflowStatus.DONE, DONE)
+    with pytest.raises(NotPermitted):
+        await room.show(run, by=replace(ANA, scopes=frozenset()))
+
+
+async def test_what_is_read_of_it_is_read_in_the_readers_task() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("a")))
+    await room.leg(run)
+    elsewhere = replace(await room.bot(), key=None)
+    before = await room.approvals.contexts.get(elsewhere)
+
+    await room.show(run, by=elsewhere)
+
+    after = await room.approvals.contexts.get(elsewhere)
+    assert (before.untrusted, after.untrusted) == (False, True)
+
+
+async def test_a_key_that_has_ended_calls_nothing_more() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("gone", DELETE), step("write", WRITE, after=["gone"])))
+    await room.leg(run)
+    waiting = await room.show(run)
+    bot = await room.bot()
+    await MemoryKeys(room.world).revoke(ANA, room.key.id, room.clock.now())
+    await room.use.cancel_workflow(bot, run)
+    await room.use.resume_workflow(bot, run)
+
+    ended = await room.leg(run)
+
+    assert waiting.status is WorkflowStatus.WAITING
+    assert ended.failure is not None
+    assert ended.failure.code == "key_ended"
+    assert not room.made
+
+
+async def test_a_run_is_waited_for_until_it_ends_or_waits_for_people() -> None:
+    room = PlanRoom()
+    bot = await room.bot()
+    quick = await room.start(plan(step("a")))
+    asks = await room.start(plan(step("gone", DELETE)))
+
+    async with room.working():
+        done = await room.use.wait_for_workflow(bot, quick, patience=timedelta(seconds=5))
+        waits = await room.use.wait_for_workflow(bot, asks, patience=timedelta(seconds=5))
+    impatient = await room.use.wait_for_workflow(bot, asks, patience=timedelta(0))
+
+    assert done.status is WorkflowStatus.DONE
+    assert waits.status is WorkflowStatus.WAITING
+    assert impatient.status is WorkflowStatus.WAITING
+
+
+async def test_whoever_waits_hears_that_it_goes_on_also_while_no_step_ends() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("a"), step("b")))
+    heard: list[tuple[float, float | None]] = []
+
+    class Hearing:
+        able: AbstractSet[Wanted] = frozenset()
+        log_level: str | None = None
+
+        async def log(self, params: JsonObject) -> None:
+            raise AssertionError(params)
+
+        async def ask(self, question: Question) -> JsonObject:
+            raise AssertionError(question)
+
+        async def progress(self, done: float, total: float | None, message: str | None) -> None:
+            assert message is None
+            heard.append((done, total))
+            if len(heard) == 3:
+                raise LookupError
+
+    wait = replace(room.use.wait_for_workflow, beat=timedelta(0))
+    with pytest.raises(LookupError):
+        await wait(await room.bot(), run, patience=timedelta(seconds=30), line=Hearing())
+
+    first, second, third = heard
+    assert first == (0.0, 2.0)
+    assert 0.0 < second[0] < third[0] < 1.0
+
+
+async def test_workflows_are_listed_newest_first_with_how_far_they_are() -> None:
+    room = PlanRoom()
+    first = await room.start(plan(step("a"), name="mine"))
+    second = await room.start(plan(step("gone", DELETE), step("b")))
+    await room.leg(first)
+    await room.leg(second)
+
+    lines = await room.use.list_workflows(ANA, limit=10)
+
+    assert [(each.run.id, each.name, each.over, each.steps) for each in lines] == [
+        (second, None, 1, 2),
+        (first, "mine", 1, 1),
+    ]
+    own = replace(await room.bot(), scopes=frozenset({"tools:call"}))
+    assert len(await room.use.list_workflows(own, limit=10)) == 2
+    other = replace(BEN, scopes=frozenset({"tools:call"}))
+    assert await room.use.list_workflows(other, limit=10) == []

@@ -1,0 +1,132 @@
+"""What others learn of somebody's run: how it stands, and no word of what it was given or gave."""
+
+import json
+from dataclasses import replace
+from typing import NoReturn
+
+from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import UpstreamRefused
+from portico.gateway.core.plan.report import Mode, WorkflowReport
+from portico.gateway.core.workflow_words import words
+from portico.guard.core.approval import AnswerKind
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject
+from tests.gateway.open_room import DELETE, READ
+from tests.gateway.workflows.plan_room import ANA, BEN, PlanRoom, plan, step
+
+_CANARY = "SECRET-CANARY"
+
+
+def _refuse(arguments: JsonObject) -> NoReturn:
+    raise UpstreamRefused("files", -32000, f"no such customer: {arguments['path']} {_CANARY}")
+
+
+def _room() -> PlanRoom:
+    room = PlanRoom()
+    room.upstreams.replies[READ.ref] = _refuse
+    return room
+
+
+async def _seen_by_others(room: PlanRoom, run: RunId) -> str:
+    """All of it: the report, the run, its journal and its events."""
+    report = await room.show(run, BEN)
+    found = await room.runs.get(BEN, run)
+    journal = await room.runs.steps(BEN, run)
+    events = await room.told(run)
+    return json.dumps([report.as_json(), str(found), str(journal), str(events)])
+
+
+def _why(report: WorkflowReport, name: str) -> str | None:
+    found = report.step(name)
+    assert found is not None
+    return found.why
+
+
+async def test_a_servers_words_are_told_to_nobody_but_the_caller() -> None:
+    room = _room()
+    run = await room.start(plan(step("first", arguments={"path": "/SECRET-ARG"})))
+    await room.leg(run)
+
+    seen = await _seen_by_others(room, run)
+    mine = await room.show(run)
+    theirs = await room.show(run, BEN)
+
+    assert "upstream_refused" in seen
+    assert "SECRET" not in seen
+    assert _why(theirs, "first") == "The server refuses what it was asked for"
+    assert theirs.error is not None
+    assert theirs.error.message.endswith("failed: The server refuses what it was asked for")
+    assert _CANARY in str(_why(mine, "first"))
+    assert mine.error is not None
+    assert mine.error.message.startswith("The step 'first' failed: The server 'files' refuses")
+
+
+async def test_so_is_why_somebody_said_no() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("gone", DELETE)))
+    await room.leg(run)
+    await room.answer(await room.show(run), "gone", AnswerKind.REJECT, reason=_CANARY)
+    await room.leg(run)
+
+    assert "SECRET" not in await _seen_by_others(room, run)
+    assert _CANARY in str(_why(await room.show(run), "gone"))
+
+
+async def test_so_is_what_a_step_could_not_be_given() -> None:
+    """The plan is its caller's alone, and with it the expressions that failed."""
+    room = PlanRoom()
+    given = {"path": {"$from": "first.json.nothing.secretly"}}
+    run = await room.start(plan(step("first"), step("second", arguments=given)))
+    await room.leg(run)
+
+    assert "secretly" not in await _seen_by_others(room, run)
+    assert "secretly" in str(_why(await room.show(run), "second"))
+
+
+async def test_so_is_what_the_output_lacks() -> None:
+    room = PlanRoom()
+    run = await room.start(plan(step("first"), output={"$from": "first.json.nothing.secretly"}))
+    await room.leg(run)
+
+    assert "secretly" not in await _seen_by_others(room, run)
+
+
+async def test_so_is_what_failed_in_this_process_alone() -> None:
+    room = _room()
+    report = await room.quick(plan(step("first", arguments={"path": "/SECRET-ARG"})))
+    side = room.doors.engines.inline
+    run = RunId.parse(report.run)
+
+    assert report.mode is Mode.INLINE
+    assert _CANARY in str(_why(report, "first"))
+    assert "SECRET" not in str(await side.book.steps(ANA, run))
+    assert "SECRET" not in str(await side.book.get(ANA, run))
+
+
+async def test_whoever_reads_the_words_takes_them_into_their_task() -> None:
+    """As they would what a step gave."""
+    room = _room()
+    run = await room.start(plan(step("first")))
+    await room.leg(run)
+    elsewhere = replace(await room.bot(), key=None)
+    before = await room.approvals.contexts.get(elsewhere)
+
+    await room.show(run, by=elsewhere)
+
+    after = await room.approvals.contexts.get(elsewhere)
+    assert (before.untrusted, after.untrusted) == (False, True)
+
+
+async def test_what_a_tool_itself_says_of_its_failure_is_told_at_once() -> None:
+    """So that no model has to ask for it in another turn."""
+    room = PlanRoom()
+    said = Answer([{"type": "text", "text": f"no such file {_CANARY}"}], failed=True)
+    room.upstreams.replies[READ.ref] = said
+    run = await room.start(plan(step("first")))
+    await room.leg(run)
+
+    mine = await room.show(run)
+
+    assert _why(mine, "first") == f"files.read says that it failed: no such file {_CANARY}"
+    assert _CANARY in words(mine)
+    assert _CANARY not in await _seen_by_others(room, run)
