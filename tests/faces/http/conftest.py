@@ -1,15 +1,18 @@
 """The HTTP face with every wall around it, on in-memory doors."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.seals.aes_siv import AesSivSeal
@@ -26,8 +29,10 @@ from portico.faces.mcp.uses import GatewayUses
 from portico.guard.core.rules import Rule
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.main.assemble import Doors, assemble
-from portico.main.assemble_gateway import assemble_gateway
+from portico.main.assemble_gateway import Gateway, assemble_gateway
+from portico.main.assemble_workflows import WorkflowDoors
 from portico.main.gateway import over_mcp
+from portico.main.workflows import InlineEngine
 from portico.testing.audit import MemoryAudit, MemoryAuditHeads
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts
@@ -136,19 +141,25 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     installed = await install(SpaceWish(name="home", admin="ana"))
     use = assemble(doors)
     upstreams, walls = ScriptedUpstreams(), ScriptedWalls()
-    whole = assemble_gateway(
-        memory_gateway(
-            world,
-            upstreams,
-            bus=bus,
-            clock=clock,
-            entropy=entropy,
-            walls=walls,
-            audit=audit,
-            rules=MemoryRules(rules, world),
-        )
+    made = memory_gateway(
+        world,
+        upstreams,
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        walls=walls,
+        audit=audit,
+        rules=MemoryRules(rules, world),
+        engine=InlineEngine(runs, line, bus),
     )
-    gateway = whole.over_http
+    whole = assemble_gateway(made)
+    gateway, plans = whole.over_http, made.workflows
+    carried_out = [
+        drill_kind(clock, "this process"),
+        plans.kind(whole.step_call, plans.engines.durable),
+        whole.programs.kind(whole.step_call, plans.engines.durable),
+    ]
+    leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
     return Site(
         build(use, gateway, allowed(3100, None), nothing_running),
         routes(use, gateway, nothing_running),
@@ -158,8 +169,28 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         walls,
         over_mcp(whole, use, bus, doors.version),
         installed.key.key.reveal(),
-        partial(line.working, RunLeg(journal=runs, bus=bus, kinds=kinds, clock=clock), runs.due),
+        partial(_working, partial(line.working, leg, runs.due), partial(_quick, whole, plans)),
     )
+
+
+@asynccontextmanager
+async def _working(
+    durable: Callable[[], AbstractAsyncContextManager[None]],
+    quick: Callable[[], Coroutine[Any, Any, None]],
+) -> AsyncIterator[None]:
+    async with durable(), asyncio.TaskGroup() as group:
+        task = group.create_task(quick())
+        yield
+        task.cancel()
+
+
+async def _quick(whole: Gateway, plans: WorkflowDoors) -> None:
+    """What runs in this process alone, here too."""
+    side = plans.engines.inline
+    assert isinstance(side.runs, InlineRuns)
+    assert isinstance(side.line, InlineLine)
+    kinds = [plans.kind(whole.step_call, side), whole.programs.kind(whole.step_call, side)]
+    await InlineEngine(side.runs, side.line, InlineBus()).run(plans, kinds)
 
 
 @asynccontextmanager

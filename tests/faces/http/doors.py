@@ -115,6 +115,7 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("GET", "/api/v1/servers/{name}/review"): door(Scope.SERVERS_APPROVE),
     ("POST", "/api/v1/servers/{name}/accept"): door(Scope.SERVERS_APPROVE, body={"pin": "0" * 64}),
     ("POST", "/api/v1/search"): door(Scope.TOOLS_READ, body={"queries": ["read a file"]}),
+    ("POST", "/api/v1/workflows/propose"): door(Scope.TOOLS_READ, body={"plan": {"steps": []}}),
     ("GET", "/api/v1/tools"): door(Scope.SERVERS_READ),
     ("PUT", "/api/v1/effects"): door(
         Scope.SERVERS_APPROVE, body={"tools": "files.*", "effect": "local_read"}
@@ -126,6 +127,23 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("DELETE", "/api/v1/servers/{name}/login"): door(Scope.TOOLS_WRITE),
     ("PUT", "/api/v1/servers/{name}/login-client"): door(Scope.SERVERS_WRITE, body={}),
     ("DELETE", "/api/v1/servers/{name}/login-client"): door(Scope.SERVERS_WRITE),
+    ("POST", "/api/v1/workflows/check"): door(
+        Scope.TOOLS_READ, Scope.TOOLS_CALL, body={"plan": {}}
+    ),
+    ("POST", "/api/v1/workflows"): door(Scope.TOOLS_CALL, body={"plan": {}}),
+    ("GET", "/api/v1/workflows"): door(Scope.RUNS_READ, Scope.TOOLS_CALL),
+    ("GET", "/api/v1/workflows/{run_id}"): door(),
+    ("POST", "/api/v1/workflows/{run_id}/cancel"): door(),
+    ("POST", "/api/v1/workflows/{run_id}/resume"): door(),
+    ("POST", "/api/v1/workflows/{run_id}/fork"): door(body={"step": "a"}),
+    ("POST", "/api/v1/workflows/{run_id}/resolve"): door(
+        Scope.APPROVALS_ANSWER, body={"step": "a", "outcome": "done"}
+    ),
+    ("POST", "/api/v1/programs"): door(Scope.TOOLS_CALL, body={"code": "def"}),
+    ("GET", "/api/v1/saved-workflows"): door(Scope.TOOLS_READ),
+    ("GET", "/api/v1/saved-workflows/{name}"): door(Scope.TOOLS_READ),
+    ("PUT", "/api/v1/saved-workflows/{name}"): door(Scope.WORKFLOWS_WRITE, body={"plan": {}}),
+    ("DELETE", "/api/v1/saved-workflows/{name}"): door(Scope.WORKFLOWS_WRITE),
     ("POST", "/api/v1/calls"): door(Scope.TOOLS_CALL, body={"tool": "files.read"}),
     ("GET", "/api/v1/calls"): door(Scope.TOOLS_READ),
     ("GET", "/api/v1/results/{result}"): door(Scope.TOOLS_CALL),

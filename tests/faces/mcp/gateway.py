@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -21,18 +22,25 @@ from portico.faces.mcp.uses import GatewayUses
 from portico.gateway.core.call import Answer, CallId
 from portico.gateway.core.errors import OfferNotFound, ServerNotFound, ToolNotFound
 from portico.gateway.core.offers import Offers, whose_uri
+from portico.gateway.core.plan.report import WorkflowReport
+from portico.gateway.core.program.program import ProgramWish
+from portico.gateway.core.program.report import ProgramReport
 from portico.gateway.core.surface import HotTool, fixed_tools
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
+from portico.gateway.workflows.errors import NotAWorkflow
+from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.authenticate import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.kernel.effect import Effect
-from portico.kernel.ids import ContextId, PrincipalId, SpaceId
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.events import MemoryBus
 
 HOME = SpaceId(UUID(int=1))
+RUN = RunId(UUID(int=5))
 Tool = Callable[[JsonObject, Line], Awaitable[Answer]]
 
 
@@ -65,6 +73,8 @@ class Gateway:
         default_factory=dict
     )
     resources: dict[str, JsonObject] = field(default_factory=dict)
+    reports: list[WorkflowReport | ProgramReport | PorticoError] = field(default_factory=list)
+    """What whoever waits is told, one after the other; the last one for good."""
     asked: list[Any] = field(default_factory=list)
     bus: MemoryBus = field(default_factory=MemoryBus)
 
@@ -83,6 +93,13 @@ class Gateway:
             "read_resource": self._read_resource,
             "get_prompt": self._get_prompt,
             "complete": self._complete,
+            "workflows": SimpleNamespace(
+                run_workflow=self._run_workflow,
+                wait_for_workflow=self._wait_for_workflow,
+                start_program=self._start_program,
+                wait_for_program=self._wait_for_program,
+                patience=timedelta(seconds=50),
+            ),
             "changes": lambda space: self.bus.listen(space, "catalogue"),
             "version": "1.2.3",
         }
@@ -151,6 +168,34 @@ class Gateway:
             raise ToolNotFound(str(ref))
         answer = await self.tools[ref.name](arguments, line)
         return SimpleNamespace(answer=answer, call=CallId(UUID(int=7)), kept=None)
+
+    async def _run_workflow(self, caller: Principal, wish: RunWorkflowWish) -> object:
+        self.asked.append(("workflow", caller.name, wish))
+        if isinstance(found := self.reports[0], PorticoError):
+            raise found
+        return SimpleNamespace(run=SimpleNamespace(id=RUN))
+
+    async def _start_program(self, caller: Principal, wish: ProgramWish) -> object:
+        self.asked.append(("program", caller.name, wish))
+        return SimpleNamespace(run=SimpleNamespace(id=RUN))
+
+    async def _wait_for_workflow(
+        self, caller: Principal, run: RunId, *, patience: timedelta, line: Line
+    ) -> object:
+        self.asked.append(("wait", caller.name, run, patience))
+        for number, report in enumerate(self.reports[:-1], 1):
+            assert isinstance(report, WorkflowReport)
+            await line.progress(float(number), float(len(report.steps)), "running")
+        if not isinstance(found := self.reports[-1], WorkflowReport):
+            raise NotAWorkflow(str(run), "program")
+        return found
+
+    async def _wait_for_program(
+        self, caller: Principal, run: RunId, *, patience: timedelta, line: Line
+    ) -> object:
+        self.asked.append(("wait for program", caller.name, run, patience))
+        await line.progress(1.0, None, "1 call so far")
+        return self.reports[-1]
 
     async def _offers(self, _caller: Principal, server: str | None = None) -> Offers:
         self.asked.append(("offers", server))

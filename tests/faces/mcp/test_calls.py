@@ -1,4 +1,4 @@
-"""What a model sends to the six tools, read leniently; what cannot be read is told exactly."""
+"""What a model sends to our own tools, read leniently; what cannot be read is told exactly."""
 
 from typing import Any
 

@@ -52,7 +52,7 @@ async def test_both_eras_are_spoken(site: Site, era: str) -> None:
     assert (server.name, server.version) == ("portico", "1.2.3")
 
 
-async def test_the_list_is_the_six_tools_and_the_hot_ones_with_hints_that_a_screen_can_use(
+async def test_the_list_is_the_nine_tools_and_the_hot_ones_with_hints_that_a_screen_can_use(
     site: Site, era: str
 ) -> None:
     site.gateway.hot.append(hot_tool("echo"))
@@ -66,6 +66,9 @@ async def test_the_list_is_the_six_tools_and_the_hot_ones_with_hints_that_a_scre
         "call_write",
         "call_destructive",
         "read_result",
+        "run_workflow",
+        "workflow_status",
+        "run_program",
         "box__echo",
     ]
     hints = {
@@ -74,7 +77,8 @@ async def test_the_list_is_the_six_tools_and_the_hot_ones_with_hints_that_a_scre
     }
     assert hints["call_read"] == (True, None)
     assert hints["call_write"] == (False, False)
-    assert hints["call_destructive"] == (False, True)
+    assert hints["call_destructive"] == hints["run_workflow"] == (False, True)
+    assert hints["workflow_status"] == (True, None)
 
 
 async def test_a_call_goes_to_its_tool_through_its_verb(site: Site, era: str) -> None:

@@ -92,6 +92,11 @@ TOOLS: Final[Mapping[str, Door]] = {
     "call_write": by(Verb.WRITE, "note", CALL, WRITE),
     "call_destructive": by(Verb.DESTRUCTIVE, "wipe", CALL, WRITE, asks=True),
     "read_result": call("read_result", CALL, given={"result": "res_" + "0" * 26}),
+    "run_workflow": call(
+        "run_workflow", CALL, given={"plan": {"steps": [{"id": "a", "tool": "box.look"}]}}
+    ),
+    "workflow_status": call("workflow_status", given={"run": "run_" + "0" * 26}),
+    "run_program": call("run_program", CALL, given={"code": "1"}),
     "box__look": call("box__look", READ, CALL),
 }
 OF_THE_SERVER: Final[Mapping[str, Door]] = {
@@ -202,7 +207,7 @@ async def opened() -> AsyncIterator[House]:
     site = await built(rules=())
     await _let_in(site)
     face = McpFace(site.over_mcp)
-    async with face.running():
+    async with face.running(), site.working():
         yield House(site, face)
 
 

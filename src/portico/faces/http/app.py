@@ -21,9 +21,13 @@ from portico.faces.http import (
     keys,
     logins,
     metrics,
+    plan_checks,
     policy,
     principals,
+    programs,
+    proposals,
     runs,
+    saved_workflows,
     secrets,
     server_labels,
     server_profiles,
@@ -31,6 +35,7 @@ from portico.faces.http import (
     spaces,
     tools,
     trust,
+    workflows,
 )
 from portico.faces.http.authentication import Authentication
 from portico.faces.http.body_limit import BodyLimit
@@ -76,6 +81,11 @@ _ROOMS: Final = (
     logins,
     servers,
     tools,
+    proposals,
+    plan_checks,
+    workflows,
+    programs,
+    saved_workflows,
     calls,
     approvals,
     trust,

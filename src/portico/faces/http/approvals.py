@@ -16,6 +16,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.words import Body, OneLine, Wildcard, wire_object
+from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.answer_approval import Reply
 from portico.guard.core.approval import (
     Answered,
@@ -101,6 +102,10 @@ class ApprovalOut(BaseModel):
     asked_at: datetime
     expires_at: datetime
     run: str
+    """Of a step of a workflow or a program, the run that waits for it; of any other call, the one
+    that makes it."""
+    step: str | None
+    """Of that run, which asks."""
     answered: GivenOut | None
     outcome: Outcome | None
     ended_at: datetime | None
@@ -196,7 +201,7 @@ async def resolve_approval(
 
 
 def approval_out(approval: Approval) -> ApprovalOut:
-    asker = approval.asker
+    asker, waiter = approval.asker, approval.waiter
     return ApprovalOut(
         id=str(approval.id),
         status=approval.status,
@@ -215,7 +220,8 @@ def approval_out(approval: Approval) -> ApprovalOut:
         tainted=approval.tainted,
         asked_at=approval.asked_at,
         expires_at=approval.expires_at,
-        run=str(approval.run),
+        run=str(approval.run if waiter is None else waiter.run),
+        step=None if waiter is None else step_asked(waiter.topic),
         answered=None if approval.answered is None else _given(approval.answered),
         outcome=approval.outcome,
         ended_at=approval.ended_at,

@@ -8,7 +8,10 @@ from fastapi import Depends, Request
 from portico.faces.http.approval_use_cases import ApprovalUseCases
 from portico.faces.http.login_use_cases import LoginUseCases
 from portico.faces.http.policy_use_cases import PolicyUseCases
+from portico.faces.http.program_use_cases import ProgramUseCases
+from portico.faces.http.saved_use_cases import SavedUseCases
 from portico.faces.http.secret_use_cases import SecretUseCases
+from portico.faces.http.workflow_use_cases import WorkflowUseCases
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.call_tool import CallTool
 from portico.gateway.confine_server import SetProfile, ShowProfile
@@ -26,6 +29,9 @@ from portico.gateway.manage_servers import (
     SwitchServer,
 )
 from portico.gateway.set_effects import SetEffects
+from portico.gateway.workflows.check_plan import CheckPlan
+from portico.gateway.workflows.propose_edges import ProposeEdges
+from portico.gateway.workflows.run_workflow import RunWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,12 @@ class GatewayUseCases:
     secrets: SecretUseCases
     list_tools: ListTools
     show_tool: ShowTool
+    propose_edges: ProposeEdges
+    check_plan: CheckPlan
+    workflows: WorkflowUseCases
+    run_workflow: RunWorkflow
+    programs: ProgramUseCases
+    saved: SavedUseCases
     find_tools: FindTools
     call_tool: CallTool
     read_result: ReadResult

@@ -1,37 +1,33 @@
 """Runs over REST: start them, see how far they are, step in."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
-from portico.engine.core.errors import BadCursor
 from portico.engine.core.run import (
     Failure,
     Run,
-    RunPosition,
     RunStatus,
     Started,
     Step,
     StepState,
 )
 from portico.engine.start_run import RunWish
+from portico.faces.http import run_positions
 from portico.faces.http.authentication import Caller
 from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
+from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
-from portico.kernel.ids import BadId, RunId
+from portico.kernel.ids import RunId
 from portico.kernel.label import Label
-
-_WAIT: Final = re.compile(r'(?:^|[,;])\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
-_LONGEST: Final = timedelta(seconds=60)
 
 
 class RunIn(Body):
@@ -100,22 +96,6 @@ class RunDetail(RunOut):
     """In the order in which they ended; those still open come last."""
 
 
-def _patience(
-    prefer: Annotated[
-        str | None,
-        Header(
-            max_length=500,
-            description="`wait=10`: answer when the run has ended, or after that many seconds; at "
-            "most 60.",
-        ),
-    ] = None,
-) -> timedelta | None:
-    """What is asked for in any other way is left alone, as RFC 7240 says."""
-    found = _WAIT.search(prefer or "")
-    return None if found is None else min(timedelta(seconds=int(found[1])), _LONGEST)
-
-
-_Patience = Annotated[timedelta | None, Depends(_patience)]
 _Topic = Annotated[OneLine, Path(max_length=200)]
 _ENDED: Final[dict[str, Any]] = {"model": RunOut, "description": "It has ended within `wait`."}
 
@@ -128,7 +108,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
     response_model=RunOut,
     responses={**documented(), 200: _ENDED},
 )
-async def start_run(request: Request, asked: Asked, body: RunIn, patience: _Patience) -> Response:
+async def start_run(request: Request, asked: Asked, body: RunIn, patience: Patience) -> Response:
     """Start a run of a kind that can be started by its name: `drill`."""
     label = None if body.label is None else Label.parse(body.label)
     wish = RunWish(kind=body.kind, input=body.input, key=asked.key, label=label)
@@ -137,8 +117,7 @@ async def start_run(request: Request, asked: Asked, body: RunIn, patience: _Pati
     if patience is None:
         return _answer(_out(started.run), 202, headers)
     run = await asked.use.wait_for_run(asked.caller, started.run.id, patience)
-    headers["Preference-Applied"] = f"wait={int(patience.total_seconds())}"
-    return _answer(_out(run), 200 if run.status.over else 202, headers)
+    return _answer(_out(run), 200 if run.status.over else 202, headers | applied(patience))
 
 
 @router.get("", responses=documented())
@@ -152,10 +131,10 @@ async def list_runs(
     after: After = None,
 ) -> Page[RunLine]:
     """Newest first; of one status or several, of one kind."""
-    before = _before(position(after))
+    before = run_positions.read(position(after))
     found = await use.list_runs(caller, statuses=status, kind=kind, before=before, limit=limit)
     data = [RunLine(**_summary(run), steps_over=over) for run, over in found]
-    last = _told(found[-1][0].position) if found else ""
+    last = run_positions.written(found[-1][0].position) if found else ""
     return Page(data=data, next=next_cursor(data, limit, last))
 
 
@@ -193,25 +172,6 @@ async def signal_run(
     """Tell a run something it waits for, or will; the first answer counts."""
     run = await use.signal_run(caller, RunId.parse(run_id), topic, body.payload)
     return _answer(_out(run), 200)
-
-
-def _told(place: RunPosition) -> str:
-    return f"{place.created_at.astimezone(UTC).isoformat()} {place.run}"
-
-
-def _before(text: str | None) -> RunPosition | None:
-    """Raises `BadCursor`."""
-    if text is None:
-        return None
-    created, _, run = text.partition(" ")
-    try:
-        place = RunPosition(datetime.fromisoformat(created), RunId.parse(run))
-        ours = _told(place) == text
-    except (ValueError, OverflowError, BadId) as error:
-        raise BadCursor from error
-    if not ours:
-        raise BadCursor
-    return place
 
 
 def _headers(request: Request, started: Started) -> dict[str, str]:

@@ -12,6 +12,8 @@ from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cu
 from portico.faces.http.problems import documented
 from portico.faces.http.words import Body, OneLine, Wildcard, wire_object
 from portico.gateway.core.call import Verb, verb_for
+from portico.gateway.core.learnt import SeenShape
+from portico.gateway.core.shape_text import line_of, schema_of
 from portico.gateway.core.tool import Standing, ToolRef
 from portico.gateway.find_tools import Found
 from portico.gateway.look_at_tools import ToolLook
@@ -70,9 +72,20 @@ class ToolLine(BaseModel):
     refused: str | None
 
 
+class ReturnsOut(BaseModel):
+    """What has been learnt from its results: keys and types, no values."""
+
+    seen: int
+    shape: str
+    """In short: `{id: int, owner?: {login: str}, tags: [str]}`."""
+    json_schema: dict[str, JsonValue]
+
+
 class ToolOut(ToolLine):
     definition: dict[str, JsonValue]
     accepted_pin: str | None
+    returns: ReturnsOut | None
+    """Only of a tool whose server does not say it, and once it has been called."""
 
 
 class EffectsIn(Body):
@@ -210,4 +223,13 @@ def _tool(look: ToolLook) -> ToolOut:
         **_line(look).model_dump(),
         definition=wire_object(tool.definition.raw),
         accepted_pin=tool.accepted_pin,
+        returns=None if look.returns is None else _returns(look.returns),
+    )
+
+
+def _returns(seen: SeenShape) -> ReturnsOut:
+    return ReturnsOut(
+        seen=seen.times,
+        shape=line_of(seen.shape),
+        json_schema=wire_object(schema_of(seen.shape)),
     )

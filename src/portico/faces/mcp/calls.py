@@ -1,35 +1,41 @@
 """`tools/call`: each name is one use case; what a model sends is read leniently."""
 
-import json
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
 from portico.faces.mcp.answers import Result, login, pending, result_of, text_result
+from portico.faces.mcp.given import number, object_or_none, text, texts
 from portico.faces.mcp.knock import Knock
 from portico.faces.mcp.uses import GatewayUses
+from portico.faces.mcp.workflows import WorkflowCalls
 from portico.gateway.core.call import ResultId, Verb
 from portico.gateway.core.errors import (
-    BadArguments,
     InputRefused,
     InputUnsupported,
     LoginNeeded,
     ToolNotFound,
 )
-from portico.gateway.core.surface import DESCRIBE, READ_RESULT, SEARCH
+from portico.gateway.core.surface import (
+    DESCRIBE,
+    READ_RESULT,
+    RUN_PROGRAM,
+    RUN_WORKFLOW,
+    SEARCH,
+    WORKFLOW_STATUS,
+)
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.guard.core.errors import ApprovalPending
-from portico.kernel.errors import Flaw
 from portico.kernel.ids import ApprovalId
-from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.json import JsonObject
 
 _HANDLE: Final = f"{ApprovalId.prefix}_"
 _VERBS: Final = frozenset(Verb)
 _LOOKS: Final = frozenset({SEARCH, DESCRIBE, READ_RESULT})
+_RUNS: Final = frozenset({RUN_WORKFLOW, WORKFLOW_STATUS, RUN_PROGRAM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +63,36 @@ class Calls:
             called = await self.use.call_tool(knock.caller, ref, given, line=line, whole=True)
             return result_of(called.answer, modern=modern)
         if name in _VERBS:
-            ref = ToolRef.parse(_text(name, given, "tool"))
-            arguments = _object(name, given.get("arguments"))
+            ref = ToolRef.parse(text(name, given, "tool"))
+            arguments = object_or_none(name, given, "arguments") or {}
             called = await self.use.call_tool(
                 knock.caller, ref, arguments, verb=Verb(name), line=line
             )
             return result_of(called.answer, modern=modern)
-        if name == READ_RESULT and _text(name, given, "result").startswith(_HANDLE):
-            approval = ApprovalId.parse(_text(name, given, "result"))
+        if name == READ_RESULT and text(name, given, "result").startswith(_HANDLE):
+            approval = ApprovalId.parse(text(name, given, "result"))
             called = await self.use.read_approved(knock.caller, approval, line=line)
             return result_of(called.answer, modern=modern)
+        if name in _RUNS:
+            return await WorkflowCalls(self.use.workflows)(knock, name, given, line)
         if name in _LOOKS:
             return text_result(await self._looked(knock, name, given))
         return await self._hot(knock, name, given, line, modern=modern)
 
     @staticmethod
     def is_own(name: str) -> bool:
-        return name in _VERBS or name in _LOOKS
+        return name in _VERBS | _LOOKS | _RUNS
 
     async def _looked(self, knock: Knock, name: str, given: JsonObject) -> str:
         if name == READ_RESULT:
-            result = ResultId.parse(_text(name, given, "result"))
-            page = _number(name, given, "page") or 1
+            result = ResultId.parse(text(name, given, "result"))
+            page = number(name, given, "page") or 1
             return (await self.use.read_result(knock.caller, result, page=page)).text
-        budget = _number(name, given, "budget")
+        budget = number(name, given, "budget")
         if name == SEARCH:
-            queries = _texts(name, given, "queries")
+            queries = texts(name, given, "queries")
             return (await self.use.find_tools(knock.caller, queries, budget=budget)).text
-        names = _texts(name, given, "tools")
+        names = texts(name, given, "tools")
         return (await self.use.describe_tools(knock.caller, names, budget=budget)).text
 
     async def _promised(self, knock: Knock, name: str) -> bool:
@@ -118,42 +126,3 @@ async def _show_link(line: Line, error: LoginNeeded) -> None:
     }
     with suppress(InputUnsupported, InputRefused):
         await line.ask(Question(Wanted.ELICITATION, params))
-
-
-def _text(tool: str, given: JsonObject, field: str) -> str:
-    value = given.get(field)
-    if not isinstance(value, str):
-        raise BadArguments(tool, [Flaw(field, "must be a text")])
-    return value
-
-
-def _texts(tool: str, given: JsonObject, field: str) -> Sequence[str]:
-    """Also one text alone, as some models send it."""
-    value = given.get(field, ())
-    if isinstance(value, str):
-        return [value]
-    texts = [each for each in value if isinstance(each, str)] if isinstance(value, Sequence) else []
-    if not isinstance(value, Sequence) or len(texts) != len(value):
-        raise BadArguments(tool, [Flaw(field, "must be a list of texts")])
-    return texts
-
-
-def _number(tool: str, given: JsonObject, field: str) -> int | None:
-    value = given.get(field)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise BadArguments(tool, [Flaw(field, "must be a whole number")])
-
-
-def _object(tool: str, value: JsonValue) -> JsonObject:
-    """Also written out as a text, as some models send it."""
-    if isinstance(value, str):
-        with suppress(ValueError):
-            value = json.loads(value or "{}")
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise BadArguments(tool, [Flaw("arguments", "must be an object")])
-    return value

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from portico.engine.ports import Wakeups
@@ -17,8 +18,22 @@ if TYPE_CHECKING:  # their index and their numbers load late
     from portico.gateway.keep_result import ReadResult
     from portico.gateway.list_server_tools import ListServerTools
     from portico.gateway.pass_through import Complete, GetPrompt, ListOffers, ReadResource
+    from portico.gateway.programs.start_program import StartProgram
+    from portico.gateway.programs.wait_for_program import WaitForProgram
     from portico.gateway.read_approved import ReadApproved
     from portico.gateway.show_surface import ShowSurface
+    from portico.gateway.workflows.run_workflow import RunWorkflow
+    from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowUses:
+    run_workflow: "RunWorkflow"
+    wait_for_workflow: "WaitForWorkflow"
+    start_program: "StartProgram"
+    wait_for_program: "WaitForProgram"
+    patience: timedelta
+    """How long what a model has started is waited for before it is told where to ask again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +51,7 @@ class GatewayUses:
     read_resource: "ReadResource"
     get_prompt: "GetPrompt"
     complete: "Complete"
+    workflows: "WorkflowUses"
     changes: Callable[[SpaceId], AbstractContextManager[Wakeups]]
     """Rings when the catalogue of a space has changed."""
     version: str
