@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.migration import Migration
 from portico.engine.diagnose import Diagnose
 from portico.engine.migrate_store import MigrateStore
@@ -20,6 +21,7 @@ from portico.faces.cli.house import (
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.plan.expressions import Expressions
 from portico.guard.rotate_vault import Rotated
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
@@ -155,6 +157,9 @@ class ScriptedHouse:
 
     def importing(self) -> ScriptedImporting:
         return self.scripted_importing
+
+    def expressions(self) -> Expressions:
+        return JmespathExpressions()
 
     def encoders(self) -> ScriptedEncoders:
         return self.scripted_encoders

@@ -16,6 +16,8 @@ class Streamed:
     connections: list[str]
     marks: list[str | None] = field(default_factory=list)
     """Where each of them was asked to go on."""
+    open_until: threading.Event | None = None
+    """Until then nothing more is told, and it is not over."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -79,6 +81,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if streamed.connections:
             self.wfile.write(streamed.connections.pop(0).encode())
+            if streamed.open_until is not None:
+                self.wfile.flush()
+                streamed.open_until.wait(10)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Person:
     keyboard: int
 
     def sees(self, text: str, times: int = 1) -> None:
-        until = time.monotonic() + 4
+        until = time.monotonic() + 20
         while self.screen.getvalue().count(text) < times:
             assert time.monotonic() < until, self.screen.getvalue()
             time.sleep(0.005)

@@ -37,6 +37,17 @@ def test_a_request_says_who_wants_what_and_why_it_was_asked() -> None:
     assert "mail.get_inbox (external_read): done" in said
 
 
+def test_a_step_that_asks_is_named_with_its_run() -> None:
+    run = "run_01kdvdna07e0083vtk892ms2mc"
+
+    [said] = [line for line in lines(step="send[3]", run=run) if "send[3]" in line]
+
+    assert said == "  step      send[3] of …2ms2mc (portico workflows show 2ms2mc)"
+    assert row(a_request(step="send[3]", run=run))["step"] == "send[3] of …2ms2mc"
+    assert row(a_request())["step"] is None
+    assert not any("workflows show" in line for line in lines())
+
+
 def test_the_dangerous_part_stands_out_with_its_reason() -> None:
     assert loud()[1:] == ["    to    │ bob@else.example   ← recipient"]
 

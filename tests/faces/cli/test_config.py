@@ -253,6 +253,7 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "oauth",
         "limits",
         "approvals",
+        "workflows",
         "secrets",
     }
     assert set(schema["properties"]) == sections

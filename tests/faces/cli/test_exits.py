@@ -72,6 +72,7 @@ def test_the_codes_are_those_of_the_manual() -> None:
         "DENIED": 5,
         "APPROVAL": 6,
         "BUDGET": 7,
+        "PARTIAL": 8,
         "SKIPPED": 77,
         "INTERRUPTED": 130,
     }

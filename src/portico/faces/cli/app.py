@@ -4,7 +4,7 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import (
     App,
@@ -19,9 +19,12 @@ from portico.faces.cli.commands import COMMANDS, HELP, OPTIONS
 from portico.faces.cli.errors import Broken, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
 from portico.faces.cli.house import House
+from portico.faces.cli.standard_input import STANDARD_INPUT
 from portico.faces.cli.terminal import PLAIN, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
+
+_FROM_FILES: Final = frozenset({"run", "plan", "workflows"})
 
 
 def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
@@ -71,13 +74,20 @@ def run(
             no_input=no_input,
             debug=debug,
         )
-        return _guarded(app, ["version"] if version else tokens, terminal)
+        return _guarded(app, ["version"] if version else _with_standard_input(tokens), terminal)
 
     try:
         found: int | None = app.meta(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         return _usage(error, as_json="--json" in arguments)
     return found or Exit.OK  # help, which answers nothing
+
+
+def _with_standard_input(tokens: Sequence[str]) -> Sequence[str]:
+    """A - in the place of a file; where it stands for one, nothing else could be meant by it."""
+    if not tokens or tokens[0] not in _FROM_FILES:
+        return tokens
+    return [STANDARD_INPUT if word == "-" else word for word in tokens]
 
 
 def _guarded(app: App, tokens: Sequence[str], terminal: Terminal) -> int:

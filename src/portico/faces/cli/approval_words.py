@@ -72,6 +72,7 @@ def row(request: Told) -> JsonObject:
         "tool": request["tool"],
         "effect": request["effect"],
         "asker": asker(request),
+        "step": asking_step(request),
         "expires": left(request) if request["status"] == "waiting" else None,
         "arguments": visible(json.dumps(request["arguments"], ensure_ascii=False))[:_LONG],
     }
@@ -132,6 +133,10 @@ def told(
     because = f"{visible(request['rule'])}: {visible(request['reason'])}"
     yield from _fact("because", because, width)
     yield from _fact("expires", left(request), width)
+    if (step := asking_step(request)) is not None:
+        yield from _fact(
+            "step", f"{step} (portico workflows show {request['run'][-SHORT:]})", width
+        )
     if request["tainted"]:
         yield from _fact("task", has_read(request), width)
     yield from _before(request["before"], width)
@@ -141,6 +146,12 @@ def told(
         yield from _fact("decided", f"portico policy explain {_whom(request)} {tool}", width)
     yield Line("  with")
     yield from _arguments(request, width, whole=whole)
+
+
+def asking_step(request: Told) -> str | None:
+    """`send of …k2m9xq`: the step of the workflow or program that asks, if one does."""
+    step = request.get("step")
+    return None if step is None else f"{visible(step)} of {short(request['run'])}"
 
 
 def has_read(request: Told) -> str:

@@ -33,7 +33,7 @@ app = App(
     default_parameter=PLAIN,
 )
 
-_COLUMNS: Final = ["id", "status", "tool", "effect", "asker", "expires", "arguments"]
+_COLUMNS: Final = ["id", "status", "tool", "effect", "asker", "step", "expires", "arguments"]
 _LATEST: Final = 200
 _WHOLE: Final = 30
 _STANDS: Final = "It stands as it did; see it: portico approvals show ID"

@@ -2,17 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
 from portico.faces.cli.call_waiting import told_what_waits
-from portico.faces.cli.errors import ApprovalNeeded, BadUsage, ToolFailed
-from portico.faces.cli.paths import path_to
+from portico.faces.cli.errors import ApprovalNeeded, BadUsage
+from portico.faces.cli.named_values import named_values
+from portico.faces.cli.results import whole_result
 from portico.faces.cli.server import Refused, Server
 from portico.faces.cli.terminal import At
+from portico.gateway.core.errors import ToolSaidNo
 from portico.kernel.json import JsonObject
 
 _PENDING: Final = "approval_pending"
@@ -46,14 +48,14 @@ def call(
         The task that it is part of, as `portico contexts open` gives it; that of your key if left
         away.
     """
-    arguments = {**_object(input_), **_pairs(pairs)}
+    arguments = {**_object(input_), **named_values(pairs)}
     server = Server(at.house, context=context)
     with at.working(f"calling {tool}") as progress:
         answer = _answered(server, tool, arguments, progress, wait=wait)
         text = "" if at.json else _text(server, answer)
     at.data(answer, text)
     if answer["failed"]:
-        raise ToolFailed(tool)
+        raise ToolSaidNo(tool, fix=f"See what it takes: portico tools show {tool}")
 
 
 def _answered(
@@ -87,29 +89,8 @@ def _text(server: Server, answer: dict[str, Any]) -> str:
     blocks = answer["content"]
     if answer["result"] is None:
         return "\n".join(map(_shown, blocks))
-    whole = "".join(_pages(server, answer["result"]))
+    whole = whole_result(server, answer["result"])
     return "\n".join([whole, *map(_shown, blocks[1:-1])])
-
-
-def _pages(server: Server, result: str) -> Iterator[str]:
-    number, many = 0, 1
-    while number < many:
-        found = server.get(path_to("results", result), page=number + 1)
-        yield found["text"]
-        number, many = number + 1, found["pages"]
-
-
-def _pairs(pairs: tuple[str, ...]) -> JsonObject:
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise BadUsage(f"{pair!r} is not NAME=VALUE.")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
 
 
 def _object(text: str | None) -> JsonObject:

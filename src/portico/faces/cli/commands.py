@@ -29,6 +29,18 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         ),
     },
     "Work": {
+        "run": (
+            "portico.faces.cli.run_file:run",
+            "Carry out a plan or a program, and look on.",
+        ),
+        "plan": (
+            "portico.faces.cli.plan:app",
+            "Write plans: check, describe, convert, complete them.",
+        ),
+        "workflows": (
+            "portico.faces.cli.workflows:app",
+            "Look at, control and save workflows.",
+        ),
         "runs": ("portico.faces.cli.runs:app", "Start, watch and control runs."),
     },
     "Who": {

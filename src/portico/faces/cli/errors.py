@@ -7,7 +7,8 @@ PorticoError
 ├── NeedsTerminal
 ├── ApprovalNeeded
 ├── RunNotDone
-├── ToolFailed
+├── WorkflowNotDone
+├── WorkflowWaits
 ├── SystemRefused
 ├── Broken
 ├── BadLink         faces.cli.join
@@ -18,10 +19,15 @@ PorticoError
 └── Refused         faces.cli.server
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.redaction import blacked_out
+
+_ENDED: Final = {"failed": "failed", "cancelled": "was cancelled", "stuck": "is stuck"}
+_SAID_NO: Final = "approval_rejected"
 
 
 class BadUsage(PorticoError):
@@ -95,15 +101,43 @@ class RunNotDone(PorticoError):
         super().__init__(blacked_out(told), fix=f"See its steps: portico runs show {run[-6:]}")
 
 
-class ToolFailed(PorticoError):
-    kind = Kind.CONFLICT
-    code = "tool_failed"
-    title = "The tool says that it failed"
+_ENDED_ITSELF: Final = "program_failed"
+"""What a program raised it would raise again."""
 
-    def __init__(self, tool: str) -> None:
+
+class WorkflowNotDone(PorticoError):
+    kind = Kind.CONFLICT
+    code = "workflow_not_done"
+    title = "The workflow was not done"
+
+    def __init__(self, run: str, status: str, error: Mapping[str, Any] | None) -> None:
+        """`error` is what the server says of it: code, message, and of which step."""
+        where = f" at {error['step']}" if error and error.get("step") else ""
+        reason = f": {error['message']}" if error else "."
+        fix = f"See its steps: portico workflows show {run[-6:]}"
+        if not error or error.get("code") != _ENDED_ITSELF:
+            fix += f"; to go on where it was: portico workflows resume {run[-6:]}"
+        told = f"It {_ENDED.get(status, f'is {status}')}{where}{reason}"
+        super().__init__(blacked_out(told), fix=fix)
+        if error and error.get("code") == _SAID_NO:
+            self.code, self.title = _SAID_NO, "Somebody said no to the workflow"
+
+
+class WorkflowWaits(PorticoError):
+    """It needs somebody, and whoever started it does not wait with it."""
+
+    kind = Kind.CONFLICT
+    code = "workflow_waits"
+    title = "The workflow waits for somebody"
+
+    def __init__(self, run: str, requests: Sequence[str], unsure: Sequence[str]) -> None:
+        asked = [f"approval of {each}" for each in requests]
+        asked += [f"what became of {each}" for each in unsure]
+        fixes = ["somebody else says yes: portico approvals watch"] if requests else []
+        fixes += [f"portico workflows resolve {run[-6:]} {each}" for each in unsure[:1]]
         super().__init__(
-            f"{tool} ran, and what it printed is why it failed.",
-            fix=f"See what it takes: portico tools show {tool}",
+            f"It waits for {', '.join(asked[:4]) or 'an answer'}, and goes on by itself then.",
+            fix="; ".join([*fixes, f"to wait with it: portico run --attach {run[-6:]} --wait"]),
         )
 
 

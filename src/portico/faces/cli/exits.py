@@ -16,6 +16,7 @@ class Exit(IntEnum):
     DENIED = 5
     APPROVAL = 6
     BUDGET = 7
+    PARTIAL = 8
     SKIPPED = 77
     INTERRUPTED = 130
 
@@ -40,6 +41,7 @@ _BY_CODE: Final[Mapping[str, Exit]] = {
     "approval_needed": Exit.APPROVAL,
     "approval_pending": Exit.APPROVAL,
     "approval_rejected": Exit.APPROVAL,
+    "workflow_waits": Exit.APPROVAL,
 }
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.ports import Archive, Store
     from portico.gateway.core.client_files.wish import Described
     from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
+    from portico.gateway.core.plan.expressions import Expressions
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.weigh_context import WeighContext
     from portico.guard.rotate_vault import Rotated
@@ -156,6 +157,10 @@ class House(Protocol):
         ...
 
     def importing(self) -> Importing: ...
+
+    def expressions(self) -> "Expressions":
+        """What the expressions of a plan are read by."""
+        ...
 
     def encoders(self) -> Encoders: ...
 

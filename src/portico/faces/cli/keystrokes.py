@@ -28,6 +28,11 @@ class Inbox(Generic[News]):
         os.read(self.wake, 1)
         return self._told.get()
 
+    def within(self, seconds: float) -> News | None:
+        """None if nothing is told in time."""
+        ready, _, _ = select.select([self.wake], [], [], seconds)
+        return self.take() if ready else None
+
 
 class Keyboard:
     """One key at a time, without waiting for the end of a line."""
@@ -53,7 +58,14 @@ class Keyboard:
         ready, _, _ = select.select([self._source, inbox.wake], [], [])
         if inbox.wake in ready:
             return inbox.take()
-        return os.read(self._source, 1).decode("latin-1") or "q"
+        return self._key()
+
+    def key_within(self, inbox: Inbox[News], seconds: float) -> str | News | None:
+        """The same, or None if neither comes in time."""
+        ready, _, _ = select.select([self._source, inbox.wake], [], [], seconds)
+        if inbox.wake in ready:
+            return inbox.take()
+        return self._key() if ready else None
 
     def sentence(self, prompt: str) -> str | None:
         """A whole line; None if it was broken off with Ctrl-C or Ctrl-D."""
@@ -77,6 +89,9 @@ class Keyboard:
         finally:
             tty.setcbreak(self._source)
             self.forget()
+
+    def _key(self) -> str:
+        return os.read(self._source, 1).decode("latin-1") or "q"
 
     def _restore(self) -> None:
         termios.tcsetattr(self._source, termios.TCSADRAIN, self._before)

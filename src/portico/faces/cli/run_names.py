@@ -1,6 +1,7 @@
 """Which run is meant: by its id, or by enough of it."""
 
 import re
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
@@ -11,12 +12,17 @@ from portico.faces.cli.server import Server
 SHORT: Final = 6
 """So many of its first or last letters are enough, and fewer are not."""
 _WHOLE: Final = re.compile(r"run_[0-9a-z]{26}")
-_LATEST: Final = 200
+LATEST: Final = 200
 """Among so many of the latest runs a short name is looked up."""
 
 
 def find_run(server: Server, text: str) -> str:
     """The run's whole id. Raises `RunNotFound`, `BadUsage`."""
+    return named(text, (str(each["id"]) for each in islice(server.pages("/runs"), LATEST)))
+
+
+def named(text: str, latest: Iterable[str]) -> str:
+    """Which of the latest it is; they are looked at only if it is short. Raises the same."""
     if _WHOLE.fullmatch(text):
         return text
     if len(text.removeprefix("run_")) < SHORT:
@@ -25,7 +31,6 @@ def find_run(server: Server, text: str) -> str:
             " beginning or the end of its id.",
             fix="See which there are: portico runs list",
         )
-    latest = [str(each["id"]) for each in islice(server.pages("/runs"), _LATEST)]
     found = [run for run in latest if _is_short_for(text, run)]
     if not found:
         raise RunNotFound(text)

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import ssl
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -210,17 +211,25 @@ class Server:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
         headers |= self._task
         transport = None
+        trusted = self._trusted()
         if self._socket is not None:
             if not ours(self._socket):
                 raise self._missing
-            transport = httpx2.HTTPTransport(uds=str(self._socket))
+            transport = httpx2.HTTPTransport(uds=str(self._socket), verify=trusted)
         return httpx2.Client(
             base_url=self._url,
             headers=headers,
             timeout=timeout,
             trust_env=False,
             transport=transport,
+            verify=trusted,
         )
+
+    def _trusted(self) -> ssl.SSLContext | bool:
+        """Where nothing is encrypted nobody's certificate is: to load those of all authorities
+        takes longer than most answers."""
+        encrypted = self._socket is None and self._url.startswith("https:")
+        return True if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def read_key(file: Path, *, agent: bool = False) -> str:

@@ -57,12 +57,15 @@ def show(tool: str, /, *, at: At) -> None:
     if at.json:
         at.data(found, "")
         return
-    definition = found.pop("definition")
+    definition, returns = found.pop("definition"), found.pop("returns")
     at.facts(found)
     print()
     print(definition.get("description") or "No description.")
     print()
     print(json.dumps(definition.get("inputSchema"), indent=2, ensure_ascii=False))
+    if returns is not None:
+        print()
+        print(f"Returns (seen {_times(returns['seen'])}): {returns['shape']}")
 
 
 @app.command(sort_key=3)
@@ -83,3 +86,7 @@ def effect(tools: str, effect: Effect, /, *, at: At) -> None:
     """
     found = Server(at.house).put("/effects", {"tools": tools, "effect": effect})
     at.table(["tool", "before", "after"], found, {"data": found})
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
