@@ -22,3 +22,7 @@ app.command(
     "portico.bench.hostile:hostile", name="hostile", help="What rules see of attacks, and what not."
 )
 app.command("portico.bench.guard:guard", name="guard", help="Deciding, and writing it down.")
+app.command("portico.bench.workflow:workflow", name="workflow", help="Plans, and the same on less.")
+app.command(
+    "portico.bench.edges:edges", name="edges", help="Which output feeds which argument of a plan."
+)

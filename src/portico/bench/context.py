@@ -16,7 +16,9 @@ import httpx2
 from cyclopts import Parameter
 
 from portico.adapters.tokens.o200k import O200k
+from portico.bench.code_mode import PROGRAMS, code_mode_example, found_programs
 from portico.bench.letting_in import asked, let_in, rest
+from portico.bench.mcp_client import mcp_client
 from portico.bench.processes import PORTICO, answering, environment
 from portico.bench.report import Report, skipped
 from portico.bench.scratch import free_port, scratch_home
@@ -26,7 +28,6 @@ _BUDGETS: Final = (None, 200, 500, 1_000, 3_000)
 """None: what the settings say, which is what most searches have."""
 _CATALOGUE: Final = "mcp-catalogue"
 _QUESTIONS: Final = "tool-search/livemcpbench.json"
-_LIST: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,17 @@ def context(
     *,
     data: Annotated[Path | None, Parameter(help="Folder of the evaluation data.")] = None,
     searches: Annotated[int, Parameter(help="How many searches.")] = 5_000,
+    servers: Annotated[
+        str | None,
+        Parameter(
+            help="Folders with mcp-server-filesystem and mcp-server-sqlite, as in PATH; for the "
+            "example of a program."
+        ),
+    ] = None,
     at: At,
 ) -> int:
-    """Tokens of everything listed, of the surface, and of replies, which never pass a budget."""
+    """Tokens of everything listed, of the surface, and of replies, which never pass a budget; and
+    of one question, answered by calls and by a program."""
     folder = data or Path(os.environ.get("PORTICO_BENCH_DATA", ""))
     files = sorted((folder / _CATALOGUE).glob("*.json"))
     if not files or not (folder / _QUESTIONS).exists():
@@ -52,12 +61,19 @@ def context(
     count = O200k().count
     definitions = [_definition(tool) for each in recorded.values() for tool in each["tools"]]
     run_as = {each.path: each.value for each in at.house.settings()}["database.run_as"]
-    with _house(str(run_as or "")) as (url, key), rest(url, key) as client:
+    with (
+        _house(str(run_as or "")) as house,
+        rest(house.url, house.key) as client,
+        mcp_client(house.url, house.key) as model,
+        scratch_home() as workplace,
+    ):
         with at.working("letting servers in") as progress:
             tools = sum(_let_in_all(client, files, progress))
-        surface = _listed(url, key)
+        surface = model.listed()
         with at.working("searching") as progress:
             replies = _search(client, count, folder, searches, progress)
+        programs = found_programs(servers)
+        example = programs and code_mode_example(client, model, count, programs, workplace)
     every = sum(map(count, definitions))
     shown = sum(count(_compact(tool)) for tool in surface)
     reply = round(median(replies.usual))
@@ -74,13 +90,20 @@ def context(
             "max_reply_over_budget": replies.most_over,
             "tools": tools,
             "surface_tools": len(surface),
+            "code_mode_example": example,
         },
         baseline={
             "median_tool_tokens": round(median(map(count, definitions))),
             "largest_tool_tokens": max(map(count, definitions)),
             "servers": len(files),
         },
-        conditions={"tokenizer": "o200k_base, of compact JSON: name, description, input schema"},
+        conditions={
+            "tokenizer": "o200k_base, of compact JSON: name, description, input schema",
+            "code_mode_example": "each token counted once: calls as compact JSON of name and "
+            "arguments, and the texts that the model is given"
+            if example
+            else f"left out: no {' and '.join(PROGRAMS)} (--servers), or no node",
+        },
     ).tell(at)
 
 
@@ -101,36 +124,6 @@ def _let_in_all(
         arguments = ["-m", "portico.bench.replay_server", str(file.resolve())]
         launch = {"type": "stdio", "command": sys.executable, "arguments": arguments}
         yield let_in(client, file.stem, launch)
-
-
-def _listed(url: str, key: str) -> list[dict[str, Any]]:
-    """As a client of the older protocol asks for it: `initialize`, then `tools/list`."""
-    headers = {
-        "Authorization": f"Bearer {key}",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2025-06-18",
-    }
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "portico-bench", "version": "1"},
-    }
-    with httpx2.Client(headers=headers, timeout=60, trust_env=False) as client:
-        greeting = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
-        answer = client.post(f"{url}/mcp", json=greeting)
-        answer.raise_for_status()
-        client.headers["Mcp-Session-Id"] = answer.headers.get("mcp-session-id", "")
-        done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        client.post(f"{url}/mcp", json=done).raise_for_status()
-        listed = client.post(f"{url}/mcp", json=_LIST)
-        listed.raise_for_status()
-        return list(_message(listed.text)["result"]["tools"])
-
-
-def _message(text: str) -> Any:  # noqa: ANN401 # JSON
-    """The answer itself, or the one event of a stream that holds it."""
-    lines = [line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:")]
-    return json.loads(lines[-1] if lines else text)
 
 
 def _search(
@@ -168,9 +161,16 @@ def _questions(recorded: dict[str, Any]) -> list[str]:
     return [text[:2_000] for text in [*every, *steps] if text]
 
 
-@contextmanager
-def _house(run_as: str) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _House:
     """Where it answers, and a key to it."""
+
+    url: str
+    key: str
+
+
+@contextmanager
+def _house(run_as: str) -> Iterator[_House]:
     with scratch_home() as home:
         port = free_port()
         url = f"http://127.0.0.1:{port}"
@@ -183,4 +183,4 @@ def _house(run_as: str) -> Iterator[tuple[str, str]]:
         subprocess.run([*PORTICO, "init"], env=env, check=True, capture_output=True)
         key = (home / "config" / "client.key").read_text().strip()
         with answering([*PORTICO, "serve"], f"{url}/readyz", env, home / "server.log"):
-            yield url, key
+            yield _House(url, key)

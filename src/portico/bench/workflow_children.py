@@ -1,0 +1,57 @@
+"""The processes of `portico bench workflow` from outside: each is told what to carry out."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from portico.bench.processes import DidNotAnswer
+from portico.bench.workflow_shapes import Shape
+
+Timed = Mapping[str, float]
+"""`seconds` by the clock, and `cpu` of the process."""
+
+
+class Child:
+    def __init__(self, tells: IO[str], hears: IO[str], log: Path) -> None:
+        self._tells = tells
+        self._hears = hears
+        self._log = log
+
+    def said(self) -> str:
+        line = self._hears.readline()
+        if not line:
+            raise DidNotAnswer(self._log.read_text(encoding="utf-8")[-2000:])
+        return line
+
+    def timed(self, way: str, shape: Shape, server: str) -> Timed:
+        asked = {"way": way, "server": server, "name": shape.name, "nominal": shape.nominal}
+        self._tells.write(json.dumps({**asked, "needs": shape.needs}) + "\n")
+        self._tells.flush()
+        found: Timed = json.loads(self.said())
+        return found
+
+
+@contextmanager
+def child(name: str, env: Mapping[str, str], home: Path) -> Iterator[Child]:
+    """Ready to be told."""
+    log = home / f"{name}.log"
+    command = [sys.executable, "-m", "portico.bench.workflow_child", name]
+    pipe = subprocess.PIPE
+    with (
+        log.open("ab") as stream,
+        subprocess.Popen(
+            command, env=dict(env), stdin=pipe, stdout=pipe, stderr=stream, text=True
+        ) as process,
+    ):
+        if process.stdin is None or process.stdout is None:
+            raise DidNotAnswer(name)
+        made = Child(process.stdin, process.stdout, log)
+        made.said()
+        try:
+            yield made
+        finally:
+            process.terminate()

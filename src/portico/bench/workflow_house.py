@@ -1,0 +1,118 @@
+"""The gateway and the engine of `portico bench workflow`, opened in the process that measures."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.bench.workflow_bare import walked
+from portico.bench.workflow_shapes import Shape
+from portico.gateway.core.plan.plan import Given, Plan, Reference, Step
+from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.workflows.start_workflow import WorkflowWish
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+from portico.main.audit import open_audit
+from portico.main.background import kept_up
+from portico.main.carry_out import carry_out_runs, every_kind
+from portico.main.gateway import Opened, open_gateway
+from portico.main.ground import Ground
+from portico.main.outside import Outside
+from portico.main.secrets import SecretDoors
+from portico.main.use_cases import use_cases
+
+_PATIENCE: Final = timedelta(minutes=10)
+
+
+class DidNotEnd(Exception):
+    """A plan under measurement came to something else than its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowHouse:
+    opened: Opened
+    caller: Principal
+    """The agent that `init` has left a key for, as every client comes in."""
+
+    async def plan(self, plan: Plan, mode: Mode) -> WorkflowReport:
+        use = self.opened.gateway.over_http.workflows
+        started = await use.start_workflow(self.caller, WorkflowWish(plan=plan, mode=mode))
+        report = await use.wait_for_workflow(self.caller, started.run.id, patience=_PATIENCE)
+        if report.status is not WorkflowStatus.DONE:
+            raise DidNotEnd(str(report.as_json())[:2000])
+        return report
+
+    async def calls(self, shape: Shape, server: str) -> None:
+        """The same calls, and nobody who keeps account of them."""
+        call, ref = self.opened.gateway.over_http.call_tool, ToolRef(server, "look")
+
+        async def one(name: str) -> None:
+            needs: JsonValue = list(shape.needs[name])
+            given: JsonObject = {"step": name, "seconds": shape.nominal, "given": needs}
+            await call(self.caller, ref, given)
+
+        await walked(shape, one)
+
+
+def plan_of(shape: Shape, server: str) -> Plan:
+    """Each step is given the names of those that it needs, as they say them: as long as what the
+    bare client gives. Whole answers would grow from step to step."""
+
+    def step(name: str, needs: Sequence[str]) -> Step:
+        given: Given = [Reference(each, "json.step") for each in needs]
+        arguments: dict[str, Given] = {"step": name, "seconds": shape.nominal, "given": given}
+        return Step(id=name, tool=ToolRef(server, "look"), arguments=arguments)
+
+    steps = [step(name, needs) for name, needs in shape.needs.items()]
+    return Plan(steps=steps, output=Reference(steps[-1].id, "text"), has_output=True)
+
+
+@asynccontextmanager
+async def workflow_house() -> AsyncIterator[WorkflowHouse]:
+    """As a server opens it, without its faces."""
+    ground = Ground()
+    addresses, clock = ground.store.addresses, SystemClock()
+    bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
+    secret_doors = SecretDoors(ground)
+    async with open_pool(addresses.app, 8) as pool, asyncio.TaskGroup() as background:
+        transactions = Transactions(pool)
+        auditing = open_audit(ground, transactions)
+        outside = Outside(
+            transactions=transactions,
+            bus=bus,
+            audit=auditing.audit,
+            clock=clock,
+            entropy=system_entropy,
+            vault=secret_doors.vault,
+            keeper=secret_doors.references,
+            line=line,
+        )
+        opened = open_gateway(ground, outside)
+        kinds = every_kind(clock, *opened.kinds)
+        await secret_doors.begin()
+        lasting = [
+            background.create_task(each)
+            for each in (
+                bus.run(),
+                kept_up(auditing.run),
+                secret_doors.keep_up(),
+                carry_out_runs(ground, outside, kinds, line),
+            )
+        ]
+        key = await asyncio.to_thread(ground.agent_key_file.read_text)
+        entry = await use_cases(ground, transactions).authenticate(key.strip())
+        async with opened.running(_no_files):
+            yield WorkflowHouse(opened, entry.principal)
+        for task in lasting:
+            task.cancel()
+
+
+async def _no_files() -> None:
+    """What other clients' files describe is not measured here."""
