@@ -760,4 +760,39 @@ REQUIREMENTS = [
         "design.md §4.5",
         "The rules for hidden and confusable letters find nothing in real tools.",
     ),
+    Requirement(
+        "workflows:storm:every-event",
+        "design.md §1",
+        "Killed after any event, a plan comes to the end that it would have come to.",
+    ),
+    Requirement(
+        "workflows:storm:uncertain",
+        "design.md §4.8",
+        "A change of which nobody knows whether it was made is never made again but by a person.",
+    ),
+    Requirement(
+        "workflows:storm:many",
+        "design.md §1",
+        "Many plans on four processes that are killed all end, and no change is made twice.",
+    ),
+    Requirement(
+        "workflows:size:bounded",
+        "design.md §7",
+        "A thousand steps, and two hundred plans at once, lose no event, and memory is bounded.",
+    ),
+    Requirement(
+        "programs:hostile:contained",
+        "design.md §4.8",
+        "Hostile programs that call tools reach nothing that their caller may not have.",
+    ),
+    Requirement(
+        "programs:storm:every-event",
+        "design.md §1",
+        "Killed after any event, a program goes on from its last turn to the same end.",
+    ),
+    Requirement(
+        "programs:storm:uncertain",
+        "design.md §4.8",
+        "A change of a program of which nobody knows is never made again but by a person.",
+    ),
 ]

@@ -20,7 +20,7 @@ from portico.gateway.beside_tools import BesideTools
 from portico.gateway.build_index import BuildIndex
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.call import Answer, Call, Called, verb_for
+from portico.gateway.core.call import Answer, Call, CallClaim, Called, verb_for
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
@@ -33,6 +33,7 @@ from portico.gateway.ports import CallHistory, Line, Results, Servers, Tools, Up
 from portico.gateway.record_call import RecordCall
 from portico.guard.authenticate import Entry
 from portico.guard.core.act import Act, NeedsApproval
+from portico.guard.core.approval import Waiter
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule
@@ -48,12 +49,14 @@ from portico.testing.calls import MemoryAcquaintances
 from portico.testing.events import MemoryBus
 from portico.testing.guard_policy import MemoryContexts, a_gate
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.learnt import some_lessons
 from portico.testing.world import MemoryWorld
 from tests.scenarios.effect_oracle import Oracle, Somebody, Thing, Verdict
 from tests.scenarios.effect_world import Moment, Wish, World
 
 _SCHEMAS: Final = JsonSchemaCheck()
 _TIMEOUT: Final = timedelta(seconds=5)
+_LATER: Final = timedelta(hours=1)
 _FINE: Final = Answer([{"type": "text", "text": "done"}])
 NO_WISH: Final = Wish(0, ToolRef("none", "none"), {})
 Approved = tuple[str, str, str, str]
@@ -90,9 +93,11 @@ class House:
             upstreams=upstreams,
             bus=MemoryBus(),
         )
+        self.catalogues = catalogues
         clock, entropy = TickingClock(), SeededEntropy()
+        self.history = cast("CallHistory", _History(self))
         record = RecordCall(
-            history=cast("CallHistory", _History(self)),
+            history=self.history,
             clock=clock,
             entropy=entropy,
             clean=lambda value: value,
@@ -105,6 +110,7 @@ class House:
             upstreams=upstreams,
             record=record,
             habits=Habits(acquaintances=MemoryAcquaintances(MemoryWorld()), clock=clock),
+            lessons=some_lessons(clock),
             keep_result=KeepResult(
                 results=cast("Results", None), clock=clock, entropy=entropy, page_size=100
             ),
@@ -186,6 +192,9 @@ class _History:
     async def begin(self, caller: Principal, call: Call) -> None:
         self._house.meanwhile("beginning")
 
+    async def begin_once(self, caller: Principal, call: Call, claim: CallClaim) -> None:
+        self._house.meanwhile("beginning")
+
     async def record(self, caller: Principal, call: Call) -> None:
         """Nobody reads it here."""
 
@@ -240,12 +249,21 @@ class _Asking:
         self._house = house
 
     async def __call__(
-        self, act: Act, decision: NeedsApproval, *, line: Line | None, whole: bool
+        self,
+        act: Act,
+        decision: NeedsApproval,
+        *,
+        line: Line | None,
+        whole: bool,
+        waiter: Waiter | None = None,
     ) -> Called:
         self._house.asked.append(act)
-        raise ApprovalPending(act.aim.tool, "apr_…", BEGINNING)
+        approval = ApprovalId.mint(BEGINNING, SeededEntropy(act.hash))
+        raise ApprovalPending(act.aim.tool, str(approval), BEGINNING + _LATER)
 
-    async def in_place(self, act: Act, *, line: Line | None, whole: bool) -> Called | None:
+    async def in_place(
+        self, act: Act, *, line: Line | None, whole: bool, waiter: Waiter | None = None
+    ) -> Called | None:
         return None
 
 
@@ -402,5 +420,5 @@ async def _again() -> Entry:
     raise NotImplementedError
 
 
-PATHS: Final[tuple[Path, ...]] = (Direct(), McpVerbs(), Resource(), WithTicket())
-"""Whoever builds another way to a tool adds it here."""
+CALL_PATHS: Final[tuple[Path, ...]] = (Direct(), McpVerbs(), Resource(), WithTicket())
+"""Whoever builds another way to a tool adds it here; those of runs are in `effect_run_paths`."""

@@ -12,24 +12,29 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, cast
 
 import pytest
 
 from portico.gateway.call_tool import CallTool
+from portico.gateway.core.call import Called
 from portico.gateway.core.errors import ServerNotFound
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import Standing, Tool, ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.shelf import Shelf
+from portico.gateway.workflows.acting import Acting
+from portico.gateway.workflows.make_call import MakeCall
 from portico.guard.core.act import Act, Aim, Allowed, Decision, NeedsApproval, TaskContext
 from portico.guard.core.policy import decide
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.core.ticket import Ticket
 from portico.guard.gate import Gate
+from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from tests.scenarios.effect_paths import (
-    PATHS,
+    CALL_PATHS,
     Direct,
     House,
     McpVerbs,
@@ -37,8 +42,10 @@ from tests.scenarios.effect_paths import (
     Resource,
     WithTicket,
 )
+from tests.scenarios.effect_run_paths import RUN_PATHS, AsProgram, AsWorkflow
 from tests.scenarios.effect_world import Wish, a_world
 
+PATHS = (*CALL_PATHS, *RUN_PATHS)
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 WORLDS = 100_000 if FULL_SIZE else 1_500
 """Of each path."""
@@ -46,6 +53,12 @@ TO_BE_CAUGHT = 6_000
 """Worlds within which a missing gate has to be noticed."""
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if FULL_SIZE else 300)]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that only waits is put away without looking again whether it does."""
+    monkeypatch.setattr("portico.engine.execution._SETTLING", 0.0)
 
 
 @dataclass
@@ -99,16 +112,17 @@ async def tried(path: Path, worlds: int, *, until_wrong: bool = False) -> Found:
 @pytest.mark.requirement("guard:effects:gate")
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 async def test_no_call_goes_beyond_what_was_allowed(path: Path) -> None:
-    found = await tried(path, WORLDS)
+    worlds = WORLDS // 3 if path in RUN_PATHS else WORLDS
+    found = await tried(path, worlds)
 
-    print(f"{path.name}: {WORLDS} worlds, {dict(sorted(found.kinds.items()))}")
+    print(f"{path.name}: {worlds} worlds, {dict(sorted(found.kinds.items()))}")
     assert found.wrong == []
     assert found.different == []
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 async def test_what_is_tried_is_not_all_of_one_kind(path: Path) -> None:
-    kinds = (await tried(path, 1_000)).kinds
+    kinds = (await tried(path, 500 if path in RUN_PATHS else 1_000)).kinds
 
     assert min(kinds["run"], kinds["deny"]) > 100
     assert kinds["ask"] > (10 if path.name == "ticket" else 50)
@@ -163,7 +177,7 @@ def no_standing(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_second_look(patch: pytest.MonkeyPatch) -> None:
-    async def target(self: CallTool, act: Act, ref: ToolRef) -> Target:
+    async def target(self: CallTool, act: Act, ref: ToolRef, **_: object) -> Target:
         servers = (await self.catalogues.current(replace(act.caller, clearance=WIDEST))).servers
         return Target.of(act.caller.space, servers[ref.server])
 
@@ -201,6 +215,34 @@ def no_memory(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Gate, "take_in", take_in)
 
 
+def no_lists_in_runs(patch: pytest.MonkeyPatch) -> None:
+    """As if a run were carried out by whoever started it, and not as they came in."""
+
+    async def asker(self: Acting) -> Principal:
+        return replace(await self.as_now(), tools=())
+
+    patch.setattr(Acting, "asker", asker)
+
+
+def no_waiting_in_runs(patch: pytest.MonkeyPatch) -> None:
+    """As if what a run asks for were approved by its asking."""
+    made = MakeCall._made  # what is to be taken out
+
+    async def anyway(self: MakeCall, attempt: Any) -> Any:
+        found = await made(self, attempt)
+        if isinstance(found, Called):
+            return found
+        wish = attempt.wish
+        tool = cast("CallTool", self.call_tool)
+        asker = await attempt.acting.asker()
+        patch.setattr(Ticket, "good_for", lambda _self, _act: True)
+        approval = ApprovalId.parse(found.pending.approval)
+        ticket = Ticket(approval=approval, hash="", by="nobody")
+        return await tool(asker, wish.tool, wish.arguments, whole=True, ticket=ticket)
+
+    patch.setattr(MakeCall, "_made", anyway)
+
+
 RED: Mapping[str, tuple[Path, Patch]] = {
     "standing": (Direct(), no_standing),
     "pin": (Direct(), no_second_look),
@@ -228,6 +270,18 @@ RED: Mapping[str, tuple[Path, Patch]] = {
     "context raise, resources": (Resource(), no_memory),
     "ticket's hash": (WithTicket(), no_hashes),
     "default ask, tickets": (WithTicket(), Misled(lenient="default:destroys").put),
+    "standing, workflows": (AsWorkflow(), no_standing),
+    "scope, workflows": (AsWorkflow(), no_scopes),
+    "allow-list, workflows": (AsWorkflow(), no_lists_in_runs),
+    "approval, workflows": (AsWorkflow(), no_waiting_in_runs),
+    "flow, workflows": (AsWorkflow(), Misled(lenient="default:flow").put),
+    "context raise, workflows": (AsWorkflow(), no_memory),
+    "pin, programs": (AsProgram(), no_second_look),
+    "deny rule, programs": (AsProgram(), Misled(without=Ruling.DENY).put),
+    "allow-list, programs": (AsProgram(), no_lists_in_runs),
+    "approval, programs": (AsProgram(), no_waiting_in_runs),
+    "taint, programs": (AsProgram(), Misled(trusting=True).put),
+    "context raise, programs": (AsProgram(), no_memory),
 }
 
 

@@ -95,13 +95,16 @@ async def test_a_tool_is_found_described_and_called(
         described = await client.call_tool("describe_tools", {"tools": ["modern.test_simple_text"]})
         called = await client.call_tool("call_read", {"tool": "modern.test_simple_text"})
 
-    assert listed[:6] == [
+    assert listed[:9] == [
         "search_tools",
         "describe_tools",
         "call_read",
         "call_write",
         "call_destructive",
         "read_result",
+        "run_workflow",
+        "workflow_status",
+        "run_program",
     ]
     assert "test_simple_text" in text(found)
     assert "test_simple_text" in text(described)

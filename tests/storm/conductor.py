@@ -24,14 +24,17 @@ Verdict = Callable[[Said], bool]
 """Whether whoever said this dies here."""
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.storm.worker", "tests.storm.approving"])
+_FORKS.set_forkserver_preload(
+    ["tests.storm.worker", "tests.storm.approving", "tests.storm.plan_worker"]
+)
 
 
 @dataclass(slots=True)
 class Conductor:
     """Answers each point with `go`, or not at all."""
 
-    orders: worker.Orders
+    orders: Any
+    """What each worker is told when it is started."""
     work: Callable[[Any], None] = worker.main
     verdict: Verdict = field(default=lambda _: False)
     restarts: bool = True

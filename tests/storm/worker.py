@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -121,6 +121,14 @@ class Numbered:
         return self._inner.run
 
     @property
+    def leg(self) -> int:
+        return self._inner.leg
+
+    @property
+    def again(self) -> bool:
+        return self._inner.again
+
+    @property
     def caller(self) -> Principal:
         return self._inner.caller
 
@@ -138,6 +146,9 @@ class Numbered:
 
     async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
         return await self._inner.wait_for_signal(topic, patience=patience)
+
+    def busy(self) -> AbstractContextManager[None]:
+        return self._inner.busy()
 
     async def tell(self, name: str, type_: str, facts: JsonObject) -> None:
         await self._inner.tell(name, type_, facts)
