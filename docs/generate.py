@@ -38,6 +38,7 @@ from portico.faces.cli.exits import exit_for
 from portico.faces.cli.server import Refused
 from portico.faces.http import problems
 from portico.faces.http.app import routes
+from portico.gateway.core.plan.schema import plan_schema
 from portico.main.assemble import Doors, assemble
 from portico.kernel.errors import PorticoError
 from portico.settings.model import Settings
@@ -97,7 +98,7 @@ terminal there are tables and colours; in a pipe there are plain lines, the colu
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
 `init`, `config`, `embeddings`, `db` and `doctor` work in their own process. `servers`, `tools`, `search`,
-`call`, `stdio`, `runs`, `approvals`, `policy`, `contexts`, `audit`, `secrets`, `keys`, `people`,
+`call`, `run`, `plan`, `workflows`, `runs`, `stdio`, `approvals`, `policy`, `contexts`, `audit`, `secrets`, `keys`, `people`,
 `spaces`, `status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
 key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
 names.
@@ -481,6 +482,10 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
+def plan_schema_text() -> str:
+    return json.dumps(plan_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 PAGES: Final = {
     "configuration.md": configuration,
     "box.md": box,
@@ -488,6 +493,7 @@ PAGES: Final = {
     "cli.md": command_line,
     "errors.md": errors,
     "openapi.json": openapi,
+    "plan.schema.json": plan_schema_text,
 }
 
 
