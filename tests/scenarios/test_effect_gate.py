@@ -238,7 +238,7 @@ def no_waiting_in_runs(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(Ticket, "good_for", lambda _self, _act: True)
         approval = ApprovalId.parse(found.pending.approval)
         ticket = Ticket(approval=approval, hash="", by="nobody")
-        return await tool(asker, wish.tool, wish.arguments, whole=True, ticket=ticket)
+        return await tool(asker, wish.tool, await wish.arguments(), whole=True, ticket=ticket)
 
     patch.setattr(MakeCall, "_made", anyway)
 

@@ -197,6 +197,6 @@ async def test_hostile_programs_leave_nothing_behind(
     assert groups_left() == []
     assert left_outside(mark, folder) == []
     assert names_in(scratch) == []
-    assert open_files() == opened
+    assert open_files() <= opened
     assert named(children() - before) == []
     assert grown < MOST_GROWTH

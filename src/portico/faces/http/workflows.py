@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.responses import Response
 
 from portico.engine.core.run import RunStatus, Started
@@ -73,6 +74,14 @@ class WorkflowLineOut(BaseModel):
     steps: int | None
 
 
+class _Workflow(StringConvertor):
+    """Where a workflow's id stands, but for what is an address of its own there: asked what can be
+    done with `/workflows/check`, the server does not speak of a workflow of that name."""
+
+    regex = "(?!(?:check|propose)$)[^/]+"
+
+
+register_url_convertor("workflow", _Workflow())
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 
@@ -121,7 +130,7 @@ async def list_workflows(
     return Page(data=data, next=next_cursor(data, limit, last))
 
 
-@router.get("/{run_id}", response_model=WorkflowOut, responses=documented(404))
+@router.get("/{run_id:workflow}", response_model=WorkflowOut, responses=documented(404))
 async def show_workflow(
     gateway: Gateway,
     caller: Caller,
