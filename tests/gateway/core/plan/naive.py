@@ -12,14 +12,12 @@ from portico.gateway.core.plan.resolving import (
     MissingValue,
     NotAList,
     TooManyItems,
-    arguments_of,
-    items_of,
-    resolve,
     wanted,
     with_item,
 )
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.plan.at_once import arguments_of, items_of, resolve
 
 EXPRESSIONS = JmespathExpressions()
 Tool = Callable[[ToolRef, JsonObject], Answer]

@@ -5,8 +5,9 @@ import pytest
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.plan.effort import MOST_OF_RUN, MOST_OF_STEP, Effort, TooMuchEffort
 from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.resolving import arguments, arguments_of, output, with_item
+from portico.gateway.core.plan.resolving import arguments, output, with_item
 from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.plan.at_once import arguments_of
 
 EXPRESSIONS = JmespathExpressions()
 

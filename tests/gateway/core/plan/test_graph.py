@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from portico.gateway.core.plan.graph import Graph, Need, critical_path, graph_of, worst_effect
+from portico.gateway.core.plan.graph import Graph, Need, critical_path, graph_of
 from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.plan.naive import EXPRESSIONS
 
@@ -86,10 +84,3 @@ def test_who_stands_in_is_not_on_it() -> None:
     found = critical_path(graph(*steps), lambda name: 10.0 if name in {"slow", "f"} else 1.0)
 
     assert (found.steps, found.seconds) == (("slow",), 10.0)
-
-
-def test_a_plan_is_as_dangerous_as_its_worst_step() -> None:
-    plan = read_plan({"steps": list(DIAMOND)}, EXPRESSIONS)
-    effects = {ToolRef("t", "left"): Effect.EXTERNAL_WRITE}
-
-    assert worst_effect(plan, lambda ref: effects.get(ref, Effect.PURE)) is Effect.EXTERNAL_WRITE

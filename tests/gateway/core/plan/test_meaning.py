@@ -11,18 +11,11 @@ from portico.gateway.core.plan.output import items_document, step_document
 from portico.gateway.core.plan.plan import OnError, Plan, Step
 from portico.gateway.core.plan.progress import End, Fell, Gave, LeftOut, Progress, StepState
 from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.plan.resolving import (
-    Known,
-    MissingValue,
-    arguments_of,
-    items_of,
-    output_of,
-    wanted,
-    with_item,
-)
+from portico.gateway.core.plan.resolving import Known, MissingValue, wanted, with_item
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.plan import naive
+from tests.gateway.core.plan.at_once import arguments_of, items_of, output_of
 from tests.gateway.core.plan.naive import EXPRESSIONS, interpret
 from tests.gateway.core.plan.plans import INPUTS, plan_documents, steady, without_stops
 

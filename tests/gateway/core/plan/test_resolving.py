@@ -11,13 +11,11 @@ from portico.gateway.core.plan.resolving import (
     MissingValue,
     NotAList,
     TooManyItems,
-    arguments_of,
-    items_of,
-    output_of,
     wanted,
     with_item,
 )
 from portico.kernel.json import JsonObject, JsonValue
+from tests.gateway.core.plan.at_once import arguments_of, items_of, output_of
 from tests.gateway.core.plan.naive import EXPRESSIONS
 
 READ: JsonObject = {"id": "read", "tool": "t.read"}

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.plan.references import RESERVED, references
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.effect import Effect, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +148,3 @@ def _back_from(name: str | None, longest: Mapping[str, str | None]) -> Iterator[
     while name is not None:
         yield name
         name = longest[name]
-
-
-def worst_effect(plan: Plan, effect: Callable[[ToolRef], Effect]) -> Effect:
-    return worst(effect(step.tool) for step in plan.steps)

@@ -69,34 +69,11 @@ class TooManyItems(PorticoError):
         self.most = most
 
 
-def resolve(given: Given, place: str, known: Known, expressions: Expressions) -> JsonValue:
-    """At once. Raises `MissingValue`, `GivenTooLarge` and what `Expressions.search` raises."""
-    return _all_of(Resolving(given, place, known, expressions))
-
-
-def arguments_of(step: Step, known: Known, expressions: Expressions) -> JsonObject:
-    """What its tool is called with. Raises as `resolve` does."""
-    return as_arguments(_all_of(arguments(step, known, expressions)))
-
-
 def wanted(
     step: Step, known: Known, expressions: Expressions, effort: Effort | None = None
 ) -> bool:
     """Whether its condition is met; a step that gave nothing is null there."""
     return step.when is None or holds(expressions.search(step.when, dict(known), effort))
-
-
-def items_of(step: Step, known: Known, expressions: Expressions) -> Sequence[JsonValue]:
-    """What a `for_each` goes through. Raises `NotAList` and `TooManyItems`, and as `resolve`."""
-    return as_items(step, _all_of(items(step, known, expressions)))
-
-
-def output_of(plan: Plan, graph: Graph, known: Known, expressions: Expressions) -> JsonValue:
-    """What the plan gives; if it does not say, what its last steps gave, by their ids. Raises as
-    `resolve` does."""
-    if not plan.has_output:
-        return last_of(graph, known)
-    return _all_of(output(plan, known, expressions))
 
 
 def with_item(known: Known, item: JsonValue, index: int) -> Known:
@@ -204,12 +181,6 @@ def output(
 
 def last_of(graph: Graph, known: Known) -> JsonObject:
     return {name: document_value(known[name]) for name in graph.last if name in known}
-
-
-def _all_of(resolving: Resolving) -> JsonValue:
-    for _ in resolving:
-        pass
-    return resolving.value()
 
 
 def _written(value: JsonValue) -> str:

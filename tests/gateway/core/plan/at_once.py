@@ -1,0 +1,42 @@
+"""What a step or a plan is given, put together in one stretch: nobody else is served in a test."""
+
+from collections.abc import Sequence
+
+from portico.gateway.core.plan.expressions import Expressions
+from portico.gateway.core.plan.graph import Graph
+from portico.gateway.core.plan.plan import Given, Plan, Step
+from portico.gateway.core.plan.resolving import (
+    Known,
+    Resolving,
+    arguments,
+    as_arguments,
+    as_items,
+    items,
+    last_of,
+    output,
+)
+from portico.kernel.json import JsonObject, JsonValue
+
+
+def resolve(given: Given, place: str, known: Known, expressions: Expressions) -> JsonValue:
+    return _all_of(Resolving(given, place, known, expressions))
+
+
+def arguments_of(step: Step, known: Known, expressions: Expressions) -> JsonObject:
+    return as_arguments(_all_of(arguments(step, known, expressions)))
+
+
+def items_of(step: Step, known: Known, expressions: Expressions) -> Sequence[JsonValue]:
+    return as_items(step, _all_of(items(step, known, expressions)))
+
+
+def output_of(plan: Plan, graph: Graph, known: Known, expressions: Expressions) -> JsonValue:
+    if not plan.has_output:
+        return last_of(graph, known)
+    return _all_of(output(plan, known, expressions))
+
+
+def _all_of(resolving: Resolving) -> JsonValue:
+    for _ in resolving:
+        pass
+    return resolving.value()
