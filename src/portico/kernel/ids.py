@@ -42,6 +42,13 @@ class Id:
         return cls(uuid7(at, entropy(8)))
 
     @classmethod
+    def of_digest(cls, content: bytes) -> Self:
+        """The same for the same content, and nobody's else."""
+        number = int.from_bytes(hashlib.sha256(content).digest()[:16])
+        number &= ~(0xF << 76 | 0b11 << 62)
+        return cls(UUID(int=number | 0x8 << 76 | 0b10 << 62))
+
+    @classmethod
     def parse(cls, text: str) -> Self:
         prefix, _, body = text.rpartition("_")
         if prefix != cls.prefix or len(body) != _TEXT_LENGTH or body[0] > "7":
@@ -95,9 +102,7 @@ class RunId(Id):
         """The same for the same claim, so that asking twice starts one; nobody else's is this."""
         parts = [str(space), str(principal), operation, key]
         whole = "".join(f"{len(part)}:{part}" for part in parts)
-        digest = hashlib.sha256(whole.encode()).digest()
-        number = int.from_bytes(digest[:16]) & ~(0xF << 76 | 0b11 << 62)
-        return cls(UUID(int=number | 0x8 << 76 | 0b10 << 62))
+        return cls.of_digest(whole.encode())
 
 
 def uuid7(at: datetime, randomness: bytes) -> UUID:

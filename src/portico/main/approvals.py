@@ -21,8 +21,6 @@ from portico.adapters.secrets.references import References
 from portico.adapters.web.approval_webhook import ApprovalWebhook, NewsByWebhook
 from portico.adapters.web.bounded import Bounds
 from portico.adapters.web.client import guarded_client, written
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.start_run import StartRun
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
@@ -30,10 +28,9 @@ from portico.guard.approval_ports import Approvals
 from portico.guard.core.secret import parse_ref
 from portico.guard.ports import Contexts, Rules
 from portico.kernel.clock import Clock
-from portico.kernel.durable import Durable
-from portico.kernel.json import JsonObject, JsonValue
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.outside import Outside
+from portico.main.starting import starting
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.sources import process_environment
 
@@ -63,8 +60,7 @@ def open_approvals(
     log = PostgresEventLog(transactions, outside.bus, clock, entropy)
     bus = BusAfterCommit(outside.bus, transactions)
     runs = PostgresRuns(transactions, log, bus=outside.bus, clock=clock, entropy=entropy)
-    kinds = Kinds([Kind(name=APPROVED_CALL, work=_elsewhere)])
-    start_run = StartRun(runs=runs, line=line, kinds=kinds, clock=clock, entropy=entropy)
+    start_run = starting(runs, line, clock, entropy, APPROVED_CALL)
     approvals = PostgresApprovals(transactions)
     logged = LoggedNews(log=log, bus=bus)
     news = NewsForRuns(news=logged, runs=runs, line=line, bus=bus, clock=clock)
@@ -119,9 +115,3 @@ def webhook_to(
 
 def _of_no_space(_space: str, _name: str) -> None:
     """What is told of all spaces is signed with no space's secret."""
-
-
-async def _elsewhere(_durable: Durable, _given: JsonObject) -> JsonValue:
-    """Starting a run takes no more than that there is such a kind; whoever carries it out is told
-    how, once there is a gateway to call through."""
-    raise NotImplementedError

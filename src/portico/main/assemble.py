@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from portico.box.core.report import Report
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
@@ -20,8 +19,6 @@ from portico.engine.wait_for_run import WaitForRun
 from portico.engine.watch import WatchRun, WatchTopics
 from portico.faces.http.sse import ServerSentEvents
 from portico.faces.http.use_cases import UseCases
-from portico.gateway.core.program.program import PROGRAM
-from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
 from portico.guard.core.api_key import KeyHolder
@@ -56,6 +53,7 @@ from portico.guard.ports import (
 from portico.guard.read_audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
+from portico.main.starting import LED
 
 
 async def nothing_measured() -> str:
@@ -71,10 +69,6 @@ async def nothing_kept() -> str | None:
 def nothing_tried() -> Sequence[Report] | None:
     """Only a server runs what needs a box."""
     return ()
-
-
-_LED: Final = (WORKFLOW, PROGRAM)
-"""What the gateway itself steps into: it withdraws what was asked, and knows what was begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +203,9 @@ def assemble(doors: Doors) -> UseCases:
         wait_for_run=WaitForRun(book=book, bus=bus),
         list_runs=ListRuns(book=book),
         show_run=ShowRun(book=book),
-        cancel_run=CancelRun(book=book, runs=runs, line=line, bus=bus, led=_LED),
-        resume_run=ResumeRun(book=book, runs=runs, line=line, led=_LED),
-        fork_run=ForkRun(book=book, runs=runs, line=line, clock=clock, entropy=entropy, led=_LED),
+        cancel_run=CancelRun(book=book, runs=runs, line=line, bus=bus, led=LED),
+        resume_run=ResumeRun(book=book, runs=runs, line=line, led=LED),
+        fork_run=ForkRun(book=book, runs=runs, line=line, clock=clock, entropy=entropy, led=LED),
         signal_run=SignalRun(book=book, runs=runs, line=line, bus=bus),
         watch_run=WatchRun(log=doors.event_log, seal=doors.seal),
         watch_topics=WatchTopics(seal=doors.seal),

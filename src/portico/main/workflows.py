@@ -14,29 +14,24 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.engine.core.queue import Queue
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.ports import Line, Runs
-from portico.engine.start_run import StartRun
+from portico.engine.kinds import Kind
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.ports import CallHistory, Results, SchemaCheck
 from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.outputs import MemoryOutputs, SealedOutputs
-from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
-from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy
-from portico.kernel.json import JsonObject, JsonValue
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_workflows import WorkflowDoors, WorkflowLimits
 from portico.main.outside import Outside
+from portico.main.starting import LED, starting
 from portico.settings.workflows import WorkflowsSettings
 
 _REMEMBERED = 2_000
 """Runs of this process that are over."""
 _SELDOM = 60.0
 """Seconds; what runs here waits for no time and for nobody."""
-PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ def inline_side(engine: InlineEngine, clock: Clock, entropy: Entropy) -> EngineS
         runs=engine.runs,
         line=engine.line,
         bus=engine.bus,
-        start_run=starting(engine.runs, engine.line, clock, entropy),
+        start_run=starting(engine.runs, engine.line, clock, entropy, *LED),
         outputs=lambda: outputs,
     )
 
@@ -89,7 +84,7 @@ def open_workflows(
         runs=runs,
         line=line,
         bus=BusAfterCommit(outside.bus, transactions),
-        start_run=starting(runs, line, clock, entropy),
+        start_run=starting(runs, line, clock, entropy, *LED),
         outputs=lambda: SealedOutputs(
             side.results, clock, entropy, timedelta(days=settings.keep_days)
         ),
@@ -125,14 +120,3 @@ class GatewayDoorsOfPlans:
     contexts: Contexts
     results: Results
     schemas: SchemaCheck
-
-
-def starting(runs: Runs, line: Line, clock: Clock, entropy: Entropy) -> StartRun:
-    kinds = Kinds([Kind(name=name, work=_elsewhere) for name in (WORKFLOW, PROGRAM)])
-    return StartRun(runs=runs, line=line, kinds=kinds, clock=clock, entropy=entropy)
-
-
-async def _elsewhere(_durable: Durable, _given: JsonObject) -> JsonValue:
-    """Starting a run takes no more than that there is such a kind; whoever carries it out is told
-    how, once there is a gateway to call through."""
-    raise NotImplementedError

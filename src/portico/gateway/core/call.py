@@ -1,12 +1,10 @@
 """A call of a tool, and what became of it."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
-from uuid import UUID
 
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.approval import Waiter
@@ -119,19 +117,14 @@ class CallClaim:
 
 
 def claim_of(run: RunId, step: str, leg: int) -> CallClaim:
-    ids = [CallId(_digest(f"{run} {number} {step}")) for number in range(1, leg + 1)]
+    names = (f"call of {run} {number} {step}" for number in range(1, leg + 1))
+    ids = [CallId.of_digest(name.encode()) for name in names]
     return CallClaim(ids[-1], tuple(ids[:-1]), run, leg)
 
 
 def begun_before(outcome: CallOutcome | None, *, own: bool) -> bool:
     """Whether a call that is in the record keeps its claim from being used."""
     return own or outcome is None or not outcome.known_failure
-
-
-def _digest(text: str) -> UUID:
-    number = int.from_bytes(hashlib.sha256(f"call of {text}".encode()).digest()[:16])
-    number &= ~(0xF << 76 | 0b11 << 62)
-    return UUID(int=number | 0x8 << 76 | 0b10 << 62)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass
-from uuid import UUID
 
 from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.run import Place, Run, Started
@@ -124,9 +123,7 @@ def _handle(caller: Principal, wish: ProgramWish) -> ResultId | None:
     who = [str(caller.space), str(caller.id), wish.key]
     how = [str(wish.mode), None if wish.label is None else str(wish.label)]
     text = canonical([*who, wish.code, wish.inputs, *how])
-    number = int.from_bytes(hashlib.sha256(b"program " + text).digest()[:16])
-    number &= ~(0xF << 76 | 0b11 << 62)
-    return ResultId(UUID(int=number | 0x8 << 76 | 0b10 << 62))
+    return ResultId.of_digest(b"program " + text)
 
 
 def _entry(run: Run, wish: ProgramWish, mode: Mode, source: Source, shelf: Shelf) -> AuditEntry:

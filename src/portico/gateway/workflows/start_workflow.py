@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from portico.engine.core.errors import KeyReused, RunNotFound
 from portico.engine.core.run import Run, Started
@@ -92,9 +91,7 @@ def _handle(caller: Principal, wish: WorkflowWish, content: JsonObject) -> Resul
         return None
     how = [str(wish.mode), None if wish.label is None else str(wish.label)]
     text = canonical([str(caller.space), str(caller.id), wish.key, content, *how])
-    number = int.from_bytes(hashlib.sha256(b"plan " + text).digest()[:16])
-    number &= ~(0xF << 76 | 0b11 << 62)
-    return ResultId(UUID(int=number | 0x8 << 76 | 0b10 << 62))
+    return ResultId.of_digest(b"plan " + text)
 
 
 def _entry(run: Run, wish: WorkflowWish, effect: Effect) -> AuditEntry:

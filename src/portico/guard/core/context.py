@@ -1,9 +1,7 @@
 """Which task somebody is at, what it has taken in, and who may open a clean one."""
 
-import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import UUID
 
 from portico.guard.core.act import TaskContext
 from portico.guard.core.errors import ContextRefused
@@ -31,9 +29,7 @@ def context_of(caller: Principal) -> ContextId:
     if caller.context is not None:
         return caller.context
     whose = f"key {caller.key}" if caller.key is not None else f"principal {caller.id}"
-    digest = hashlib.sha256(f"context of {caller.space} {whose}".encode()).digest()
-    number = int.from_bytes(digest[:16]) & ~(0xF << 76 | 0b11 << 62)
-    return ContextId(UUID(int=number | 0x8 << 76 | 0b10 << 62))
+    return ContextId.of_digest(f"context of {caller.space} {whose}".encode())
 
 
 def risen(context: TaskContext, label: Label, *, untrusted: bool) -> TaskContext:

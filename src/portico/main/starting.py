@@ -1,0 +1,26 @@
+"""Start runs of kinds that are carried out elsewhere, where there is a gateway to call through."""
+
+from typing import Final
+
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.ports import Line, Runs
+from portico.engine.start_run import StartRun
+from portico.gateway.core.program.program import PROGRAM
+from portico.gateway.workflows.run_plan import WORKFLOW
+from portico.kernel.clock import Clock
+from portico.kernel.durable import Durable
+from portico.kernel.entropy import Entropy
+from portico.kernel.json import JsonObject, JsonValue
+
+LED: Final = (WORKFLOW, PROGRAM)
+"""What the gateway itself steps into: it withdraws what was asked, and knows what was begun."""
+
+
+def starting(runs: Runs, line: Line, clock: Clock, entropy: Entropy, *kinds: str) -> StartRun:
+    known = Kinds([Kind(name=kind, work=_elsewhere) for kind in kinds])
+    return StartRun(runs=runs, line=line, kinds=known, clock=clock, entropy=entropy)
+
+
+async def _elsewhere(_durable: Durable, _given: JsonObject) -> JsonValue:
+    """Starting a run takes no more than that there is such a kind."""
+    raise NotImplementedError
