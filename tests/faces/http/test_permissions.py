@@ -19,7 +19,7 @@ _EVERY = frozenset(Scope) - {Scope.INVITATION_ACCEPT}
 def routes(site: Site) -> set[Route]:
     """Taken from the application itself."""
     return {
-        (method, str(route.path))
+        (method, str(route.path_format))
         for route in iter_route_contexts(site.inside.routes)
         for method in route.methods or ()
         if method != "HEAD"

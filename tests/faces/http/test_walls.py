@@ -125,8 +125,8 @@ def every_route(site: Site) -> list[tuple[str, str]]:
     """Taken from the application itself, so that a new route is in the test by being there."""
     found = []
     for route in iter_route_contexts(site.inside.routes):
-        assert route.path is not None, f"{route!r} is no route that this test knows"
-        found += [(method, filled(route.path)) for method in sorted(route.methods or ())]
+        assert route.path_format is not None, f"{route!r} is no route that this test knows"
+        found += [(method, filled(route.path_format)) for method in sorted(route.methods or ())]
     return found
 
 
