@@ -1,0 +1,1 @@
+"""The learnt graph of tools: who comes after whom, how surely, and by which way."""

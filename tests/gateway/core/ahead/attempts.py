@@ -1,0 +1,71 @@
+"""A call that every gate lets through, to be spoilt in one way at a time."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from portico.gateway.core.ahead.attempt import Arrival, Attempt, Use
+from portico.gateway.core.ahead.predicted import Origin, Source
+from portico.gateway.core.ahead.switches import AheadMode
+from portico.gateway.core.ahead.terms import AheadTerms
+from portico.gateway.core.ahead.wanted import Wanted
+from portico.gateway.core.tool import ToolRef
+from portico.guard.core.act import Act, Aim, Allowed, TaskContext
+from portico.guard.core.policy import NO_TASK
+from portico.kernel.effect import Effect
+from portico.testing.guard import a_person
+
+ANA: Final = a_person("ana")
+WORDS: Final = Source(Origin.WORDS)
+AIM: Final = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin="p1")
+WANTED: Final = Wanted(
+    ref=ToolRef("files", "read"),
+    pin="p1",
+    arguments={"path": "a"},
+    sources={"path": {WORDS}},
+    proven=True,
+)
+GOOD: Final = Attempt(
+    wanted=WANTED,
+    act=Act(caller=ANA, aim=AIM, arguments={"path": "a"}),
+    stands=True,
+    mode=AheadMode.LIVE,
+    external=False,
+    workflows=False,
+    task=TaskContext(id=NO_TASK),
+    trusted=frozenset(),
+    flaws=0,
+    decision=Allowed("default:reads", "it reads"),
+    usual=timedelta(milliseconds=50),
+    settled=True,
+    awake=True,
+    busy=0,
+    alone=True,
+    use=Use(),
+    price=0.0,
+    terms=AheadTerms(),
+)
+ARRIVED: Final = Arrival(
+    act=GOOD.act,
+    aim=AIM,
+    on=True,
+    overtaken=False,
+    failed=False,
+    asked=False,
+    orders=False,
+    size=10,
+    room=10,
+)
+
+
+def aimed(**its: object) -> Attempt:
+    aim = replace(AIM, **its)  # type: ignore[arg-type] # any field
+    return replace(GOOD, act=replace(GOOD.act, aim=aim))
+
+
+def taken_from(sources: Mapping[str, set[Source]], **its: object) -> Attempt:
+    """One whose answer comes from elsewhere, which an operator allows."""
+    wanted = replace(WANTED, sources=sources)
+    attempt = replace(aimed(effect=Effect.EXTERNAL_READ), external=True, wanted=wanted)
+    return replace(attempt, **its)  # type: ignore[arg-type] # any field

@@ -1,0 +1,46 @@
+"""Calls of tools that tests go through, one after another."""
+
+import json
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from portico.gateway.core.ahead.window import SeenCall, Window, seen_call
+from portico.gateway.core.call import Answer
+from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.server import ServerId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.testing.kernel import BEGINNING
+
+SERVER = ServerId(UUID(int=1))
+OTHER = ServerId(UUID(int=2))
+LIST, READ, WRITE, QUERY = (ToolPlace(SERVER, name) for name in ("list", "read", "write", "query"))
+
+
+def text(words: str, *, failed: bool = False) -> Answer:
+    return Answer([{"type": "text", "text": words}], failed=failed)
+
+
+def values(found: JsonValue) -> Answer:
+    return text(json.dumps(found))
+
+
+def call(
+    tool: ToolPlace,
+    arguments: JsonObject,
+    answer: Answer | None = None,
+    *,
+    at: datetime = BEGINNING,
+    reads: bool = True,
+) -> SeenCall:
+    return seen_call(tool, arguments, answer or text(""), ended=at, reads=reads)
+
+
+def window(*calls: SeenCall, words: str = "") -> Window:
+    found = Window().told(words)
+    for each in calls:
+        found = found.then(each)
+    return found
+
+
+def later(minutes: float) -> datetime:
+    return BEGINNING + timedelta(minutes=minutes)

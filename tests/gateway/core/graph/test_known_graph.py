@@ -1,0 +1,160 @@
+"""The learnt graph: what comes after what, by which way, and how surely."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from portico.gateway.core.graph import known_graph
+from portico.gateway.core.graph.known_graph import KnownGraph
+from portico.gateway.core.graph.path import Fed, Hop
+from portico.testing.kernel import BEGINNING
+from tests.gateway.core.graph.drawn import add, drawn, ref
+
+
+def test_nothing_is_known_at_first() -> None:
+    graph = drawn()
+
+    assert (graph.tools, graph.hops, graph.size, graph.tasks) == ([], [], 0, {})
+    assert graph.path(ref("a"), ref("b")) is None
+    assert graph.shortest(ref("a"), ref("b")) is None
+    assert graph.after(ref("a")) == graph.before(ref("a")) == []
+
+
+def test_what_came_after_is_told_with_its_share_the_likeliest_first() -> None:
+    graph = drawn(("a -> b", 2), ("a -> c", 6), ("d -> c", 9))
+
+    found = graph.after(ref("a"))
+
+    assert [(str(hop.later), hop.times, round(hop.confidence, 2)) for hop in found] == [
+        ("s.c", 6, 0.6),
+        ("s.b", 2, 0.2),
+    ]
+    assert all(0 < hop.at_least < hop.confidence for hop in found)
+    assert [str(hop.earlier) for hop in graph.before(ref("c"))] == ["s.d", "s.a"]
+    assert graph.after(ref("a"), 1) == found[:1]
+    assert len(graph.before(ref("c"), 1)) == 1
+
+
+def test_what_both_followed_and_took_is_seen_once() -> None:
+    graph = drawn(("a -> b", 4), ("a => b", 3), ("a -> c", 4))
+
+    [hop, _] = graph.after(ref("a"))
+
+    assert (hop.followed, hop.took, hop.times, hop.tasks) == (4, 3, 4, 4)
+    assert hop.confidence == pytest.approx(4 / 10)
+    assert graph.tasks == {("s.a", "s.b"): 4, ("s.a", "s.c"): 4}
+    assert graph.size == len(graph.hops) == 2
+
+
+def test_what_was_seen_long_ago_gives_way_to_what_is_seen_now() -> None:
+    graph = drawn(("a -> b", 8), days=120)
+    add(graph, ("a -> c", 4))
+
+    assert [str(hop.later) for hop in graph.after(ref("a"))] == ["s.c", "s.b"]
+    assert graph.after(ref("a"))[1].last_seen == BEGINNING - timedelta(days=120)
+
+
+@pytest.mark.requirement("seed001:05")
+@pytest.mark.requirement("seed001:17")
+@pytest.mark.requirement("seed001:19")
+def test_the_likeliest_way_need_not_be_the_shortest() -> None:
+    graph = drawn(("a -> b", 90), ("b -> c", 90), ("a -> c", 3))
+
+    likeliest, shortest = graph.path(ref("a"), ref("c")), graph.shortest(ref("a"), ref("c"))
+
+    assert likeliest is not None
+    assert shortest is not None
+    assert str(likeliest) == "s.a -> s.c, by way of s.b (0.95 x 0.98 = 0.93)"
+    assert str(shortest) == "s.a -> s.c, directly (0.03)"
+    assert (likeliest.direct, shortest.direct) == (False, True)
+    assert [str(tool) for tool in likeliest.tools] == ["s.a", "s.b", "s.c"]
+    assert likeliest.at_least < likeliest.confidence
+
+
+def test_there_is_no_way_against_the_arrows() -> None:
+    graph = drawn(("a -> b", 1))
+
+    assert graph.path(ref("b"), ref("a")) is None
+    assert graph.shortest(ref("b"), ref("a")) is None
+
+
+def test_a_tool_comes_after_itself_only_if_it_did() -> None:
+    graph = drawn(("a -> a", 3), ("a -> b", 3))
+
+    assert str(graph.path(ref("a"), ref("a"))) == "s.a -> s.a, directly (0.38)"
+    assert graph.shortest(ref("a"), ref("a")) == graph.path(ref("a"), ref("a"))
+    assert graph.path(ref("b"), ref("b")) is None
+    assert graph.weighted() == [(0, 1, 3.0)]
+
+
+def test_ways_know_at_once_of_what_is_seen_later() -> None:
+    graph = drawn(("a -> b", 1))
+    assert graph.path(ref("a"), ref("b")) is not None
+    before = graph.version
+
+    add(graph, ("b -> c", 1), ("a -> d", 40), ("d -> c", 40))
+
+    found = graph.path(ref("a"), ref("c"))
+    assert found is not None
+    assert [str(tool) for tool in found.tools] == ["s.a", "s.d", "s.c"]
+    assert graph.version > before
+
+
+EDGES = some.lists(
+    some.tuples(some.sampled_from("abcde"), some.sampled_from("abcde"), some.integers(1, 9)),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(EDGES, some.integers(0, 20))
+def test_put_together_at_once_or_one_by_one_it_is_the_same_graph(
+    edges: list[tuple[str, str, int]], first: int
+) -> None:
+    drawing = [(f"{one} -> {other}", times) for one, other, times in edges]
+    whole, grown = drawn(*drawing), drawn(*drawing[:first])
+    grown.path(ref("a"), ref("b"))
+    for edge in drawing[first:]:
+        add(grown, edge)
+
+    for one in "abcde":
+        assert [_rounded(hop) for hop in grown.after(ref(one))] == [
+            _rounded(hop) for hop in whole.after(ref(one))
+        ]
+        for other in "abcde":
+            assert _sure(grown, one, other) == _sure(whole, one, other)
+
+
+def _rounded(hop: Hop) -> tuple[object, ...]:
+    return hop.later, hop.times, hop.tasks, round(hop.confidence, 9), round(hop.needed, 9)
+
+
+def _sure(graph: KnownGraph, one: str, other: str) -> float | None:
+    found = graph.path(ref(one), ref(other))
+    return None if found is None else round(found.confidence, 9)
+
+
+def test_it_is_told_by_which_way_a_result_became_an_argument() -> None:
+    graph = drawn(("a => b", 9), ("c => b", 3), ("d -> b", 12))
+    ways = [Fed("json.id", "id", 2), Fed("json.a", "path", 9), Fed("json.z", "id", 2)]
+
+    graph.fed(lambda: {(ref("a"), ref("b")): ways, (ref("x"), ref("b")): ways})
+
+    told = {str(hop.earlier): hop for hop in graph.before(ref("b"))}
+    assert told["s.a"].fed == (ways[1], ways[0], ways[2])
+    assert [told[f"s.{name}"].fed for name in "cd"] == [(), ()]
+    assert [round(told[f"s.{name}"].needed, 2) for name in "acd"] == [0.64, 0.21, 0.0]
+
+
+def test_beyond_so_many_edges_only_those_that_are_known_grow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(known_graph, "MOST", 2)
+    graph = drawn(("a -> b", 1), ("a -> c", 1), ("a -> d", 1))
+
+    add(graph, ("a -> b", 5), ("x -> y", 5))
+
+    assert [(hop.later.name, hop.times) for hop in graph.after(ref("a"))] == [("b", 6), ("c", 1)]
+    assert graph.size == 2
