@@ -1,0 +1,30 @@
+"""A plan that ended well, as it is learnt from."""
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from portico.gateway.core.plan.plan import Plan
+from portico.kernel.json import JsonObject
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEnd:
+    caller: Principal
+    label: Label
+    """Of the run: it covers all that its servers know."""
+    plan: Plan
+    inputs: JsonObject
+    done: AbstractSet[str]
+    """The steps that gave something; one that was left out teaches nothing."""
+    intent: str | None
+    """What its caller wanted, if they said so."""
+
+
+Learning = Callable[[PlanEnd], None]
+
+
+def nothing_learnt(_end: PlanEnd) -> None:
+    """Where nobody learns."""

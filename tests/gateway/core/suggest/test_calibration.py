@@ -1,0 +1,60 @@
+"""As sure as it turned out to be right."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.gateway.core.suggest.calibration import SHIPPED, Calibration, Judged
+
+OUTCOMES = st.lists(
+    st.builds(Judged, st.floats(-20, 7), st.booleans(), st.floats(0.01, 1)), max_size=60
+)
+
+
+def test_what_seems_likelier_is_said_to_be_surer() -> None:
+    assert 0 < SHIPPED.confidence(-9) < SHIPPED.confidence(-1) < SHIPPED.confidence(3) < 1
+
+
+def test_without_outcomes_nothing_changes() -> None:
+    assert SHIPPED.fitted([]).confidence(-1) == pytest.approx(SHIPPED.confidence(-1))
+
+
+def test_a_few_outcomes_move_it_little_and_many_a_lot() -> None:
+    before = SHIPPED.confidence(0)
+
+    one, many = SHIPPED.fitted([Judged(0.0, False)]), SHIPPED.fitted([Judged(0.0, False)] * 200)
+
+    assert before - 0.1 < one.confidence(0) < before
+    assert many.confidence(0) < 0.1
+
+
+def test_it_comes_to_say_what_was() -> None:
+    taught = Calibration(0.5, 1.5).fitted([*_came(-3.0, 10), *_came(1.0, 90)])
+
+    assert taught.confidence(-3) == pytest.approx(0.1, abs=0.05)
+    assert taught.confidence(1) == pytest.approx(0.9, abs=0.05)
+
+
+def test_what_few_runs_allow_is_no_reason_to_expect_less_of_what_has_many() -> None:
+    taught = Calibration(0.5, 1.5).fitted([*_came(-3.0, 5, 0.5), *_came(1.0, 45, 0.5)])
+
+    assert taught.confidence(1, 0.5) == pytest.approx(0.45, abs=0.05)
+    assert taught.confidence(1) == pytest.approx(0.9, abs=0.1)
+
+
+def _came(raw: float, right: int, backing: float = 1.0) -> list[Judged]:
+    """Of a hundred."""
+    return [Judged(raw, number < right, backing) for number in range(100)]
+
+
+def test_it_never_says_less_of_what_seemed_likelier() -> None:
+    taught = SHIPPED.fitted([Judged(3.0, False), Judged(-9.0, True)] * 100)
+
+    assert taught.slope == 0
+
+
+@given(OUTCOMES)
+def test_whatever_comes_it_stays_a_probability(outcomes: list[Judged]) -> None:
+    taught = SHIPPED.fitted(outcomes)
+
+    assert 0 <= taught.confidence(-20) <= taught.confidence(7) <= 1
