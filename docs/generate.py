@@ -218,7 +218,7 @@ def command_line() -> str:
     for name, command in _commands(app):
         parts.append(f"\n## portico {name}\n")
         below = list(_commands(command))
-        if not below:
+        if not below or command.default_command is not None:
             parts.append(_command(name, command))
         for verb, leaf in below:
             parts.append(f"\n### portico {name} {verb}\n")

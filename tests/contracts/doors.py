@@ -11,11 +11,14 @@ from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.call_history import PostgresCallHistory
+from portico.adapters.postgres.changes_elsewhere import PostgresElsewhere
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
+from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
 from portico.adapters.postgres.login_clients import PostgresLoginClients
 from portico.adapters.postgres.logins import PostgresLogins
+from portico.adapters.postgres.past_plans import PostgresPastPlans
 from portico.adapters.postgres.policy_rules import PostgresRules
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
@@ -25,8 +28,10 @@ from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.suggestions import PostgresSuggestions
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.token_subjects import PostgresTokenSubjects
+from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
@@ -35,8 +40,11 @@ from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.run import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
+from portico.gateway.ahead_ports import Elsewhere
+from portico.gateway.graph_ports import EdgeBook, LearntCounts
 from portico.gateway.learning_ports import SeenFlows, Shapes
 from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
+from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approval_ports import Approvals, TrustedClients
 from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
@@ -63,11 +71,12 @@ from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.audit import MemoryAudit
-from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
+from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory, MemoryElsewhere
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
+from portico.testing.graph import MemoryEdgeBook, MemoryLearntCounts
 from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
@@ -82,6 +91,7 @@ from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
 from portico.testing.learnt import MemorySeenFlows, MemoryShapes
 from portico.testing.logins import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
 from portico.testing.saved_workflows import MemorySavedWorkflows
+from portico.testing.suggestions import MemoryPastPlans, MemorySuggestions
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.world import MemoryWorld, RowRefused, together
 
@@ -119,11 +129,17 @@ class Doors:
     """Of those runs too."""
     calls_elsewhere: CallHistory
     """The same record, in another process."""
+    changes_elsewhere: Elsewhere
+    """What is changed in that one."""
     results: Results
     acquaintances: Acquaintances
     shapes: Shapes
     flows: SeenFlows
+    edges: EdgeBook
+    counts: LearntCounts
     saved: SavedWorkflows
+    past_plans: PastPlanBook
+    suggestions: Suggestions
     contexts: MemoryTaskContexts | PostgresTaskContexts
     contexts_elsewhere: Contexts
     """The same tasks, in another process."""
@@ -221,11 +237,16 @@ def memory_doors() -> Doors:
         runs=runs,
         calls=calls,
         calls_elsewhere=calls_elsewhere,
+        changes_elsewhere=MemoryElsewhere(world, clock, "one"),
         results=MemoryResults(world),
         acquaintances=MemoryAcquaintances(world),
         shapes=MemoryShapes(world),
         flows=MemorySeenFlows(world),
+        edges=MemoryEdgeBook(world),
+        counts=MemoryLearntCounts(world),
         saved=MemorySavedWorkflows(world),
+        past_plans=MemoryPastPlans(world),
+        suggestions=MemorySuggestions(world),
         contexts=MemoryTaskContexts(world),
         contexts_elsewhere=MemoryTaskContexts(world),
         rules=rules,
@@ -261,11 +282,16 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         runs=PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy),
         calls=PostgresCallHistory(transactions, clock, "one"),
         calls_elsewhere=PostgresCallHistory(transactions, clock, "other"),
+        changes_elsewhere=PostgresElsewhere(transactions, clock, "one"),
         results=PostgresResults(transactions, _VAULT),
         acquaintances=PostgresAcquaintances(transactions),
         shapes=PostgresShapes(transactions),
         flows=PostgresSeenFlows(transactions),
+        edges=PostgresEdgeBook(transactions),
+        counts=PostgresLearntCounts(transactions),
         saved=PostgresSavedWorkflows(transactions),
+        past_plans=PostgresPastPlans(transactions),
+        suggestions=PostgresSuggestions(transactions),
         contexts=PostgresTaskContexts(transactions, clock),
         contexts_elsewhere=PostgresTaskContexts(transactions, clock),
         rules=PostgresRules(transactions, bus, clock, RULES_OF_THE_FILE),

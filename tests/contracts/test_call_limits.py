@@ -104,3 +104,18 @@ async def test_what_is_refused_counts_for_its_caller_alone(
     await take(limits, an_act(a_person("bob"), "slack.post"))
     with pytest.raises(LimitReached, match="5 calls by root"):
         await limits.take_own(an_act(ana))
+
+
+async def test_what_is_made_ahead_of_time_uses_a_share_and_keeps_nobody_waiting(
+    limits: CallLimits, ana: Principal
+) -> None:
+    one = an_act(ana, "github.create_issue")
+    await limits.take_ahead(one, 0.5)
+
+    with pytest.raises(LimitReached, match=r"1 calls of github.create_\*"):
+        await limits.take_ahead(one, 0.5)
+
+    assert await taken(limits, one) == 2
+    with pytest.raises(LimitReached):
+        await limits.take_ahead(an_act(ana, "slack.post"), 0.25)
+    await limits.take_ahead(an_act(ana, "files.read"), 0.25)

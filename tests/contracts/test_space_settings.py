@@ -1,5 +1,7 @@
 """What the guard may rely on of `SpaceSettings`."""
 
+import asyncio
+
 import pytest
 
 from portico.kernel.json import JsonValue
@@ -66,3 +68,45 @@ async def test_a_space_that_does_not_exist_decides_nothing(doors: Doors) -> None
 
     with pytest.raises(REFUSED):
         await doors.settings.put(stranger, "theme", "dark")
+
+
+async def test_who_changes_it_is_told_what_it_was(doors: Doors) -> None:
+    root = await doors.founded("home")
+
+    async with doors.settings.changing(root, "theme") as before:
+        await doors.settings.put(root, "theme", "dark")
+    async with doors.settings.changing(root, "theme") as after:
+        pass
+
+    assert (before, after) == (None, "dark")
+    assert await doors.settings.get(root, "theme") == "dark"
+
+
+async def test_of_two_who_change_it_at_once_neither_overwrites_the_other(doors: Doors) -> None:
+    root = await doors.founded("home")
+
+    async def add(word: str) -> None:
+        async with doors.settings.changing(root, "list") as before:
+            found = before if isinstance(before, list) else []
+            await asyncio.sleep(0)
+            await doors.settings.put(root, "list", [*found, word])
+
+    async with asyncio.TaskGroup() as both:
+        both.create_task(add("a"))
+        both.create_task(add("b"))
+
+    found = await doors.settings.get(root, "list")
+    assert isinstance(found, list)
+    assert sorted(map(str, found)) == ["a", "b"]
+
+
+async def test_a_change_that_fails_changes_nothing(doors: Doors) -> None:
+    root = await doors.founded("home")
+    await doors.settings.put(root, "theme", "dark")
+
+    with pytest.raises(LookupError):
+        async with doors.settings.changing(root, "theme"):
+            await doors.settings.put(root, "theme", "light")
+            raise LookupError
+
+    assert await doors.settings.get(root, "theme") == "dark"

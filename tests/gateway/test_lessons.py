@@ -23,7 +23,7 @@ from portico.kernel.principal import Principal
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import BEGINNING
-from portico.testing.learnt import MemorySeenFlows, MemoryShapes
+from portico.testing.learnt import MemorySeenFlows, MemoryShapes, NotedEdges
 from tests.gateway.open_room import ANA, READ, SECRETARY, WEATHER, OpenRoom, ref
 
 ODD = ("octocat-17", "octocat-18")
@@ -178,6 +178,7 @@ async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
     lessons = Lessons(
         shapes=shapes,
         flows=MemorySeenFlows(room.world),
+        edges=NotedEdges(),
         contexts=room.doors.contexts,
         clock=room.clock,
         key=b"k",

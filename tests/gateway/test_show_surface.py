@@ -16,7 +16,7 @@ def _tokens(surface: Surface) -> int:
     return sum(O200k().count(canonical(tool).decode()) for tool in surface.tools)
 
 
-async def test_it_has_the_nine_tools_of_the_door_and_names_the_servers() -> None:
+async def test_it_has_the_ten_tools_of_the_door_and_names_the_servers() -> None:
     surface = await OpenRoom().gateway.show_surface(ANA)
 
     names = [tool["name"] for tool in surface.tools]
@@ -30,6 +30,7 @@ async def test_it_has_the_nine_tools_of_the_door_and_names_the_servers() -> None
         "run_workflow",
         "workflow_status",
         "run_program",
+        "feedback",
     ]
     assert "files 3, sky 1" in surface.search_description
     assert "tracker" not in surface.search_description
@@ -51,7 +52,7 @@ async def test_what_is_used_most_is_listed_directly() -> None:
 
 
 async def test_the_whole_list_stays_under_its_cap() -> None:
-    room = OpenRoom(Limits(surface_tokens=760))
+    room = OpenRoom(Limits(surface_tokens=840))
     room.upstreams.replies |= {READ.ref: text("a"), WEATHER.ref: text("b")}
     await room.use.call_tool(ANA, WEATHER.ref, {})
     await room.use.call_tool(ANA, READ.ref, {})
@@ -60,7 +61,7 @@ async def test_the_whole_list_stays_under_its_cap() -> None:
     surface = await room.gateway.show_surface(ANA)
 
     assert len(surface.hot) == 1
-    assert _tokens(surface) <= 760
+    assert _tokens(surface) <= 840
 
 
 async def test_with_a_hundred_servers_a_thousand_tokens_are_enough() -> None:

@@ -5,17 +5,19 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.act import Act, Action, Aim, Allowed, NeedsApproval
+from portico.guard.core.act import Act, Action, Aim, Allowed, NeedsApproval, TaskContext
 from portico.guard.core.audit_chain import act_text
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.context import context_of
 from portico.guard.core.errors import LimitReached, NotPermitted, Refused
+from portico.guard.core.policy import NO_TASK
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.core.ticket import Ticket
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, NotCanonical
+from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import TEAM, a_person
 from portico.testing.guard_policy import MemoryContexts, MemoryRules, a_gate
@@ -60,6 +62,9 @@ class Spent:
 
     async def take_shared(self, act: Act) -> None:
         self.shared_taken += 1
+        raise LimitReached("calls of the server git", 1, timedelta(seconds=1))
+
+    async def take_ahead(self, act: Act, share: float) -> None:
         raise LimitReached("calls of the server git", 1, timedelta(seconds=1))
 
 
@@ -260,3 +265,28 @@ async def test_what_was_taken_in_counts_in_the_next_decision() -> None:
     assert isinstance(await gate(DROP), Allowed)
     await gate.take_in(ANA, AIM)
     assert isinstance(await gate(DROP), NeedsApproval)
+
+
+ALLOWED = Allowed("default:reads", "it only reads")
+
+
+def test_what_is_made_ahead_of_time_is_in_the_audit_as_such() -> None:
+    book = Book()
+
+    a_gate(journal=book).made_ahead(READ, ALLOWED)
+
+    [entry] = book.behind
+    assert (entry.action, entry.rule) == ("call.allowed", "default:reads")
+    assert (entry.facts["ahead"], entry.facts["hash"]) == (True, READ.hash)
+
+
+async def test_it_can_be_asked_what_would_be_decided_in_another_task() -> None:
+    away = replace(READ, aim=replace(AIM, effect=Effect.EXTERNAL_READ))
+    task = TaskContext(id=NO_TASK, label=Label(Level.CONFIDENTIAL))
+    decide = a_gate().decide
+
+    now = await decide(away)
+    then = await decide.in_task(away, task)
+
+    assert isinstance(now, Allowed)
+    assert isinstance(then, NeedsApproval)

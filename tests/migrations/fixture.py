@@ -18,6 +18,8 @@ from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.keys import PostgresKeys
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
+from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
+from portico.adapters.postgres.past_plans import PostgresPastPlans
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.results import PostgresResults
@@ -26,6 +28,8 @@ from portico.adapters.postgres.schema import known_migrations
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.suggestions import PostgresSuggestions
+from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
@@ -33,7 +37,9 @@ from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.authentication import as_principal
@@ -47,6 +53,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.saved_workflows import a_saved_workflow
+from portico.testing.suggestions import a_past_plan, a_suggestion
 from portico.testing.vault import MemoryVault
 from tests.servers import Template, embedded_store, reachable_folder, wheel
 
@@ -196,6 +203,15 @@ async def _fill_gateway(
     await PostgresShapes(transactions).learn(admin, learnt)
     passed = Passed(read, "json.size", ToolPlace(files.id, "write"), "size")
     await PostgresSeenFlows(transactions).learn(admin, {passed: 2})
+    edge = ToolEdge(read, ToolPlace(files.id, "write"), EdgeKind.FEEDS)
+    label, seen = admin.clearance, Sightings(3, 2, now)
+    await PostgresEdgeBook(transactions).learn(admin, label, {edge: seen})
+    key = CountKey.of("next", f'["{files.id}","größe"]')
+    await PostgresLearntCounts(transactions).learn(admin, label, {key: Count(3, 2, now)})
+    past = a_past_plan(admin, "größe der Dateien", label=label, at=now)
+    await PostgresPastPlans(transactions).learn(admin, past)
+    suggested = a_suggestion(admin, label=label, at=now, past=[past.id])
+    await PostgresSuggestions(transactions).keep(admin, suggested)
 
 
 async def _answer() -> Answer:

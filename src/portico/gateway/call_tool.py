@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final, Protocol
 
+from portico.gateway.ahead_ports import NEVER_AHEAD, Ahead
 from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.ahead.mark import unmarked
 from portico.gateway.core.aim import aim_at
 from portico.gateway.core.call import (
     Answer,
@@ -78,6 +81,7 @@ class CallTool:
     timeout: timedelta
     retries: int = 2
     """Of a call that can change nothing, when its server broke off."""
+    ahead: Ahead = NEVER_AHEAD
 
     async def __call__(  # noqa: PLR0913 # how it is wanted, one by one
         self,
@@ -99,7 +103,7 @@ class CallTool:
             permit(caller, Scope.TOOLS_CALL)
             shelf = await self.catalogues.current(caller)
             self._check(shelf.find(ref), arguments, verb)
-        act = _act(caller, shelf, ref, arguments)
+        act = act_on(caller, shelf, ref, arguments)
         decision = await self.gate(act, ticket=ticket)
         if isinstance(decision, NeedsApproval):
             if ticket is not None:
@@ -117,19 +121,24 @@ class CallTool:
         claim = None if for_run is None else for_run.claim
         call = await self.record.begin(act, timeout, claim=claim)
         in_run = for_run is not None or (ticket is not None and ticket.for_run)
-        made = self._made(act, call, timeout, line, in_run=in_run)
-        answer = await self.record.end(act, call, made, _told)
+        with self.ahead.changing(act):
+            made = self._made(act, call, timeout, line, in_run=in_run)
+            answer = await self.record.end(act, call, made, _told)
         if admits(answer) and not server.holds_workflows:
             answer = without_admission(answer)
         self.habits.note(caller, ref)
         if not admits(answer):
-            self.lessons.note(act, server.id, call.started_at, answer)
+            self._learn(act, server, call, answer, in_run=in_run)
         if whole:
             return Called(answer, call.id)
         shown, kept = await self.keep_result(
             caller, answer, label=act.aim.label, untrusted=not act.aim.trusted
         )
         return Called(shown, call.id, kept)
+
+    def _learn(self, act: Act, server: Server, call: Call, answer: Answer, *, in_run: bool) -> None:
+        self.lessons.note(act, server.id, call.started_at, answer, in_run=in_run)
+        self.ahead.note(act, server, call.started_at, answer, in_run=in_run)
 
     def _timeout(self, server: Server, for_run: ForRun | None) -> timedelta:
         """Whoever wants to wait longer than for others' calls would hold up the others'."""
@@ -152,29 +161,39 @@ class CallTool:
         """A read is tried again where its server broke off, anything else only if it never got
         there. Each time it must still be what may be called, at the server that it is by then."""
         left = self.retries
+        now = partial(self._server, act, call.ref)
         while True:
-            target = await self._target(act, call.ref, in_run=in_run)
+            there = await self.ahead.claim(act, now, timeout=timeout)
+            if there is not None:
+                return there
+            target = _target(act, await now(), in_run=in_run)
             try:
-                return await self.upstreams.call(
-                    target, call.ref.name, act.arguments, timeout=timeout, line=line
+                return unmarked(
+                    await self.upstreams.call(
+                        target, call.ref.name, act.arguments, timeout=timeout, line=line
+                    )
                 )
             except UpstreamDown as error:
                 if not left or maybe_done(call, error):
                     raise
                 left -= 1
 
-    async def _target(self, act: Act, ref: ToolRef, *, in_run: bool) -> Target:
+    async def _server(self, act: Act, ref: ToolRef) -> Server:
         """It is still exactly what was decided about: its definition, its effect, its labels."""
         shelf = await self.catalogues.current(act.caller)
-        if _act(act.caller, shelf, ref, act.arguments).aim != act.aim:
+        if act_on(act.caller, shelf, ref, act.arguments).aim != act.aim:
             raise ToolQuarantined(str(ref), ref.server)
-        caller, server = act.caller, shelf.server(ref.server)
-        links = caller.may(Scope.TOOLS_WRITE)
-        acting = OnBehalf(caller, in_run=in_run)
-        return Target.of(caller.space, server, caller.id, links=links, acting=acting)
+        return shelf.server(ref.server)
 
 
-def _act(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject) -> Act:
+def _target(act: Act, server: Server, *, in_run: bool) -> Target:
+    caller = act.caller
+    links = caller.may(Scope.TOOLS_WRITE)
+    acting = OnBehalf(caller, in_run=in_run)
+    return Target.of(caller.space, server, caller.id, links=links, acting=acting)
+
+
+def act_on(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject) -> Act:
     tool, server = shelf.find(ref), shelf.server(ref.server)
     return Act(caller=caller, aim=aim_at(server, ref, tool.effect, tool.pin), arguments=arguments)
 

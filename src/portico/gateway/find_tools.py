@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from portico.gateway.ahead_ports import Hears, nobody_hears
 from portico.gateway.build_index import Finder
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Verb, verb_for
@@ -66,6 +67,7 @@ class FindTools:
     budget: int
     """Tokens of a reply, where the caller names none."""
     most: int = 20_000
+    hears: Hears = nobody_hears
 
     async def __call__(
         self, caller: Principal, queries: Sequence[str], *, budget: int | None = None
@@ -76,6 +78,7 @@ class FindTools:
         asked = [query.strip() for query in queries[:MOST_QUERIES] if query.strip()]
         if not asked:
             return await self._recalled(caller, room)
+        self.hears(caller, *asked)
         finder = await self.catalogues.finder(caller)
         matches = await self.look_up(finder, asked, _MOST)
         found = self._told(finder, matches.found, room, fits=matches.fits)

@@ -1,12 +1,11 @@
 """Which tools a principal uses: noted in passing, written down now and then."""
 
-import asyncio
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from portico.gateway.core.tool import ToolRef
+from portico.gateway.kept_written import keep_written
 from portico.gateway.ports import Acquaintances
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
@@ -37,11 +36,4 @@ class Habits:
                 raise
 
     async def run(self) -> None:
-        """Until it is cancelled; what is noted by then is still written."""
-        try:
-            while True:
-                await asyncio.sleep(self.every.total_seconds())
-                await self.write_down()
-        finally:
-            with suppress(PorticoError):
-                await asyncio.shield(self.write_down())
+        await keep_written(self.every, self.write_down)

@@ -1,9 +1,11 @@
 """Where what is learnt from results is kept."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from portico.gateway.core.graph.edge import ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 
@@ -33,3 +35,21 @@ class SeenFlows(Protocol):
     async def counted(self, caller: Principal, most: int) -> Mapping[Passed, int]:
         """Those of the whole space that were seen most often, as of `Shapes` without labels."""
         ...
+
+
+class EdgeNotes(Protocol):
+    """Which tool came after which."""
+
+    def note(self, caller: Principal, label: Label, edges: Iterable[ToolEdge]) -> None:
+        """`label`: of all that the caller's task has read by now."""
+        ...
+
+
+class Learns(Protocol):
+    """Whether anything may be learnt from what is done in a space."""
+
+    async def __call__(self, caller: Principal, /) -> bool: ...
+
+
+async def always(_caller: Principal, /) -> bool:
+    return True

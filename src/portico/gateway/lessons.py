@@ -3,19 +3,23 @@
 import asyncio
 import hashlib
 from collections import Counter, OrderedDict, deque
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from portico.gateway.core.call import Answer
+from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
 from portico.gateway.core.plan.output import document_value, step_document
 from portico.gateway.core.provenance import Trace, came_from, gave, took
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.learning_ports import SeenFlows, Shapes
+from portico.gateway.kept_written import keep_written
+from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, Shapes, always
 from portico.guard.core.act import Act
 from portico.guard.core.context import context_of
 from portico.guard.core.errors import ContextNotFound
@@ -45,6 +49,7 @@ class Lesson:
     answer: Answer
     began: datetime
     ended: datetime
+    in_run: bool
 
 
 @dataclass(slots=True)
@@ -72,6 +77,7 @@ class Lessons:
 
     shapes: Shapes
     flows: SeenFlows
+    edges: EdgeNotes
     contexts: Contexts
     clock: Clock
     key: bytes
@@ -81,19 +87,36 @@ class Lessons:
     """How much of that is spent on it."""
     most: int = 256
     """Calls that wait to be learnt from."""
+    learns: Learns = always
     _waiting: deque[Lesson] = field(default_factory=deque)
     _tasks: OrderedDict[tuple[SpaceId, ContextId], deque[Trace]] = field(
         default_factory=OrderedDict
     )
     _learnt: dict[SpaceId, _Learnt] = field(default_factory=dict)
 
-    def note(self, act: Act, server: ServerId, began: datetime, answer: Answer) -> None:
-        """Of a tool's own failure nothing is learnt."""
+    def note(
+        self,
+        act: Act,
+        server: ServerId,
+        began: datetime,
+        answer: Answer,
+        *,
+        in_run: bool = False,
+    ) -> None:
+        """Of a tool's own failure nothing is learnt. `in_run`: it was made for a run, and the order
+        in which such are made is the plan's."""
         if answer.failed or len(self._waiting) >= self.most or answer.size > _LARGEST:
             return
         tool = ToolPlace(server, ToolRef.parse(act.aim.tool).name)
-        ended = self.clock.now()
-        self._waiting.append(Lesson(act=act, tool=tool, answer=answer, began=began, ended=ended))
+        lesson = Lesson(
+            act=act,
+            tool=tool,
+            answer=answer,
+            began=began,
+            ended=self.clock.now(),
+            in_run=in_run,
+        )
+        self._waiting.append(lesson)
 
     async def write_down(self, at_most: timedelta | None = None) -> None:
         """All that is noted, or as much as there is time for. What cannot be written now stays
@@ -109,14 +132,7 @@ class Lessons:
                 raise
 
     async def run(self) -> None:
-        """Until it is cancelled; what is noted by then is still written."""
-        try:
-            while True:
-                await asyncio.sleep(self.every.total_seconds())
-                await self.write_down(self.at_most)
-        finally:
-            with suppress(PorticoError):
-                await asyncio.shield(self.write_down())
+        await keep_written(self.every, partial(self.write_down, self.at_most), self.write_down)
 
     async def _learn_noted(self, at_most: timedelta | None) -> None:
         """What is noted meanwhile comes next time, when its task is looked at anew."""
@@ -126,23 +142,22 @@ class Lessons:
             if at_most is not None and spent >= at_most.total_seconds():
                 return
             lesson = self._waiting.popleft()
-            if await self._may_be_told(lesson, read):
+            label = await self._label(lesson, read)
+            if label is not None:
                 began = loop.time()
-                self._learn(lesson)
+                self._learn(lesson, label)
                 spent += loop.time() - began
             await asyncio.sleep(0)  # others go on in between
 
-    async def _may_be_told(
+    async def _label(
         self, lesson: Lesson, read: dict[tuple[SpaceId, ContextId], Label | None]
-    ) -> bool:
-        """What is learnt is told to whoever may know of the server. A task that has read what is
-        more secret could have handed that on: a key of a result can be a word of somebody's."""
+    ) -> Label | None:
+        """Of all that its task has read; None if nothing is learnt from it."""
         caller = lesson.act.caller
         task = (caller.space, context_of(caller))
         if task not in read:
-            read[task] = await self._read_in(caller)
-        label = read[task]
-        return label is not None and lesson.act.aim.label.covers(label)
+            read[task] = await self._read_in(caller) if await self.learns(caller) else None
+        return read[task]
 
     async def _read_in(self, caller: Principal) -> Label | None:
         """How secret what a task has read is; None of one that is closed."""
@@ -151,10 +166,11 @@ class Lessons:
         except ContextNotFound:
             return None
 
-    def _learn(self, lesson: Lesson) -> None:
+    def _learn(self, lesson: Lesson, label: Label) -> None:
+        """What is learnt of a tool is told to whoever may know of its server. A task that has read
+        what is more secret could have handed that on, since a key of a result can be a word of
+        somebody's: such a task teaches only what has its label."""
         act, document = lesson.act, step_document(lesson.answer)
-        learnt = self._of(act.caller)
-        learnt.seen(lesson.tool, SeenShape(act.aim.pin, 1, shape_of(document_value(document))))
         trace = Trace(
             lesson.tool,
             lesson.began,
@@ -163,7 +179,13 @@ class Lessons:
             gave(document, self._digest),
         )
         earlier = self._earlier(act.caller, lesson.began)
-        learnt.passed.update(came_from(earlier, trace))
+        passed = came_from(earlier, trace)
+        if act.aim.label.covers(label):
+            learnt = self._of(act.caller)
+            learnt.seen(lesson.tool, SeenShape(act.aim.pin, 1, shape_of(document_value(document))))
+            learnt.passed.update(passed)
+        if not lesson.in_run:
+            self.edges.note(act.caller, label, _edges(earlier, trace, passed))
         earlier.append(trace)
 
     def _earlier(self, caller: Principal, now: datetime) -> deque[Trace]:
@@ -194,3 +216,13 @@ class Lessons:
         return hashlib.blake2b(
             text.encode(errors="surrogatepass"), digest_size=12, key=self.key
         ).digest()
+
+
+def _edges(earlier: Sequence[Trace], now: Trace, passed: AbstractSet[Passed]) -> Iterator[ToolEdge]:
+    """From the last that had ended when it began, and from each that it took something of."""
+    before = [trace for trace in earlier if trace.ended <= now.began]
+    if before:
+        last = max(before, key=lambda trace: trace.ended)
+        yield ToolEdge(last.tool, now.tool, EdgeKind.FOLLOWS)
+    for producer in dict.fromkeys(each.producer for each in passed):
+        yield ToolEdge(producer, now.tool, EdgeKind.FEEDS)

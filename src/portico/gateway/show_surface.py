@@ -21,7 +21,7 @@ from portico.kernel.json import JsonObject, canonical
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer
 
-OF_THE_SEARCH: Final = 300
+OF_THE_SEARCH: Final = 280
 """Tokens that the description of `search_tools` may have."""
 _CONSIDERED: Final = 20
 _REMEMBERED: Final = 1_000

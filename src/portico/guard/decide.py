@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.guard.core.act import Act, Allowed, Decision
+from portico.guard.core.act import Act, Allowed, Decision, TaskContext
 from portico.guard.core.policy import decide, worst_task
 from portico.guard.core.rules import in_any_task
 from portico.guard.ports import Contexts, Rules
@@ -29,3 +29,7 @@ class Decide:
             if isinstance(worst, Allowed):
                 return worst
         return decide(act, await self.contexts.get(caller), rules, now)
+
+    async def in_task(self, act: Act, task: TaskContext) -> Decision:
+        """As it would be decided if the caller's task had taken this in already."""
+        return decide(act, task, await self.rules.all(act.caller), self.clock.now())

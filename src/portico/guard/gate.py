@@ -58,6 +58,12 @@ class Gate:
             )
         return decision
 
+    def made_ahead(self, act: Act, decision: Allowed) -> None:
+        """A read that was allowed is made before it is asked for: it is in the audit as any other.
+        Raises `NotCanonical` as above."""
+        facts = {**_facts(act, act.hash), "ahead": True}
+        self.journal.note_behind(act.caller, _entry(act, decision, facts))
+
     async def take_in(self, caller: Principal, aim: Aim) -> None:
         """The caller's task covers, from now on, what is about to be given to it."""
         if aim.label != PUBLIC or not aim.trusted:
@@ -109,19 +115,23 @@ class Gate:
             raise
 
     async def _write_down(self, act: Act, hash_: str | None, decision: Decision) -> None:
-        entry = AuditEntry(
-            action=f"{act.action}.{_WORDS[type(decision)]}",
-            subject=act.aim.tool,
-            rule=decision.rule,
-            reason=decision.reason,
-            facts=_facts(act, hash_),
-        )
+        entry = _entry(act, decision, _facts(act, hash_))
         if isinstance(decision, Allowed) and act.aim.effect.reads_only:
             self.journal.note_behind(act.caller, entry)
         elif isinstance(decision, Allowed):
             await self.journal.note_ahead(act.caller, entry)
         else:
             await self.journal.note(act.caller, entry)
+
+
+def _entry(act: Act, decision: Decision, facts: JsonObject) -> AuditEntry:
+    return AuditEntry(
+        action=f"{act.action}.{_WORDS[type(decision)]}",
+        subject=act.aim.tool,
+        rule=decision.rule,
+        reason=decision.reason,
+        facts=facts,
+    )
 
 
 def _facts(act: Act, hash_: str | None) -> JsonObject:

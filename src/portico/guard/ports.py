@@ -113,6 +113,11 @@ class SpaceSettings(Protocol):
 
     async def put(self, caller: Principal, name: str, value: JsonValue) -> None: ...
 
+    def changing(self, caller: Principal, name: str) -> AbstractAsyncContextManager[JsonValue]:
+        """As it is, for whoever is about to change it: nobody else does so until this ends, and
+        what is written in between is written together or not at all."""
+        ...
+
 
 class Rules(Protocol):
     """What a space, and this installation, have decided about who may do what."""
@@ -180,6 +185,12 @@ class CallLimits(Protocol):
     async def take_shared(self, act: Act) -> None:
         """One of the server's and the tool's, for what may be done: who is refused uses up
         nothing that is everybody's. Raises `LimitReached`."""
+        ...
+
+    async def take_ahead(self, act: Act, share: float) -> None:
+        """One of the server's and the tool's, for what nobody has asked for yet, as long as no
+        more than this share of them is used up. Nobody else is kept waiting for having been
+        refused here. Raises `LimitReached`."""
         ...
 
 

@@ -23,11 +23,13 @@ from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.core.workflow_help import own_tools
 from portico.gateway.describe_tools import DescribeTools
 from portico.gateway.find_tools import FindTools
+from portico.gateway.graph.graphs import Graphs
 from portico.gateway.habits import Habits
 from portico.gateway.index_server import IndexServer
 from portico.gateway.keep_result import KeepResult, ReadResult
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.label_server import LabelServer
+from portico.gateway.learning_ports import Learns
 from portico.gateway.lessons import Lessons
 from portico.gateway.list_server_tools import ListServerTools
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
@@ -59,6 +61,7 @@ from portico.gateway.record_call import RecordCall
 from portico.gateway.secret_uses import FindSecretUses
 from portico.gateway.set_effects import SetEffects
 from portico.gateway.show_surface import ShowSurface
+from portico.gateway.suggest.plan_lessons import PlanLessons
 from portico.gateway.tool_aims import ToolAims
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.one_call import OneCall
@@ -69,14 +72,18 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.tokens import Tokenizer
+from portico.main.ahead import AheadDoors, AheadSwitches
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_logins import LoginDoors
 from portico.main.assemble_policy import PolicyDoors
 from portico.main.assemble_secrets import assemble_secrets
 from portico.main.assemble_workflows import WorkflowDoors
 from portico.main.edges import LearningDoors
+from portico.main.graph import graph_use_cases, learns_of, open_graphs
 from portico.main.programs import ProgramDoors
+from portico.main.running_ahead import LaneDoors, RunningAhead, open_running_ahead
 from portico.main.saved_workflows import SavedDoors, SavedRunning
+from portico.main.suggest import SuggestDoors, Suggesting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +106,8 @@ class GatewayDoors:
     results: Results
     acquaintances: Acquaintances
     learning: LearningDoors
+    ahead: AheadDoors
+    suggest: SuggestDoors
     workflows: WorkflowDoors
     saved: SavedWorkflows
     open_interpreter: OpenInterpreter
@@ -135,6 +144,10 @@ class Gateway:
     catalogues: Catalogues
     habits: Habits
     lessons: Lessons
+    graphs: Graphs
+    ahead: AheadSwitches
+    running_ahead: RunningAhead
+    plan_lessons: PlanLessons
     step_call: OneCall
     """How runs make their calls: all of this process share its turns."""
     programs: ProgramDoors
@@ -179,7 +192,11 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         catalogues=catalogues, gate=doors.gate, record=record, timeout=limits.call_timeout
     )
     habits = Habits(acquaintances=doors.acquaintances, clock=clock)
-    lessons = doors.learning.lessons(doors.contexts, clock, doors.entropy)
+    ahead = doors.ahead.open(servers, clock)
+    learning = doors.learning
+    graphs = open_graphs(learning.edges, learning.flows, catalogues, clock)
+    learns = learns_of(ahead.board)
+    lessons = learning.lessons(doors.contexts, clock, doors.entropy, graphs, learns)
     programs = ProgramDoors(
         workflows=doors.workflows,
         open_interpreter=doors.open_interpreter,
@@ -187,6 +204,8 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         keep_result=_keep_result(doors),
     )
     plans = _plans(doors, catalogues)
+    running_ahead = open_running_ahead(ahead, _lane_doors(doors, catalogues))
+    suggesting = _suggesting(doors, catalogues, graphs, learns, running_ahead)
     over_http = _over_http(
         doors,
         catalogues,
@@ -194,8 +213,12 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         habits,
         record,
         lessons=lessons,
+        graphs=graphs,
+        ahead=ahead,
+        running_ahead=running_ahead,
         programs=programs,
         plans=plans,
+        suggesting=suggesting,
     )
     late.append(plans.as_tools())
     return Gateway(
@@ -205,6 +228,10 @@ def assemble_gateway(doors: GatewayDoors) -> Gateway:
         catalogues=catalogues,
         habits=habits,
         lessons=lessons,
+        graphs=graphs,
+        ahead=ahead,
+        running_ahead=running_ahead,
+        plan_lessons=suggesting.lessons(),
         index_server=index_server,
         show_surface=ShowSurface(
             catalogues=catalogues,
@@ -236,8 +263,12 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
     record: RecordCall,
     *,
     lessons: Lessons,
+    graphs: Graphs,
+    ahead: AheadSwitches,
+    running_ahead: RunningAhead,
     programs: ProgramDoors,
     plans: SavedRunning,
+    suggesting: Suggesting,
 ) -> GatewayUseCases:
     servers, tools, upstreams = ClearedServers(doors.servers), doors.tools, doors.upstreams
     bus, clock, entropy, limits = doors.bus, doors.clock, doors.entropy, doors.limits
@@ -297,9 +328,12 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
         propose_edges=propose_edges,
         check_plan=plans.check_plan,
         workflows=plans.workflows,
-        run_workflow=plans.run_workflow(propose_edges),
+        run_workflow=plans.run_workflow(propose_edges, suggesting.take_suggestion()),
+        suggest=suggesting.use_cases(),
         saved=plans.saved,
         programs=programs.use_cases(plans.workflows.show_workflow),
+        ahead=ahead.use_cases(servers, catalogues, audit),
+        graph=graph_use_cases(graphs, catalogues),
         find_tools=FindTools(
             catalogues=catalogues,
             look_up=LookUp(static=doors.static, encoder=doors.encoder),
@@ -307,6 +341,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             tokenizer=doors.tokenizer,
             clock=clock,
             budget=limits.search_budget,
+            hears=running_ahead.watching.say,
         ),
         call_tool=CallTool(
             catalogues=catalogues,
@@ -319,6 +354,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             lessons=lessons,
             keep_result=_keep_result(doors),
             timeout=limits.call_timeout,
+            ahead=running_ahead.beside_calls,
         ),
         read_result=ReadResult(
             results=doors.results,
@@ -357,6 +393,45 @@ def _plans(doors: GatewayDoors, catalogues: Catalogues) -> SavedRunning:
         catalogues=catalogues,
         gate=doors.gate,
         expressions=doors.workflows.expressions,
+    )
+
+
+def _suggesting(
+    doors: GatewayDoors,
+    catalogues: Catalogues,
+    graphs: Graphs,
+    learns: Learns,
+    running_ahead: RunningAhead,
+) -> Suggesting:
+    return Suggesting(
+        doors=doors.suggest,
+        catalogues=catalogues,
+        look_up=LookUp(static=doors.static, encoder=doors.encoder),
+        graphs=graphs,
+        flows=doors.learning.flows,
+        embedder=doors.static,
+        results=doors.results,
+        contexts=doors.contexts,
+        together=doors.together,
+        expressions=doors.workflows.expressions,
+        these=running_ahead.run_ahead.these,
+        say=running_ahead.watching.say,
+        learns=learns,
+        clean=doors.clean,
+        clock=doors.clock,
+        entropy=doors.entropy,
+    )
+
+
+def _lane_doors(doors: GatewayDoors, catalogues: Catalogues) -> LaneDoors:
+    return LaneDoors(
+        catalogues=catalogues,
+        schemas=doors.schemas,
+        upstreams=doors.upstreams,
+        gate=doors.gate,
+        key_ring=doors.approvals.key_ring,
+        clock=doors.clock,
+        timeout=doors.limits.call_timeout,
     )
 
 

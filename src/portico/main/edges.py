@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
+from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalogue import Catalogues
+from portico.gateway.graph_ports import EdgeBook
 from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.learning_ports import SeenFlows, Shapes
+from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, Shapes
 from portico.gateway.lessons import Lessons
 from portico.gateway.look_up import LookUp
 from portico.gateway.ports import Embedder
@@ -22,14 +24,19 @@ from portico.kernel.entropy import Entropy
 class LearningDoors:
     shapes: Shapes
     flows: SeenFlows
+    edges: EdgeBook
 
-    def lessons(self, contexts: Contexts, clock: Clock, entropy: Entropy) -> Lessons:
+    def lessons(
+        self, contexts: Contexts, clock: Clock, entropy: Entropy, edges: EdgeNotes, learns: Learns
+    ) -> Lessons:
         return Lessons(
             shapes=self.shapes,
             flows=self.flows,
+            edges=edges,
             contexts=contexts,
             clock=clock,
             key=entropy(32),
+            learns=learns,
         )
 
     def propose_edges(self, catalogues: Catalogues, embedder: Embedder) -> ProposeEdges:
@@ -51,4 +58,8 @@ class LearningDoors:
 
 
 def open_learning(transactions: Transactions) -> LearningDoors:
-    return LearningDoors(shapes=PostgresShapes(transactions), flows=PostgresSeenFlows(transactions))
+    return LearningDoors(
+        shapes=PostgresShapes(transactions),
+        flows=PostgresSeenFlows(transactions),
+        edges=PostgresEdgeBook(transactions),
+    )

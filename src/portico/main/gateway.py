@@ -52,6 +52,7 @@ from portico.guard.authenticate import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
+from portico.main.ahead import open_ahead
 from portico.main.approvals import GatewaySide, open_approvals
 from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
 from portico.main.background import Lasting, ended, kept_up
@@ -65,6 +66,7 @@ from portico.main.oauth import open_logins
 from portico.main.outside import Outside
 from portico.main.policy import open_policy
 from portico.main.secrets import SecretDoors
+from portico.main.suggest import open_suggestions
 from portico.main.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
 from portico.settings.sources import process_environment
 
@@ -100,6 +102,7 @@ class Opened:
             if (space := await home()) is not None:
                 await self.follow(space)
 
+        self.gateway.running_ahead.show_how_much()
         async with AsyncExitStack() as open_ones:
             await open_ones.enter_async_context(self.client)
             await open_ones.enter_async_context(self.builtin.running())
@@ -122,11 +125,15 @@ class Opened:
             "catalogues": self.gateway.catalogues.run,
             "habits": self.gateway.habits.run,
             "lessons": self.gateway.lessons.run,
+            "graphs": self.gateway.graphs.run,
             "history of calls": self.history.run,
             "line of runs": self.line.run,
             "quick plans": self.inline,
             "our own tools": partial(self.keep_builtin.run, self.gateway.index_server),
             "the box": self.boxes.try_out,
+            **self.gateway.ahead.lasting,
+            **self.gateway.running_ahead.lasting,
+            "lessons of plans": self.gateway.plan_lessons.run,
             **telling,
         }
 
@@ -219,6 +226,8 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             acquaintances=PostgresAcquaintances(transactions),
             saved=PostgresSavedWorkflows(transactions),
             learning=open_learning(transactions),
+            ahead=open_ahead(ground.loaded.settings.ahead, outside, incarnation),
+            suggest=open_suggestions(transactions),
             upstreams=upstreams,
             walls=boxes.walls(),
             schemas=schemas,
@@ -247,6 +256,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         )
     )
     told.append(gateway)
+    learn = gateway.plan_lessons.note
     follow = FollowSources(
         sources=sources(ground),
         servers=servers,
@@ -273,14 +283,14 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         line=line,
         kinds=[
             approvals.kind(gateway.over_http.call_tool),
-            workflows.kind(gateway.step_call, workflows.engines.durable),
+            workflows.kind(gateway.step_call, workflows.engines.durable, learn),
             gateway.programs.kind(gateway.step_call, workflows.engines.durable),
         ],
         inline=partial(
             inline.run,
             workflows,
             [
-                workflows.kind(gateway.step_call, workflows.engines.inline),
+                workflows.kind(gateway.step_call, workflows.engines.inline, learn),
                 gateway.programs.kind(gateway.step_call, workflows.engines.inline),
             ],
         ),
@@ -361,6 +371,8 @@ def over_mcp(
         complete=gateway.complete,
         workflows=WorkflowUses(
             run_workflow=use.run_workflow,
+            suggest_workflow=use.suggest.suggest_workflow,
+            give_feedback=use.suggest.give_feedback,
             wait_for_workflow=use.workflows.wait_for_workflow,
             start_program=use.programs.start_program,
             wait_for_program=use.programs.wait_for_program,

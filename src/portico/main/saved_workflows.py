@@ -13,6 +13,7 @@ from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.saved_workflow import tool_definition
 from portico.gateway.house import house
 from portico.gateway.ports import Servers, Tools
+from portico.gateway.suggest.take_suggestion import TakeSuggestion
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.inner_workflows import InnerWorkflows
 from portico.gateway.workflows.look_at_saved import ListSaved, ShowSaved
@@ -84,12 +85,15 @@ class SavedRunning:
     gate: Gate
     expressions: Expressions
 
-    def run_workflow(self, propose_edges: ProposeEdges) -> RunWorkflow:
+    def run_workflow(
+        self, propose_edges: ProposeEdges, take_suggestion: TakeSuggestion
+    ) -> RunWorkflow:
         return RunWorkflow(
             check_plan=self.check_plan,
             propose_edges=propose_edges,
             start_workflow=self.workflows.start_workflow,
             start_saved=self.start_saved(),
+            take_suggestion=take_suggestion,
             expressions=self.expressions,
         )
 

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.settings.ahead import AheadSettings
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.audit import AuditSettings
 from portico.settings.box import BoxSettings, WebSettings
@@ -305,6 +306,7 @@ class Settings(BaseModel):
     secrets: SecretsSettings = Field(default_factory=SecretsSettings)
     limits: LimitSettings = Field(default_factory=LimitSettings)
     approvals: ApprovalsSettings = Field(default_factory=ApprovalsSettings)
+    ahead: AheadSettings = Field(default_factory=AheadSettings)
     workflows: WorkflowsSettings = Field(default_factory=WorkflowsSettings)
     oauth: OauthSettings = Field(default_factory=OauthSettings)
     servers: Servers = Field(default_factory=dict)

@@ -19,8 +19,11 @@ from portico.gateway.core.call import (
     begun_before,
     lost,
 )
+from portico.gateway.core.changes_elsewhere import KNOWN, OLDEST, REST, SKEW
 from portico.gateway.core.errors import BegunBefore
+from portico.gateway.core.server import Http
 from portico.gateway.core.tool import ToolRef
+from portico.guard.core.act import Act
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC, join, may_read
@@ -222,3 +225,43 @@ def _percentile(ordered: Sequence[timedelta], part: float) -> timedelta:
     place = part * (len(ordered) - 1)
     below, above = list(pairwise(ordered))[min(int(place), len(ordered) - 2)]
     return below + (above - below) * (place - min(int(place), len(ordered) - 2))
+
+
+class MemoryElsewhere:
+    """What the processes with another `incarnation` are changing."""
+
+    def __init__(
+        self, world: MemoryWorld, clock: Clock | None = None, incarnation: str = "one"
+    ) -> None:
+        self._world = world
+        self._clock = clock or TickingClock()
+        self._incarnation = incarnation
+
+    async def changed_since(self, act: Act, since: datetime) -> bool:
+        now, caller, server = self._clock.now(), act.caller, act.aim.server
+        away = {
+            its.name
+            for (space, _), its in self._world.servers.items()
+            if space == caller.space and isinstance(its.launch, Http)
+        }
+        return any(
+            _may_still_change(made.call, since, now)
+            for (space, _), made in self._world.calls.items()
+            if space == caller.space
+            and made.by != self._incarnation
+            and (
+                made.call.principal == caller.id
+                or made.call.ref.server == server
+                or (act.aim.here and made.call.ref.server not in away)
+            )
+        )
+
+
+def _may_still_change(call: Call, since: datetime, now: datetime) -> bool:
+    if call.effect.reads_only or call.started_at < now - OLDEST:
+        return False
+    if call.outcome is None:
+        return not lost(call, now)
+    ended = call.started_at + (call.took or timedelta())
+    rest = timedelta() if call.outcome in KNOWN else REST
+    return ended + rest >= since - SKEW

@@ -13,6 +13,7 @@ from portico.adapters.words.snowball import stem
 from portico.box.ports import Interpreter
 from portico.engine.ports import Bus
 from portico.gateway.call_tool import Asking
+from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder, Line, Upstreams, Walls
@@ -32,13 +33,16 @@ from portico.main.assemble_gateway import GatewayDoors, Limits
 from portico.main.assemble_logins import LoginDoors
 from portico.main.assemble_policy import PolicyDoors
 from portico.main.edges import LearningDoors
+from portico.main.suggest import SuggestDoors
 from portico.main.workflows import InlineEngine, inline_engine
+from portico.testing.ahead import memory_ahead
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
 from portico.testing.audit import MemoryAudit
 from portico.testing.box import ScriptedInterpreter
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
+from portico.testing.graph import MemoryEdgeBook
 from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals
 from portico.testing.guard_policy import MemoryRules, NoLimits
 from portico.testing.kernel import BEGINNING, SeededEntropy
@@ -46,6 +50,7 @@ from portico.testing.learnt import MemorySeenFlows, MemoryShapes
 from portico.testing.logins import MemoryLoginClients, MemoryLogins, ScriptedSignIn
 from portico.testing.saved_workflows import MemorySavedWorkflows
 from portico.testing.secrets import MemorySecrets
+from portico.testing.suggestions import MemoryPastPlans, MemorySuggestions
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.vault import MemoryVault
 from portico.testing.walls import ScriptedWalls
@@ -115,6 +120,7 @@ def memory_gateway(  # noqa: PLR0913 # a double each
     sign_in: AuthorizationServers | None = None,
     interpreter: Interpreter | None = None,
     engine: InlineEngine | None = None,
+    ahead: AheadTerms | None = None,
 ) -> GatewayDoors:
     """Without `rules` there are none, and what Portico decides by itself counts."""
     contexts, journal = MemoryTaskContexts(world), audit or MemoryAudit()
@@ -179,7 +185,13 @@ def memory_gateway(  # noqa: PLR0913 # a double each
         history=history,
         results=results,
         acquaintances=MemoryAcquaintances(world),
-        learning=LearningDoors(shapes=MemoryShapes(world), flows=MemorySeenFlows(world)),
+        learning=LearningDoors(
+            shapes=MemoryShapes(world),
+            flows=MemorySeenFlows(world),
+            edges=MemoryEdgeBook(world),
+        ),
+        ahead=memory_ahead(world, bus, clock, ahead),
+        suggest=SuggestDoors(past=MemoryPastPlans(world), suggestions=MemorySuggestions(world)),
         saved=MemorySavedWorkflows(world),
         upstreams=logins.upstreams(upstreams),
         walls=walls or ScriptedWalls(),

@@ -1,5 +1,6 @@
 """The gateway's rows of a space on their way out of memory, by the database's names for them."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,6 +14,7 @@ from portico.guard.core.space import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.label import may_read
 from portico.kernel.principal import Principal
+from portico.testing.suggestion_export import past_plan_rows, suggestion_rows
 from portico.testing.world import Acquaintance, KeptText, MadeCall, MemoryWorld
 
 
@@ -26,8 +28,12 @@ def gateway_rows(world: MemoryWorld, caller: Principal) -> Iterator[ExportedRow]
         *(ExportedRow("acquaintance", values) for values in _acquaintances(world, caller)),
         *(ExportedRow("tool_shape", values) for values in _shapes(world, caller)),
         *(ExportedRow("tool_flow", values) for values in _flows(world, caller)),
+        *(ExportedRow("tool_edge", values) for values in _edges(world, caller)),
+        *(ExportedRow("learnt_count", values) for values in _counts(world, caller)),
         *(ExportedRow("task_context", values) for values in _contexts(world, caller)),
         *(ExportedRow("saved_workflow", values) for values in _saved(world, caller)),
+        *(ExportedRow("past_plan", values) for values in past_plan_rows(world, caller)),
+        *(ExportedRow("suggestion", values) for values in suggestion_rows(world, caller)),
     ]
     for row in every:
         yield ExportedRow(row.table, {"space_id": str(caller.space.value), **row.values})
@@ -95,6 +101,42 @@ def _flows(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
                 "consumer_tool": passed.consumer.tool,
                 "parameter": passed.parameter,
                 "times": times,
+            }
+
+
+def _edges(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, label, edge), seen in world.edges.items():
+        ends = (edge.earlier.server, edge.later.server)
+        known = space == caller.space and may_read(caller.clearance, label)
+        if known and all(_cleared(world, caller, end) for end in ends):
+            yield {
+                "level": int(label.level),
+                "compartments": sorted(label.compartments),
+                "earlier_id": str(edge.earlier.server.value),
+                "earlier_tool": edge.earlier.tool,
+                "later_id": str(edge.later.server.value),
+                "later_tool": edge.later.tool,
+                "kind": edge.kind.value,
+                "times": seen.times,
+                "tasks": seen.tasks,
+                "last_seen_at": seen.last_seen.isoformat(),
+            }
+
+
+def _counts(world: MemoryWorld, caller: Principal) -> Iterator[JsonObject]:
+    for (space, label, key), count in world.counts.items():
+        known = space == caller.space and may_read(caller.clearance, label)
+        if known and all(_cleared(world, caller, server) for server in key.servers):
+            yield {
+                "level": int(label.level),
+                "compartments": sorted(label.compartments),
+                "kind": key.kind,
+                "key_hash": f"\\x{hashlib.sha256(key.key.encode()).hexdigest()}",
+                "key": key.key,
+                "servers": sorted(str(server.value) for server in key.servers),
+                "tried": count.tried,
+                "hit": count.hit,
+                "last_seen_at": count.last_seen.isoformat(),
             }
 
 

@@ -1,7 +1,10 @@
 """The guard's doors in memory, with the same walls as the real ones, and makers of who there is."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -171,6 +174,7 @@ class MemorySpaces:
 class MemorySpaceSettings:
     def __init__(self, world: MemoryWorld) -> None:
         self._world = world
+        self._held: defaultdict[tuple[SpaceId, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def get(self, caller: Principal, name: str) -> JsonValue:
         found: JsonValue = json.loads(self._world.settings.get((caller.space, name), "null"))
@@ -180,6 +184,18 @@ class MemorySpaceSettings:
         if caller.space not in self._world.spaces:
             raise RowRefused(f"There is no space {caller.space}.")
         self._world.settings[caller.space, name] = json.dumps(value)
+
+    @asynccontextmanager
+    async def changing(self, caller: Principal, name: str) -> AsyncIterator[JsonValue]:
+        if caller.space not in self._world.spaces:
+            raise RowRefused(f"There is no space {caller.space}.")
+        async with self._held[caller.space, name]:
+            before = self._world.settings.get((caller.space, name), "null")
+            try:
+                yield await self.get(caller, name)
+            except BaseException:
+                self._world.settings[caller.space, name] = before
+                raise
 
 
 def a_space(name: str = HOME) -> Space:

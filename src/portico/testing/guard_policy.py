@@ -67,6 +67,9 @@ class NoLimits:
     async def take_shared(self, act: Act) -> None:
         """The same."""
 
+    async def take_ahead(self, act: Act, share: float) -> None:
+        """The same."""
+
 
 def a_gate(
     *,

@@ -1,10 +1,13 @@
 """What is learnt from results, in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from portico.gateway.core.graph.edge import ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.learning_ports import EdgeNotes
 from portico.gateway.lessons import Lessons
 from portico.kernel.clock import Clock
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.world import MemoryWorld
@@ -64,11 +67,24 @@ def _order(passed: Passed) -> tuple[object, ...]:
     )
 
 
-def some_lessons(clock: Clock, world: MemoryWorld | None = None) -> Lessons:
+class NotedEdges:
+    """Which tool came after which, one by one."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[Principal, Label, ToolEdge]] = []
+
+    def note(self, caller: Principal, label: Label, edges: Iterable[ToolEdge]) -> None:
+        self.noted += [(caller, label, edge) for edge in edges]
+
+
+def some_lessons(
+    clock: Clock, world: MemoryWorld | None = None, edges: EdgeNotes | None = None
+) -> Lessons:
     world = world or MemoryWorld()
     return Lessons(
         shapes=MemoryShapes(world),
         flows=MemorySeenFlows(world),
+        edges=edges or NotedEdges(),
         contexts=MemoryTaskContexts(world),
         clock=clock,
         key=b"digests",

@@ -23,6 +23,9 @@ class MemoryCallLimits:
     async def take_shared(self, act: Act) -> None:
         self._take(act, self._rates.shared(act))
 
+    async def take_ahead(self, act: Act, share: float) -> None:
+        self._take(act, [limit.shared(share) for limit in self._rates.shared(act)])
+
     def _take(self, act: Act, limits: Sequence[Limit]) -> None:
         for limit in limits:
             key = act.caller.space, limit.subject

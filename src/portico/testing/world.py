@@ -16,9 +16,13 @@ from uuid import UUID
 
 from portico.engine.core.entry import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
+from portico.gateway.core.graph.edge import Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.saved_workflow import SavedWorkflow
 from portico.gateway.core.server import Server, ServerId
+from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
+from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.approval import Approval
@@ -160,8 +164,12 @@ class MemoryWorld:
         self.acquaintances: Rows[tuple[SpaceId, PrincipalId, ToolRef], Acquaintance] = Rows()
         self.shapes: Rows[tuple[SpaceId, ToolPlace], SeenShape] = Rows()
         self.flows: Rows[tuple[SpaceId, Passed], int] = Rows()
+        self.edges: Rows[tuple[SpaceId, Label, ToolEdge], Sightings] = Rows()
+        self.counts: Rows[tuple[SpaceId, Label, CountKey], Count] = Rows()
         self.rules: Rows[tuple[SpaceId, str], Rule] = Rows()
         self.saved_workflows: Rows[tuple[SpaceId, str], SavedWorkflow] = Rows()
+        self.past_plans: Rows[tuple[SpaceId, PastPlanId], KeptPlan] = Rows()
+        self.suggestions: Rows[tuple[SpaceId, SuggestionId], KeptSuggestion] = Rows()
         self.audit: Rows[tuple[SpaceId, int], Link] = Rows()
         self.audit_heads: Rows[SpaceId, Head] = Rows()
         self.approvals: Rows[tuple[SpaceId, ApprovalId], KeptApproval] = Rows()
@@ -189,10 +197,14 @@ class MemoryWorld:
         self.acquaintances.drop(lambda place, _: place[0] == space)
         self.shapes.drop(lambda place, _: place[0] == space)
         self.flows.drop(lambda place, _: place[0] == space)
+        self.edges.drop(lambda place, _: place[0] == space)
+        self.counts.drop(lambda place, _: place[0] == space)
         self.contexts.drop(lambda place, _: place[0] == space)
         self.approvals.drop(lambda place, _: place[0] == space)
         self.rules.drop(lambda place, _: place[0] == space)
         self.saved_workflows.drop(lambda place, _: place[0] == space)
+        self.past_plans.drop(lambda place, _: place[0] == space)
+        self.suggestions.drop(lambda place, _: place[0] == space)
         self.audit.drop(lambda place, _: place[0] == space)
         self.audit_heads.pop(space, None)
         self.token_subjects.drop(lambda place, _: place[0] == space)
@@ -208,6 +220,12 @@ class MemoryWorld:
                 place[0] == space and server in (place[1].producer.server, place[1].consumer.server)
             )
         )
+        self.edges.drop(
+            lambda place, _: (
+                place[0] == space and server in (place[2].earlier.server, place[2].later.server)
+            )
+        )
+        self.counts.drop(lambda place, _: place[0] == space and server in place[2].servers)
 
     def log_out_of(self, space: SpaceId, server: ServerId) -> None:
         """What there is of a server's logins goes with it."""

@@ -46,8 +46,12 @@ TABLES = [
     "acquaintance",
     "tool_shape",
     "tool_flow",
+    "tool_edge",
+    "learnt_count",
     "policy_rule",
     "saved_workflow",
+    "past_plan",
+    "suggestion",
     "approval",
     "task_context",
     "audit_entry",
@@ -237,6 +241,24 @@ def _fill_gateway(
     cursor.executemany(
         "INSERT INTO tool_flow VALUES (%s, %s, 'read', 'json.id', %s, 'write', 'id', 1)",
         [(space, one, ids[0]) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO tool_edge VALUES (%s, 1, '{}', %s, 'read', %s, 'write', 'follows', 1, 1, %s)",
+        [(space, one, ids[0], NOW) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO learnt_count VALUES (%s, 1, '{}', 'k', %s, '{}', %s, 1, 1, %s)",
+        [(space, one.bytes * 2, [one], NOW) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO past_plan VALUES (%s, %s, %s, 1, '{}', 'tidy', '', '[]', 1, 0, 0, 0, %s)",
+        [(space, one, principal, NOW) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO suggestion (space_id, suggestion_id, principal_id, level, mode, raw,"
+        " backing, confidence, past, result_id, made_at, expires_at)"
+        " VALUES (%s, %s, %s, 1, 'suggestion', 0, 0.5, 0.5, '{}', %s, %s, %s)",
+        [(space, one, principal, one, NOW, NOW) for one in ids],
     )
 
 
@@ -488,7 +510,7 @@ def test_the_application_cannot_read_what_proves_a_key(town: Town) -> None:
         connection.execute("SELECT digest FROM api_key")
 
 
-@pytest.mark.parametrize("table", ["receipt", "tool_result", "acquaintance"])
+@pytest.mark.parametrize("table", ["receipt", "tool_result", "acquaintance", "suggestion"])
 def test_one_principal_does_not_see_what_is_another_s_alone_in_the_same_space(
     town: Town, table: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.telemetry import instruments
+from portico.adapters.telemetry import ahead_meter, instruments
 from portico.adapters.telemetry.measure import Measure
 
 DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "portico.json"
@@ -28,6 +28,7 @@ def busy(measure: Measure) -> Measure:
     instruments.transaction_took(0.002)
     instruments.log_line("info")
     instruments.watch_sse_clients(lambda: 0)
+    ahead_meter.watch_lane(lambda: 2, lambda: 3)
     instruments.watch_pool(lambda: {"pool_size": 4, "pool_available": 1, "requests_waiting": 2})
     return measure
 

@@ -30,6 +30,7 @@ def an_answer(*texts: str, **changes: Any) -> dict[str, Any]:
         "content": content,
         "structured": None,
         "result": None,
+        "age_ms": None,
     } | changes
 
 

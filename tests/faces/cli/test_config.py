@@ -254,6 +254,7 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "limits",
         "approvals",
         "workflows",
+        "ahead",
         "secrets",
     }
     assert set(schema["properties"]) == sections

@@ -48,6 +48,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "approvals resolve": "POST /approvals/{approval}/resolve",
     "approvals watch": "GET /events",
     "run": "POST /workflows",
+    "plan": "POST /suggestions",
+    "feedback": "POST /feedback",
     "plan check": "POST /workflows/check",
     "plan schema": HERE,
     "plan convert": HERE,
@@ -62,6 +64,17 @@ COMMANDS: Final[Mapping[str, str]] = {
     "workflows save": "PUT /saved-workflows/{name}",
     "workflows saved": "GET /saved-workflows",
     "workflows remove": "DELETE /saved-workflows/{name}",
+    "ahead show": "GET /ahead",
+    "ahead edges": "GET /ahead/edges",
+    "ahead off": "PUT /ahead",
+    "ahead shadow": "PUT /ahead",
+    "ahead live": "PUT /ahead",
+    "ahead learning": "PUT /ahead",
+    "graph stats": "GET /graph/stats",
+    "graph path": "GET /graph/path",
+    "graph communities": "GET /graph/communities",
+    "graph neighbours": "GET /graph/neighbours/{tool}",
+    "graph export": "GET /graph",
     "runs list": "GET /runs",
     "runs show": "GET /runs/{run_id}",
     "runs tail": "GET /events",
@@ -142,7 +155,7 @@ _WAYS: Final = {
 def commands(app: App, path: tuple[str, ...] = ()) -> Iterator[str]:
     """Taken from the command tree itself."""
     names = [name for name in app if not name.startswith("-")]
-    if not names:
+    if not names or (path and app.default_command is not None):
         yield " ".join(path)
     for name in names:
         yield from commands(app[name], (*path, name))

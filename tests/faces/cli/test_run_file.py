@@ -137,8 +137,8 @@ def test_a_plan_may_come_at_standard_input(
         (["list.json"], "it is not an object"),
         (["notes.md"], "neither a plan nor a program"),
         (["--wacht", "plan.toml"], "Unknown option"),
-        ([], "Say what to run"),
-        (["plan.toml", "--attach", RUN], "Say what to run"),
+        ([], "Say one thing to run"),
+        (["plan.toml", "--attach", RUN], "Say one thing to run"),
     ],
 )
 def test_what_is_not_said_right_is_not_sent(

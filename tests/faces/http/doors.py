@@ -131,6 +131,10 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
         Scope.TOOLS_READ, Scope.TOOLS_CALL, body={"plan": {}}
     ),
     ("POST", "/api/v1/workflows"): door(Scope.TOOLS_CALL, body={"plan": {}}),
+    ("POST", "/api/v1/suggestions"): door(Scope.TOOLS_READ, body={"intent": "look"}),
+    ("POST", "/api/v1/feedback"): door(
+        Scope.TOOLS_CALL, body={"run": "sug_" + "0" * 26, "outcome": "accepted"}
+    ),
     ("GET", "/api/v1/workflows"): door(Scope.RUNS_READ, Scope.TOOLS_CALL),
     ("GET", "/api/v1/workflows/{run_id}"): door(),
     ("POST", "/api/v1/workflows/{run_id}/cancel"): door(),
@@ -147,6 +151,14 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("POST", "/api/v1/calls"): door(Scope.TOOLS_CALL, body={"tool": "files.read"}),
     ("GET", "/api/v1/calls"): door(Scope.TOOLS_READ),
     ("GET", "/api/v1/results/{result}"): door(Scope.TOOLS_CALL),
+    ("GET", "/api/v1/ahead"): door(Scope.SERVERS_READ),
+    ("PUT", "/api/v1/ahead"): door(Scope.SERVERS_APPROVE, body={}),
+    ("GET", "/api/v1/ahead/edges"): door(Scope.SERVERS_READ),
+    ("GET", "/api/v1/graph"): door(Scope.TOOLS_READ),
+    ("GET", "/api/v1/graph/stats"): door(Scope.TOOLS_READ),
+    ("GET", "/api/v1/graph/path"): door(Scope.TOOLS_READ, query="from=a.b&to=a.c"),
+    ("GET", "/api/v1/graph/communities"): door(Scope.TOOLS_READ),
+    ("GET", "/api/v1/graph/neighbours/{tool}"): door(Scope.TOOLS_READ),
     ("GET", "/metrics"): door(Scope.METRICS_READ),
 }
 

@@ -1,7 +1,12 @@
 """Tools and calls over REST."""
 
+from datetime import timedelta
+
 import pytest
 
+from portico.faces.http.calls import answer_out
+from portico.gateway.core.ahead.mark import marked
+from portico.gateway.core.call import Called, CallId
 from portico.gateway.core.tool import ToolRef
 from portico.testing.upstreams import text
 from tests.faces.http.conftest import Site
@@ -70,6 +75,13 @@ async def test_a_long_answer_is_read_page_by_page(site: Site) -> None:
     page = await site.ask("GET", f"/api/v1/results/{called.json['result']}", query="page=2")
 
     assert (page.json["page"], page.json["pages"]) == (2, 3)
+
+
+def test_an_answer_that_was_read_ahead_says_how_old_it_is() -> None:
+    call = CallId.of_digest(b"one")
+
+    assert answer_out(Called(marked(text("old"), timedelta(seconds=2)), call)).age_ms == 2_000
+    assert answer_out(Called(text("new"), call)).age_ms is None
 
 
 @pytest.mark.parametrize("cursor", ["bm9wZQ", "MjAyNi0wMS0wMQ"])

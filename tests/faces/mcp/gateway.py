@@ -25,6 +25,7 @@ from portico.gateway.core.offers import Offers, whose_uri
 from portico.gateway.core.plan.report import WorkflowReport
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport
+from portico.gateway.core.suggest.suggestion import Suggestion
 from portico.gateway.core.surface import HotTool, fixed_tools
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
@@ -74,6 +75,7 @@ class Gateway:
     )
     resources: dict[str, JsonObject] = field(default_factory=dict)
     reports: list[WorkflowReport | ProgramReport | PorticoError] = field(default_factory=list)
+    suggestions: list[Suggestion] = field(default_factory=list)
     """What whoever waits is told, one after the other; the last one for good."""
     asked: list[Any] = field(default_factory=list)
     bus: MemoryBus = field(default_factory=MemoryBus)
@@ -95,6 +97,8 @@ class Gateway:
             "complete": self._complete,
             "workflows": SimpleNamespace(
                 run_workflow=self._run_workflow,
+                suggest_workflow=self._suggest_workflow,
+                give_feedback=self._give_feedback,
                 wait_for_workflow=self._wait_for_workflow,
                 start_program=self._start_program,
                 wait_for_program=self._wait_for_program,
@@ -174,6 +178,14 @@ class Gateway:
         if isinstance(found := self.reports[0], PorticoError):
             raise found
         return SimpleNamespace(run=SimpleNamespace(id=RUN))
+
+    async def _suggest_workflow(self, caller: Principal, intent: str) -> object:
+        self.asked.append(("suggest", caller.name, intent))
+        return self.suggestions[0]
+
+    async def _give_feedback(self, caller: Principal, of: object, outcome: object) -> object:
+        self.asked.append(("feedback", caller.name, str(of), outcome))
+        return SimpleNamespace(id=of, outcome=outcome)
 
     async def _start_program(self, caller: Principal, wish: ProgramWish) -> object:
         self.asked.append(("program", caller.name, wish))

@@ -52,7 +52,7 @@ async def test_both_eras_are_spoken(site: Site, era: str) -> None:
     assert (server.name, server.version) == ("portico", "1.2.3")
 
 
-async def test_the_list_is_the_nine_tools_and_the_hot_ones_with_hints_that_a_screen_can_use(
+async def test_the_list_is_the_ten_tools_and_the_hot_ones_with_hints_that_a_screen_can_use(
     site: Site, era: str
 ) -> None:
     site.gateway.hot.append(hot_tool("echo"))
@@ -69,6 +69,7 @@ async def test_the_list_is_the_nine_tools_and_the_hot_ones_with_hints_that_a_scr
         "run_workflow",
         "workflow_status",
         "run_program",
+        "feedback",
         "box__echo",
     ]
     hints = {
@@ -76,8 +77,8 @@ async def test_the_list_is_the_nine_tools_and_the_hot_ones_with_hints_that_a_scr
         for name, told in tools.items()
     }
     assert hints["call_read"] == (True, None)
-    assert hints["call_write"] == (False, False)
-    assert hints["call_destructive"] == hints["run_workflow"] == (False, True)
+    assert hints["call_write"] == hints["feedback"] == (None, False)
+    assert hints["call_destructive"] == hints["run_workflow"] == (None, True)
     assert hints["workflow_status"] == (True, None)
 
 

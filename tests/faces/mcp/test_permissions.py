@@ -97,6 +97,7 @@ TOOLS: Final[Mapping[str, Door]] = {
     ),
     "workflow_status": call("workflow_status", given={"run": "run_" + "0" * 26}),
     "run_program": call("run_program", CALL, given={"code": "1"}),
+    "feedback": call("feedback", CALL, given={"run": "sug_" + "0" * 26, "outcome": "accepted"}),
     "box__look": call("box__look", READ, CALL),
 }
 OF_THE_SERVER: Final[Mapping[str, Door]] = {
@@ -109,6 +110,7 @@ OF_THE_SERVER: Final[Mapping[str, Door]] = {
 }
 OTHERS: Final = [
     call("read_result", CALL, given={"result": "apr_" + "0" * 26}),
+    call("run_workflow", READ, given={"intent": "look into the box"}),
     by(Verb.READ, "fetch", CALL),
     by(Verb.WRITE, "send", CALL, WRITE),
     by(Verb.DESTRUCTIVE, "odd", CALL, WRITE, asks=True),

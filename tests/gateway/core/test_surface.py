@@ -39,7 +39,7 @@ def test_before_any_server_is_approved_it_says_so() -> None:
     assert "No server has been approved" in search_description({}, lambda _: True)
 
 
-def test_nine_tools_are_always_there() -> None:
+def test_ten_tools_are_always_there() -> None:
     assert [tool["name"] for tool in fixed_tools("Find.")] == snapshot(
         [
             "search_tools",
@@ -51,6 +51,7 @@ def test_nine_tools_are_always_there() -> None:
             "run_workflow",
             "workflow_status",
             "run_program",
+            "feedback",
         ]
     )
 

@@ -23,6 +23,7 @@ from portico.engine.ports import Journal
 from portico.engine.run_leg import RunLeg
 from portico.engine.start_run import StartRun
 from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Answer, claim_of
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
@@ -81,7 +82,7 @@ def step_of(report: WorkflowReport, name: str) -> StepReport:
 class PlanRoom:
     """`files.read`, `files.write` and `files.delete`; the last one needs approval."""
 
-    def __init__(self, *, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, *, rules: Sequence[Rule] = (), ahead: AheadTerms | None = None) -> None:
         self.world = world = MemoryWorld()
         world.spaces[ANA.space] = a_space()
         for each in ("ana", "ben"):
@@ -112,6 +113,7 @@ class PlanRoom:
             entropy=self.entropy,
             rules=MemoryRules(rules),
             errands=RunErrands(start_run=start_run, runs=self.runs, line=self.line, bus=self.bus),
+            ahead=ahead,
         )
         news = NewsForRuns(
             news=LoggedNews(log=self.log, bus=self.bus),

@@ -103,6 +103,31 @@ class PostgresCallLimits:
     async def take_shared(self, act: Act) -> None:
         await self._take_one(act, self._rates.shared(act))
 
+    async def take_ahead(self, act: Act, share: float) -> None:
+        """One trip, and nothing at hand is used or closed: that is for those who have asked.
+        Without the database there is none."""
+        limits = [limit.shared(share) for limit in self._rates.shared(act)]
+        if not limits:
+            return
+        many = len(limits)
+        values = {
+            "subjects": [limit.subject for limit in limits],
+            "most": [limit.most for limit in limits],
+            "ahead": [1] * many,
+            "waiting": [1] * many,
+            "back": [0] * many,
+            "back_slot": [0] * many,
+            "slot_seconds": self._slots.seconds,
+            "slots": self._slots.count,
+        }
+        self.trips += 1
+        [rows] = await self._transactions.stroke(act.caller, (_TAKE, values))
+        refused = {row["subject"]: row["wait_seconds"] for row in rows if not row["granted"]}
+        for limit in limits:
+            if limit.subject in refused:
+                wait = refused[limit.subject] or self._slots.seconds
+                raise LimitReached(limit.what, limit.most, timedelta(seconds=wait))
+
     async def _take_one(self, act: Act, limits: Sequence[Limit]) -> None:
         """Of each."""
         if not limits:

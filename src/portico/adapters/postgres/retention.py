@@ -101,6 +101,36 @@ _APPROVALS: Final[LiteralString] = """
      WHERE a.space_id = old.space_id AND a.approval_id = old.approval_id
     RETURNING a.approval_id
 """
+_PAST_PLANS: Final[LiteralString] = """
+    DELETE FROM portico.past_plan AS p
+     USING (SELECT space_id, plan_id FROM (
+                SELECT space_id, plan_id, last_at,
+                       row_number() OVER (
+                           PARTITION BY space_id, principal_id ORDER BY last_at DESC) AS place
+                  FROM portico.past_plan) AS every
+             WHERE last_at < now() - %(calls)s OR place > %(most)s LIMIT %(at_once)s) AS old
+     WHERE p.space_id = old.space_id AND p.plan_id = old.plan_id
+    RETURNING p.plan_id
+"""
+_SUGGESTIONS: Final[LiteralString] = """
+    DELETE FROM portico.suggestion AS s
+     USING (SELECT space_id, suggestion_id FROM (
+                SELECT space_id, suggestion_id, made_at,
+                       row_number() OVER (
+                           PARTITION BY space_id, principal_id ORDER BY made_at DESC) AS place
+                  FROM portico.suggestion) AS every
+             WHERE made_at < now() - %(calls)s OR place > %(most)s LIMIT %(at_once)s) AS old
+     WHERE s.space_id = old.space_id AND s.suggestion_id = old.suggestion_id
+    RETURNING s.suggestion_id
+"""
+# The engine may not know which they are, and so deletes all of them at once; how many there can be
+# is bounded where they are written.
+_EDGES: Final[LiteralString] = """
+    DELETE FROM portico.tool_edge WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
+"""
+_COUNTS: Final[LiteralString] = """
+    DELETE FROM portico.learnt_count WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
+"""
 _ALONE: Final[LiteralString] = """
     SELECT pg_try_advisory_lock(hashtextextended('portico retention', 0)) AS alone
 """
@@ -131,6 +161,14 @@ class PostgresRetention:
                 calls=await self._all(_CALLS, calls=keep.calls),
                 results=await self._all(_RESULTS),
                 approvals=await self._all(_APPROVALS, calls=keep.calls),
+                past_plans=await self._all(
+                    _PAST_PLANS, calls=keep.calls, most=keep.most_past_plans
+                ),
+                suggestions=await self._all(
+                    _SUGGESTIONS, calls=keep.calls, most=keep.most_suggestions
+                ),
+                edges=await self._all(_EDGES, learnt=keep.learnt),
+                counts=await self._all(_COUNTS, learnt=keep.learnt),
             )
 
     async def _of_months(self, statement: LiteralString, log: str, **values: object) -> int:

@@ -360,6 +360,19 @@ CREATE FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time 
 
 ALTER FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) OWNER TO portico_owner;
 
+CREATE FUNCTION portico.uncount_servers() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        BEGIN
+            DELETE FROM portico.learnt_count AS c USING gone
+             WHERE c.space_id = gone.space_id AND gone.server_id = ANY (c.servers);
+            RETURN NULL;
+        END
+    $$;
+
+ALTER FUNCTION portico.uncount_servers() OWNER TO portico_owner;
+
 CREATE TABLE portico.acquaintance (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -620,6 +633,29 @@ ALTER TABLE ONLY portico.event_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other OWNER TO portico_owner;
 
+CREATE TABLE portico.learnt_count (
+    space_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    kind text NOT NULL,
+    key_hash bytea NOT NULL,
+    key text NOT NULL,
+    servers uuid[] NOT NULL,
+    tried bigint NOT NULL,
+    hit bigint NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT learnt_count_hit_check CHECK ((hit >= 0)),
+    CONSTRAINT learnt_count_key_check CHECK (((length(key) >= 1) AND (length(key) <= 4000))),
+    CONSTRAINT learnt_count_key_hash_check CHECK ((length(key_hash) = 32)),
+    CONSTRAINT learnt_count_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 32))),
+    CONSTRAINT learnt_count_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT learnt_count_tried_check CHECK ((tried >= 0))
+);
+
+ALTER TABLE ONLY portico.learnt_count FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.learnt_count OWNER TO portico_owner;
+
 CREATE TABLE portico.login (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -658,6 +694,39 @@ CREATE TABLE portico.login_client (
 ALTER TABLE ONLY portico.login_client FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login_client OWNER TO portico_owner;
+
+CREATE TABLE portico.past_plan (
+    space_id uuid NOT NULL,
+    plan_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    intent text NOT NULL,
+    vector bytea NOT NULL,
+    steps json NOT NULL,
+    runs bigint NOT NULL,
+    accepted bigint DEFAULT 0 NOT NULL,
+    rejected bigint DEFAULT 0 NOT NULL,
+    modified bigint DEFAULT 0 NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT past_plan_accepted_check CHECK ((accepted >= 0)),
+    CONSTRAINT past_plan_intent_check CHECK (((length(intent) >= 1) AND (length(intent) <= 2000))),
+    CONSTRAINT past_plan_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT past_plan_modified_check CHECK ((modified >= 0)),
+    CONSTRAINT past_plan_rejected_check CHECK ((rejected >= 0)),
+    CONSTRAINT past_plan_runs_check CHECK ((runs >= 0)),
+    CONSTRAINT past_plan_steps_check CHECK ((octet_length((steps)::text) <= 65536))
+);
+
+ALTER TABLE ONLY portico.past_plan FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.past_plan OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.past_plan.intent IS 'with a kind in the place of each value in it';
+
+COMMENT ON COLUMN portico.past_plan.vector IS 'of the intent without its values: float32, little-endian';
+
+COMMENT ON COLUMN portico.past_plan.steps IS 'tools by the ids of their servers, and where each argument came from; nobody''s values';
 
 CREATE TABLE portico.policy_rule (
     space_id uuid NOT NULL,
@@ -921,6 +990,40 @@ ALTER TABLE ONLY portico.stream FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.stream OWNER TO portico_owner;
 
+CREATE TABLE portico.suggestion (
+    space_id uuid NOT NULL,
+    suggestion_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    mode text NOT NULL,
+    raw double precision NOT NULL,
+    backing double precision NOT NULL,
+    confidence double precision NOT NULL,
+    past uuid[] NOT NULL,
+    result_id uuid NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    run_id uuid,
+    outcome text,
+    settled_at timestamp with time zone,
+    CONSTRAINT suggestion_backing_check CHECK (((backing >= (0)::double precision) AND (backing <= (1)::double precision))),
+    CONSTRAINT suggestion_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT suggestion_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT suggestion_mode_check CHECK ((mode = ANY (ARRAY['explicit_required'::text, 'suggestion'::text, 'ran_ahead'::text]))),
+    CONSTRAINT suggestion_outcome_check CHECK ((outcome = ANY (ARRAY['accepted'::text, 'rejected'::text, 'modified'::text])))
+);
+
+ALTER TABLE ONLY portico.suggestion FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.suggestion OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.suggestion.raw IS 'how sure it was before that was calibrated';
+
+COMMENT ON COLUMN portico.suggestion.backing IS 'as much of that as the runs behind it allowed';
+
+COMMENT ON COLUMN portico.suggestion.past IS 'the past plans that it leans on';
+
 CREATE TABLE portico.task_context (
     space_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -1030,6 +1133,30 @@ ALTER TABLE ONLY portico.tool_call_other FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_call_other OWNER TO portico_owner;
 
+CREATE TABLE portico.tool_edge (
+    space_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    earlier_id uuid NOT NULL,
+    earlier_tool text NOT NULL,
+    later_id uuid NOT NULL,
+    later_tool text NOT NULL,
+    kind text NOT NULL,
+    times bigint NOT NULL,
+    tasks bigint NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT tool_edge_check CHECK (((tasks >= 0) AND (tasks <= times))),
+    CONSTRAINT tool_edge_earlier_tool_check CHECK ((length(earlier_tool) > 0)),
+    CONSTRAINT tool_edge_kind_check CHECK ((kind = ANY (ARRAY['follows'::text, 'feeds'::text]))),
+    CONSTRAINT tool_edge_later_tool_check CHECK ((length(later_tool) > 0)),
+    CONSTRAINT tool_edge_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT tool_edge_times_check CHECK ((times > 0))
+);
+
+ALTER TABLE ONLY portico.tool_edge FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_edge OWNER TO portico_owner;
+
 CREATE TABLE portico.tool_flow (
     space_id uuid NOT NULL,
     producer_id uuid NOT NULL,
@@ -1122,6 +1249,9 @@ ALTER TABLE ONLY portico.event
 ALTER TABLE ONLY portico.event_other
     ADD CONSTRAINT event_other_pkey PRIMARY KEY (space_id, topic, number, at);
 
+ALTER TABLE ONLY portico.learnt_count
+    ADD CONSTRAINT learnt_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
+
 ALTER TABLE ONLY portico.login_attempt
     ADD CONSTRAINT login_attempt_pkey PRIMARY KEY (digest);
 
@@ -1130,6 +1260,9 @@ ALTER TABLE ONLY portico.login_client
 
 ALTER TABLE ONLY portico.login
     ADD CONSTRAINT login_pkey PRIMARY KEY (space_id, principal_id, server_id);
+
+ALTER TABLE ONLY portico.past_plan
+    ADD CONSTRAINT past_plan_pkey PRIMARY KEY (space_id, plan_id);
 
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_pkey PRIMARY KEY (space_id, name);
@@ -1179,6 +1312,9 @@ ALTER TABLE ONLY portico.space
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_pkey PRIMARY KEY (space_id, topic);
 
+ALTER TABLE ONLY portico.suggestion
+    ADD CONSTRAINT suggestion_pkey PRIMARY KEY (space_id, suggestion_id);
+
 ALTER TABLE ONLY portico.task_context
     ADD CONSTRAINT task_context_pkey PRIMARY KEY (space_id, context_id);
 
@@ -1190,6 +1326,9 @@ ALTER TABLE ONLY portico.tool_call
 
 ALTER TABLE ONLY portico.tool_call_other
     ADD CONSTRAINT tool_call_other_pkey PRIMARY KEY (space_id, call_id, started_at);
+
+ALTER TABLE ONLY portico.tool_edge
+    ADD CONSTRAINT tool_edge_pkey PRIMARY KEY (space_id, earlier_id, earlier_tool, later_id, later_tool, kind, level, compartments);
 
 ALTER TABLE ONLY portico.tool_flow
     ADD CONSTRAINT tool_flow_pkey PRIMARY KEY (space_id, consumer_id, consumer_tool, parameter, producer_id, producer_tool, path);
@@ -1223,6 +1362,8 @@ CREATE INDEX login_attempt_by_age ON portico.login_attempt USING btree (expires_
 
 CREATE INDEX login_attempt_by_place ON portico.login_attempt USING btree (space_id, principal_id, server_id, begun_at);
 
+CREATE INDEX past_plan_by_age ON portico.past_plan USING btree (space_id, principal_id, last_at);
+
 CREATE INDEX receipt_by_age ON portico.receipt USING btree (created_at);
 
 CREATE INDEX run_by_age ON portico.run USING btree (space_id, created_at, run_id);
@@ -1232,6 +1373,12 @@ CREATE INDEX run_finished ON portico.run USING btree (finished_at) WHERE (finish
 CREATE INDEX run_in_flight ON portico.run USING btree (changed_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 
 CREATE INDEX run_wakes ON portico.run USING btree (wakes_at) WHERE ((status = 'waiting'::text) AND (wakes_at IS NOT NULL));
+
+CREATE INDEX suggestion_by_age ON portico.suggestion USING btree (made_at);
+
+CREATE INDEX suggestion_by_run ON portico.suggestion USING btree (space_id, run_id) WHERE (run_id IS NOT NULL);
+
+CREATE INDEX suggestion_latest ON portico.suggestion USING btree (space_id, principal_id, made_at);
 
 CREATE INDEX task_context_by_principal ON portico.task_context USING btree (space_id, principal_id, opened_at);
 
@@ -1247,6 +1394,8 @@ CREATE INDEX tool_call_other_space_id_server_tool_started_at_idx ON portico.tool
 
 CREATE INDEX tool_call_other_space_id_started_at_idx ON portico.tool_call_other USING btree (space_id, started_at);
 
+CREATE INDEX tool_edge_by_later ON portico.tool_edge USING btree (space_id, later_id);
+
 CREATE INDEX tool_flow_by_producer ON portico.tool_flow USING btree (space_id, producer_id);
 
 CREATE INDEX tool_result_by_age ON portico.tool_result USING btree (expires_at);
@@ -1260,6 +1409,8 @@ ALTER INDEX portico.tool_call_by_principal ATTACH PARTITION portico.tool_call_ot
 ALTER INDEX portico.tool_call_by_tool ATTACH PARTITION portico.tool_call_other_space_id_server_tool_started_at_idx;
 
 ALTER INDEX portico.tool_call_by_age ATTACH PARTITION portico.tool_call_other_space_id_started_at_idx;
+
+CREATE TRIGGER uncounted AFTER DELETE ON portico.server REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION portico.uncount_servers();
 
 ALTER TABLE ONLY portico.acquaintance
     ADD CONSTRAINT acquaintance_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -1294,6 +1445,9 @@ ALTER TABLE ONLY portico.embedding
 ALTER TABLE portico.event
     ADD CONSTRAINT event_space_id_topic_fkey FOREIGN KEY (space_id, topic) REFERENCES portico.stream(space_id, topic) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.learnt_count
+    ADD CONSTRAINT learnt_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.login_attempt
     ADD CONSTRAINT login_attempt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
@@ -1308,6 +1462,9 @@ ALTER TABLE ONLY portico.login
 
 ALTER TABLE ONLY portico.login
     ADD CONSTRAINT login_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.past_plan
+    ADD CONSTRAINT past_plan_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
@@ -1339,6 +1496,9 @@ ALTER TABLE ONLY portico.setting
 ALTER TABLE ONLY portico.stream
     ADD CONSTRAINT stream_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.suggestion
+    ADD CONSTRAINT suggestion_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.task_context
     ADD CONSTRAINT task_context_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
@@ -1347,6 +1507,12 @@ ALTER TABLE ONLY portico.token_subject
 
 ALTER TABLE portico.tool_call
     ADD CONSTRAINT tool_call_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool_edge
+    ADD CONSTRAINT tool_edge_space_id_earlier_id_fkey FOREIGN KEY (space_id, earlier_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.tool_edge
+    ADD CONSTRAINT tool_edge_space_id_later_id_fkey FOREIGN KEY (space_id, later_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.tool_flow
     ADD CONSTRAINT tool_flow_space_id_consumer_id_fkey FOREIGN KEY (space_id, consumer_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
@@ -1385,19 +1551,29 @@ CREATE POLICY engine_door ON portico.approval TO portico_engine USING (true) WIT
 
 CREATE POLICY engine_door ON portico.event TO portico_engine USING (true) WITH CHECK (true);
 
+CREATE POLICY engine_door ON portico.learnt_count TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.past_plan TO portico_engine USING (true) WITH CHECK (true);
+
 CREATE POLICY engine_door ON portico.receipt TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.run TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.stream TO portico_engine USING (true) WITH CHECK (true);
 
+CREATE POLICY engine_door ON portico.suggestion TO portico_engine USING (true) WITH CHECK (true);
+
 CREATE POLICY engine_door ON portico.tool_call TO portico_engine USING (true) WITH CHECK (true);
+
+CREATE POLICY engine_door ON portico.tool_edge TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.tool_result TO portico_engine USING (true) WITH CHECK (true);
 
 ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.learnt_count ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login ENABLE ROW LEVEL SECURITY;
 
@@ -1427,11 +1603,15 @@ CREATE POLICY owner_door ON portico.event TO portico_owner USING (true) WITH CHE
 
 CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.learnt_count TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.login TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.login_attempt TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.login_client TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.past_plan TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.policy_rule TO portico_owner USING (true) WITH CHECK (true);
 
@@ -1455,6 +1635,8 @@ CREATE POLICY owner_door ON portico.space TO portico_owner USING (true) WITH CHE
 
 CREATE POLICY owner_door ON portico.stream TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.suggestion TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.task_context TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.token_subject TO portico_owner USING (true) WITH CHECK (true);
@@ -1465,11 +1647,15 @@ CREATE POLICY owner_door ON portico.tool_call TO portico_owner USING (true) WITH
 
 CREATE POLICY owner_door ON portico.tool_call_other TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.tool_edge TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.tool_flow TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.tool_shape TO portico_owner USING (true) WITH CHECK (true);
+
+ALTER TABLE portico.past_plan ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.policy_rule ENABLE ROW LEVEL SECURITY;
 
@@ -1513,11 +1699,15 @@ CREATE POLICY space_wall ON portico.event USING (((space_id = ( SELECT (NULLIF(c
 
 CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.learnt_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.login USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.login_attempt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.login_client USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.past_plan USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.policy_rule USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1541,6 +1731,8 @@ CREATE POLICY space_wall ON portico.space USING ((space_id = ( SELECT (NULLIF(cu
 
 CREATE POLICY space_wall ON portico.stream USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.suggestion USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
 CREATE POLICY space_wall ON portico.task_context USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.token_subject USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
@@ -1551,6 +1743,8 @@ CREATE POLICY space_wall ON portico.tool_call USING (((space_id = ( SELECT (NULL
 
 CREATE POLICY space_wall ON portico.tool_call_other USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.tool_edge USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.tool_flow USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
@@ -1558,6 +1752,8 @@ CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NU
 CREATE POLICY space_wall ON portico.tool_shape USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.suggestion ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.task_context ENABLE ROW LEVEL SECURITY;
 
@@ -1568,6 +1764,8 @@ ALTER TABLE portico.tool ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.tool_call ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_call_other ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.tool_edge ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_flow ENABLE ROW LEVEL SECURITY;
 
@@ -1616,6 +1814,8 @@ GRANT ALL ON FUNCTION portico.take_calls(subjects text[], most integer[], ahead 
 
 REVOKE ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.take_login_attempt(wanted bytea, at timestamp with time zone) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.uncount_servers() FROM PUBLIC;
 
 GRANT SELECT,INSERT ON TABLE portico.acquaintance TO portico_app;
 
@@ -1738,6 +1938,18 @@ GRANT SELECT(number) ON TABLE portico.event TO portico_engine;
 
 GRANT SELECT(at) ON TABLE portico.event TO portico_engine;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.learnt_count TO portico_app;
+GRANT DELETE ON TABLE portico.learnt_count TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.learnt_count TO portico_engine;
+
+GRANT UPDATE(tried) ON TABLE portico.learnt_count TO portico_app;
+
+GRANT UPDATE(hit) ON TABLE portico.learnt_count TO portico_app;
+
+GRANT UPDATE(last_seen_at) ON TABLE portico.learnt_count TO portico_app;
+GRANT SELECT(last_seen_at) ON TABLE portico.learnt_count TO portico_engine;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.login TO portico_app;
 
 GRANT UPDATE(sealed) ON TABLE portico.login TO portico_app;
@@ -1751,6 +1963,26 @@ GRANT SELECT,INSERT,DELETE ON TABLE portico.login_client TO portico_app;
 GRANT UPDATE(settings) ON TABLE portico.login_client TO portico_app;
 
 GRANT UPDATE(sealed) ON TABLE portico.login_client TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.past_plan TO portico_app;
+GRANT DELETE ON TABLE portico.past_plan TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.past_plan TO portico_engine;
+
+GRANT SELECT(plan_id) ON TABLE portico.past_plan TO portico_engine;
+
+GRANT SELECT(principal_id) ON TABLE portico.past_plan TO portico_engine;
+
+GRANT UPDATE(runs) ON TABLE portico.past_plan TO portico_app;
+
+GRANT UPDATE(accepted) ON TABLE portico.past_plan TO portico_app;
+
+GRANT UPDATE(rejected) ON TABLE portico.past_plan TO portico_app;
+
+GRANT UPDATE(modified) ON TABLE portico.past_plan TO portico_app;
+
+GRANT UPDATE(last_at) ON TABLE portico.past_plan TO portico_app;
+GRANT SELECT(last_at) ON TABLE portico.past_plan TO portico_engine;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.policy_rule TO portico_app;
 
@@ -1959,6 +2191,23 @@ GRANT SELECT(last) ON TABLE portico.stream TO portico_engine;
 
 GRANT SELECT(created_at) ON TABLE portico.stream TO portico_engine;
 
+GRANT SELECT,INSERT ON TABLE portico.suggestion TO portico_app;
+GRANT DELETE ON TABLE portico.suggestion TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.suggestion TO portico_engine;
+
+GRANT SELECT(suggestion_id) ON TABLE portico.suggestion TO portico_engine;
+
+GRANT SELECT(principal_id) ON TABLE portico.suggestion TO portico_engine;
+
+GRANT SELECT(made_at) ON TABLE portico.suggestion TO portico_engine;
+
+GRANT UPDATE(run_id) ON TABLE portico.suggestion TO portico_app;
+
+GRANT UPDATE(outcome) ON TABLE portico.suggestion TO portico_app;
+
+GRANT UPDATE(settled_at) ON TABLE portico.suggestion TO portico_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.task_context TO portico_app;
 
 GRANT UPDATE(level) ON TABLE portico.task_context TO portico_app;
@@ -1989,6 +2238,18 @@ GRANT UPDATE(outcome) ON TABLE portico.tool_call TO portico_app;
 GRANT UPDATE(error) ON TABLE portico.tool_call TO portico_app;
 
 GRANT UPDATE(bytes_out) ON TABLE portico.tool_call TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.tool_edge TO portico_app;
+GRANT DELETE ON TABLE portico.tool_edge TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.tool_edge TO portico_engine;
+
+GRANT UPDATE(times) ON TABLE portico.tool_edge TO portico_app;
+
+GRANT UPDATE(tasks) ON TABLE portico.tool_edge TO portico_app;
+
+GRANT UPDATE(last_seen_at) ON TABLE portico.tool_edge TO portico_app;
+GRANT SELECT(last_seen_at) ON TABLE portico.tool_edge TO portico_engine;
 
 GRANT SELECT,INSERT ON TABLE portico.tool_flow TO portico_app;
 

@@ -1,5 +1,7 @@
 """What spaces have decided for themselves, kept in PostgreSQL."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final, LiteralString
 
 from psycopg.types.json import Jsonb
@@ -14,6 +16,13 @@ _GET: Final[LiteralString] = """
 _PUT: Final[LiteralString] = """
     INSERT INTO setting (space_id, name, value) VALUES (%(space)s, %(name)s, %(value)s)
     ON CONFLICT (space_id, name) DO UPDATE SET value = excluded.value, updated_at = now()
+"""
+_BEGIN: Final[LiteralString] = """
+    INSERT INTO setting (space_id, name, value) VALUES (%(space)s, %(name)s, 'null')
+    ON CONFLICT (space_id, name) DO NOTHING
+"""
+_HOLD: Final[LiteralString] = """
+    SELECT value FROM setting WHERE space_id = %(space)s AND name = %(name)s FOR UPDATE
 """
 
 
@@ -32,3 +41,13 @@ class PostgresSpaceSettings:
         values = {"space": caller.space.value, "name": name, "value": Jsonb(value)}
         async with self._transactions.begin(caller) as connection:
             await connection.execute(_PUT, values)
+
+    @asynccontextmanager
+    async def changing(self, caller: Principal, name: str) -> AsyncIterator[JsonValue]:
+        """A row that is not there cannot be held, so it is made first, with nothing in it."""
+        wanted = {"space": caller.space.value, "name": name}
+        async with self._transactions.begin(caller) as connection:
+            await connection.execute(_BEGIN, wanted)
+            row = await (await connection.execute(_HOLD, wanted)).fetchone()
+            held: JsonValue = None if row is None else row["value"]
+            yield held

@@ -55,8 +55,12 @@ _CLEARED: Final[Mapping[str, LiteralString]] = {
     "tool": f"server_id IN {_SERVERS}",
     "tool_shape": f"server_id IN {_SERVERS}",
     "tool_flow": f"producer_id IN {_SERVERS} AND consumer_id IN {_SERVERS}",
+    "tool_edge": f"earlier_id IN {_SERVERS} AND later_id IN {_SERVERS}",
+    "learnt_count": f"servers <@ ARRAY{_SERVERS}",
+    "past_plan": "principal_id = %(principal)s",
 }
-"""No wall of these tables looks at their labels, since the catalogue is kept for everybody."""
+"""No wall of these tables looks at their labels, since the catalogue is kept for everybody; nor at
+whose words a past plan holds, which are nobody else's to take along."""
 
 
 class PostgresSpaces:
@@ -101,6 +105,7 @@ class PostgresSpaces:
 def _asked(caller: Principal) -> dict[str, object]:
     return {
         "space": caller.space.value,
+        "principal": caller.id.value,
         "level": int(caller.clearance.level),
         "compartments": sorted(caller.clearance.compartments),
     }

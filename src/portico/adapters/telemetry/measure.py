@@ -11,7 +11,7 @@ from opentelemetry.sdk.resources import Resource
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from portico.adapters.telemetry import instruments
+from portico.adapters.telemetry import ahead_meter, instruments
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 
 
@@ -34,6 +34,7 @@ class Measure:
         )
         metrics.set_meter_provider(self.provider)
         instruments.show_zeros()
+        ahead_meter.show_zeros()
         instruments.watch_process()
 
     async def text(self) -> str:

@@ -12,7 +12,14 @@ class Keep:
     events: timedelta = timedelta(days=90)
     receipts: timedelta = timedelta(days=7)
     calls: timedelta = timedelta(days=90)
-    """Of tools, on the record, and requests to be allowed one."""
+    """Of tools, on the record, and requests to be allowed one; plans that nobody ran again, and
+    what was suggested."""
+    most_past_plans: int = 1_000
+    """Of a principal, however lately they were run."""
+    most_suggestions: int = 1_000
+    """Of a principal, however lately they were made."""
+    learnt: timedelta = timedelta(days=365)
+    """Of which tool comes after which, and what can be foretold, since it was last seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +34,12 @@ class Forgotten:
     results: int = 0
     """Of calls, that were kept for a while."""
     approvals: int = 0
+    past_plans: int = 0
+    suggestions: int = 0
+    edges: int = 0
+    """Of the learnt graph."""
+    counts: int = 0
+    """Of what could be foretold."""
 
     @property
     def anything(self) -> bool:

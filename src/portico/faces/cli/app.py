@@ -42,8 +42,8 @@ def build(extra: Mapping[str, tuple[str, str]] | None = None) -> App:
     groups = {**COMMANDS, "Measure": extra or {}}
     for order, (title, commands) in enumerate(groups.items()):
         group = Group(title, sort_key=order)
-        for place, (name, (where, text)) in enumerate(commands.items()):
-            app.command(where, name=name, help=text, group=group, sort_key=place)
+        for place, (name, (where, _)) in enumerate(commands.items()):
+            app.command(where, name=name, group=group, sort_key=place)
     app["--help"].group = Group("Options", sort_key=99)
     return app
 

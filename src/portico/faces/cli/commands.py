@@ -35,11 +35,23 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         ),
         "plan": (
             "portico.faces.cli.plan:app",
-            "Write plans: check, describe, convert, complete them.",
+            "Have plans suggested; check, describe, convert, complete them.",
+        ),
+        "feedback": (
+            "portico.faces.cli.feedback:feedback",
+            "Say what a suggestion was worth.",
         ),
         "workflows": (
             "portico.faces.cli.workflows:app",
             "Look at, control and save workflows.",
+        ),
+        "ahead": (
+            "portico.faces.cli.ahead:app",
+            "Calls made before they are asked for; switch them.",
+        ),
+        "graph": (
+            "portico.faces.cli.graph:app",
+            "Which tool comes after which, as learnt from calls.",
         ),
         "runs": ("portico.faces.cli.runs:app", "Start, watch and control runs."),
     },

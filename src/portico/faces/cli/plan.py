@@ -1,4 +1,5 @@
-"""Plans in files: check them, describe them to an editor, write them in the other language."""
+"""Plans: have one suggested, check those in files, describe them to an editor, write them in the
+other language."""
 
 import json
 from pathlib import Path
@@ -22,13 +23,50 @@ from portico.kernel.json import JsonObject
 
 app = App(
     name="plan",
-    help="Write plans: check, describe, convert, complete them.",
+    usage='Usage: portico plan "INTENT" [OPTIONS]\n       portico plan COMMAND [OPTIONS]',
+    help="Have plans suggested; check, describe, convert, complete them.",
     help_format="plaintext",
     default_parameter=PLAIN,
 )
 app.command(propose, sort_key=4)
 
 _ALONE: Final = "Only its form was checked, not its tools and what they take: "
+
+
+@app.default
+def suggest(
+    intent: str | None = None,
+    /,
+    *,
+    why: bool = False,
+    write: Path | None = None,
+    replace: bool = False,
+    at: At,
+) -> None:
+    """Say what you want, and see a plan for it; nothing of it is run that changes anything.
+
+    From plans that went well before for the like, from the tools that there are, and from what
+    became what. Its arguments are what you say and what its steps give; what is missing is said.
+
+    portico plan "read notes/todo.md and list the files of src" --why
+
+    Parameters
+    ----------
+    intent
+        In a sentence or two, with the values that it needs.
+    why
+        Also say where everything in it comes from, what leads to what, and what could be instead.
+    write
+        Into this file, .toml or .json, to be changed and run.
+    replace
+        Also if there is such a file already.
+    """
+    from portico.faces.cli.suggest import show_suggestion
+
+    if intent is None:
+        app.help_print()
+        return
+    show_suggestion(intent, at, why=why, write=write, replace=replace)
 
 
 @app.command(sort_key=1)

@@ -48,7 +48,12 @@ class NameGiven:
     name: str
 
 
-Given = PlanGiven | ProgramGiven | NameGiven
+@dataclass(frozen=True, slots=True)
+class SuggestionGiven:
+    id: str
+
+
+Given = PlanGiven | ProgramGiven | NameGiven | SuggestionGiven
 
 
 def given(text: str) -> Given:

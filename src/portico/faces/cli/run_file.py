@@ -1,6 +1,6 @@
 """`portico run`: carry out a plan, a program or a saved workflow, and look on."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
@@ -11,6 +11,7 @@ from portico.faces.cli.plan_file import (
     NameGiven,
     PlanGiven,
     ProgramGiven,
+    SuggestionGiven,
     faults_located,
     given,
     inputs_given,
@@ -21,6 +22,9 @@ from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import At
 from portico.faces.cli.workflow_follow import followed_to_the_end
 from portico.faces.cli.workflow_names import find_workflow
+
+_OTHERS: Final = 2
+"""Of a file, a run and a suggestion, that are not named."""
 
 
 def run(  # noqa: PLR0913 # one for each flag
@@ -36,6 +40,8 @@ def run(  # noqa: PLR0913 # one for each flag
     wait: bool = False,
     detach: bool = False,
     attach: str | None = None,
+    suggestion: str | None = None,
+    intent: str | None = None,
     label: str | None = None,
     key: str | None = None,
     context: str | None = None,
@@ -73,6 +79,11 @@ def run(  # noqa: PLR0913 # one for each flag
         Only start it, and print its id.
     attach
         Start nothing: look on at this run, by its id or six letters of it.
+    suggestion
+        Instead of a file: what `portico plan` has suggested, by its id, within the hour.
+    intent
+        What a plan is for, in your own words and with its values: if it goes well, it is suggested
+        for the like of them.
     label
         How secret it and what it gives is: public, team, confidential+finance …
     key
@@ -81,19 +92,25 @@ def run(  # noqa: PLR0913 # one for each flag
         The task that it is part of, as `portico contexts open` gives it.
     """
     server = Server(at.house, context=context)
-    if (file is None) == (attach is None):
-        raise BadUsage("Say what to run, or which run to attach to.", fix="portico run plan.toml")
+    if [file, attach, suggestion].count(None) != _OTHERS:
+        raise BadUsage(
+            "Say one thing to run: a file or a name, --suggestion, or --attach.",
+            fix="portico run plan.toml",
+        )
     if attach is not None:
         found = find_workflow(server, attach)
         return followed_to_the_end(server, found, at, events=watch, stay=wait)
-    what = _changed(server, given(str(file)), set_ or [])
+    what = SuggestionGiven(suggestion) if suggestion is not None else given(str(file))
+    what = _changed(server, what, set_ or [])
     inputs = inputs_given(input_ or [])
     if dry_run:
         _try_dry(server, what, at)
         return None
     if accept and isinstance(what, ProgramGiven):
         raise BadUsage("A program has no edges to accept.")
-    body = {"inputs": inputs, "mode": mode, "label": label, "accept": accept}
+    if intent is not None and not isinstance(what, PlanGiven):
+        raise BadUsage("Only of a plan in a file it is said what it is for.")
+    body = {"inputs": inputs, "mode": mode, "label": label, "accept": accept, "intent": intent}
     made = _started(server, what, {k: v for k, v in body.items() if v is not None}, key)
     name = str(made["run"])
     if detach:
@@ -114,6 +131,9 @@ def _changed(server: Server, what: Given, pairs: list[str]) -> Given:
             return with_set(PlanGiven(_saved(server, name)), pairs)
         case ProgramGiven():
             raise BadUsage("A program has no steps to set.", fix="Give it --input NAME=VALUE.")
+        case SuggestionGiven():
+            fix = 'Write it down, change it and run that: portico plan "…" --write plan.toml'
+            raise BadUsage("A suggestion is run as it is.", fix=fix)
 
 
 def _started(server: Server, what: Given, body: dict[str, Any], key: str | None) -> Any:  # noqa: ANN401 # JSON, as it is
@@ -125,6 +145,8 @@ def _started(server: Server, what: Given, body: dict[str, Any], key: str | None)
             return server.post("/workflows", {**body, "name": name}, key=key)
         case ProgramGiven(code):
             return server.post("/programs", {**body, "code": code}, key=key)
+        case SuggestionGiven(suggestion):
+            return server.post("/workflows", {**body, "suggestion": suggestion}, key=key)
 
 
 def _try_dry(server: Server, what: Given, at: At) -> None:
@@ -137,6 +159,11 @@ def _try_dry(server: Server, what: Given, at: At) -> None:
             plan = PlanGiven(_saved(server, name))
         case ProgramGiven():
             raise BadUsage("What a program would do shows only when it runs.")
+        case SuggestionGiven():
+            raise BadUsage(
+                "What it would do stands where it was suggested.",
+                fix='Write it down first: portico plan "…" --write plan.toml',
+            )
     with faults_located(plan):
         show_dry(server.post("/workflows/check", {"plan": plan.document}), at)
 

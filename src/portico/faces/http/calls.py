@@ -13,6 +13,7 @@ from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.words import Body, OneLine, wire, wire_object
+from portico.gateway.core.ahead.mark import age_ms
 from portico.gateway.core.call import Call, Called, CallOutcome, ResultId, Verb
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.errors import ApprovalPending
@@ -37,6 +38,8 @@ class AnswerOut(BaseModel):
     structured: JsonValue
     result: str | None
     """Where the whole of it is kept, if `content` is only its beginning."""
+    age_ms: int | None
+    """How old it is, if it was read ahead."""
 
 
 class PendingOut(BaseModel):
@@ -113,6 +116,7 @@ def answer_out(called: Called) -> AnswerOut:
         content=[wire_object(block) for block in called.answer.content],
         structured=wire(called.answer.structured),
         result=None if called.kept is None else str(called.kept),
+        age_ms=age_ms(called.answer),
     )
 
 

@@ -5,12 +5,15 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from portico.faces.http.ahead_use_cases import AheadUseCases
 from portico.faces.http.approval_use_cases import ApprovalUseCases
+from portico.faces.http.graph_use_cases import GraphUseCases
 from portico.faces.http.login_use_cases import LoginUseCases
 from portico.faces.http.policy_use_cases import PolicyUseCases
 from portico.faces.http.program_use_cases import ProgramUseCases
 from portico.faces.http.saved_use_cases import SavedUseCases
 from portico.faces.http.secret_use_cases import SecretUseCases
+from portico.faces.http.suggest_use_cases import SuggestUseCases
 from portico.faces.http.workflow_use_cases import WorkflowUseCases
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.call_tool import CallTool
@@ -59,8 +62,11 @@ class GatewayUseCases:
     check_plan: CheckPlan
     workflows: WorkflowUseCases
     run_workflow: RunWorkflow
+    suggest: SuggestUseCases
     programs: ProgramUseCases
     saved: SavedUseCases
+    ahead: AheadUseCases
+    graph: GraphUseCases
     find_tools: FindTools
     call_tool: CallTool
     read_result: ReadResult

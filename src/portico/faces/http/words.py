@@ -30,6 +30,8 @@ HINTS: Final = {
     f"^spc_{_ID}$": "must be a space's id: spc_…",
     f"^ctx_{_ID}$": "must be a task's id: ctx_…",
     f"^run_{_ID}$": "must be a run's id: run_…",
+    f"^sug_{_ID}$": "must be a suggestion's id: sug_…",
+    f"^(run|sug)_{_ID}$": "must be the id of a suggestion or of a run: sug_… or run_…",
 }
 """What to say to whoever did not meet a pattern."""
 
@@ -53,6 +55,8 @@ PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
 KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]
 ContextIdPath = Annotated[str, Path(pattern=f"^ctx_{_ID}$")]
 RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]
+SuggestionIdText = Annotated[str, StringConstraints(pattern=f"^sug_{_ID}$")]
+RunOrSuggestionText = Annotated[str, StringConstraints(pattern=f"^(run|sug)_{_ID}$")]
 
 
 def wire(value: JsonValue) -> WireJson:

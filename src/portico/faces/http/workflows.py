@@ -16,9 +16,11 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
-from portico.faces.http.words import Body, LabelText, Name, RunIdPath
+from portico.faces.http.words import Body, LabelText, Name, RunIdPath, SuggestionIdText
 from portico.faces.http.workflow_out import WorkflowOut, told
 from portico.gateway.core.plan.report import Mode
+from portico.gateway.core.suggest.kept_plan import MOST_WORDS
+from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.list_workflows import WorkflowLine
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
@@ -37,6 +39,11 @@ class WorkflowIn(Body):
     """What to do: see the schema of plans (`portico plan schema`)."""
     name: Name | None = None
     """Instead of a plan: one that is saved."""
+    suggestion: SuggestionIdText | None = None
+    """Instead of a plan: one that was suggested to you, within the hour."""
+    intent: Annotated[str, StringConstraints(max_length=MOST_WORDS)] | None = None
+    """What a plan is for, in your own words: if it goes well, it is suggested for the like of
+    them."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
     mode: Mode = Mode.DURABLE
     """`inline`: at once and without a journal, for a plan that only reads."""
@@ -94,10 +101,13 @@ router = APIRouter(prefix="/workflows", tags=["workflows"])
 async def run_workflow(
     request: Request, gateway: Gateway, asked: Asked, body: WorkflowIn, patience: Patience
 ) -> Response:
-    """Run a plan, or a saved one. Every step passes the guard as a call of yours would."""
+    """Run a plan, a saved one, or one that was suggested. Every step passes the guard as a call of
+    yours would."""
     wish = RunWorkflowWish(
         plan=body.plan,
         name=body.name,
+        suggestion=None if body.suggestion is None else SuggestionId.parse(body.suggestion),
+        intent=body.intent,
         inputs=body.inputs,
         mode=body.mode,
         key=asked.key,

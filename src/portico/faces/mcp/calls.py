@@ -19,6 +19,7 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.surface import (
     DESCRIBE,
+    FEEDBACK,
     READ_RESULT,
     RUN_PROGRAM,
     RUN_WORKFLOW,
@@ -35,7 +36,7 @@ from portico.kernel.json import JsonObject
 _HANDLE: Final = f"{ApprovalId.prefix}_"
 _VERBS: Final = frozenset(Verb)
 _LOOKS: Final = frozenset({SEARCH, DESCRIBE, READ_RESULT})
-_RUNS: Final = frozenset({RUN_WORKFLOW, WORKFLOW_STATUS, RUN_PROGRAM})
+_RUNS: Final = frozenset({RUN_WORKFLOW, WORKFLOW_STATUS, RUN_PROGRAM, FEEDBACK})
 
 
 @dataclass(frozen=True, slots=True)

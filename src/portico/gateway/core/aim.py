@@ -20,6 +20,7 @@ def aim_at(server: Server, ref: ToolRef, effect: Effect, pin: str) -> Aim:
         clearance=server.clearance,
         trusted=server.trusted,
         outside=_outside(server),
+        here=not isinstance(server.launch, Http),
     )
 
 

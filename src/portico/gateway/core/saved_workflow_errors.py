@@ -9,7 +9,7 @@ PorticoError
 ├── WorkflowOutgrown       its steps can change more by now than when it was saved
 ├── WorkflowAsksFirst      somebody has to approve it, which is asked for where it is a tool
 ├── InnerStepFailed        a step of a workflow failed that another one called
-└── OneOfPlanAndName       what to run was said twice, or not at all
+└── OneOfPlanAndName       what to run was said more than once, or not at all
 """
 
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class OneOfPlanAndName(PorticoError):
     kind = Kind.INVALID
     code = "one_of_plan_and_name"
     title = "Not said what to run"
-    fix = "Give `plan`, or the `name` of a saved workflow; not both."
+    fix = "Give one of `plan`, the `name` of a saved workflow, and a `suggestion`."
 
     def __init__(self) -> None:
-        super().__init__("Either a plan is run or a saved workflow, and one of them has to be.")
+        super().__init__("A plan is run, a saved workflow or a suggestion, and it has to be one.")

@@ -1,10 +1,11 @@
-"""What a model is shown of nine hundred tools: nine of ours, and the few that it uses most."""
+"""What a model is shown of nine hundred tools: ten of ours, and the few that it uses most."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from portico.gateway.core.suggest.threshold import SAYABLE
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
@@ -15,11 +16,14 @@ READ_RESULT: Final = "read_result"
 RUN_WORKFLOW: Final = "run_workflow"
 WORKFLOW_STATUS: Final = "workflow_status"
 RUN_PROGRAM: Final = "run_program"
+FEEDBACK: Final = "feedback"
 
-_READS: Final[JsonObject] = {"readOnlyHint": True, "openWorldHint": False}
+_READS: Final[JsonObject] = {"readOnlyHint": True}
 _TEXT: Final[JsonObject] = {"type": "string"}
 _OBJECT: Final[JsonObject] = {"type": "object"}
-_MAY_DESTROY: Final[JsonObject] = {"readOnlyHint": False, "destructiveHint": True}
+# That it does not only read is what a client takes for granted of a tool that says nothing of it.
+_CHANGES: Final[JsonObject] = {"destructiveHint": False}
+_MAY_DESTROY: Final[JsonObject] = {"destructiveHint": True}
 _CALL: Final[JsonObject] = {
     "type": "object",
     "properties": {
@@ -101,16 +105,16 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
         ),
         _tool(
             DESCRIBE,
-            "Schemas and whole descriptions of tools found with search_tools.",
+            "Schemas and whole descriptions of tools that were found.",
             {"tools": {"type": "array", "items": {"type": "string"}, "maxItems": 20}},
             required=["tools"],
             annotations=_READS,
         ),
-        _call("call_read", "Call a tool marked read.", {"readOnlyHint": True}),
+        _call("call_read", "Call a tool marked read.", _READS),
         _call(
             "call_write",
-            "Call a tool marked write: it changes something that can be changed back.",
-            {"readOnlyHint": False, "destructiveHint": False},
+            "Call a tool marked write: what it changes can be changed back.",
+            _CHANGES,
         ),
         _call(
             "call_destructive",
@@ -119,17 +123,19 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
         ),
         _tool(
             READ_RESULT,
-            "The next page of a long result, or what came of a call that waited for approval "
-            "(apr_…).",
+            "The next page of a long result, or what came of a call that waited (apr_…).",
             {"result": _TEXT, "page": {"type": "integer"}},
             required=["result"],
             annotations=_READS,
         ),
         _tool(
             RUN_WORKFLOW,
-            "Several calls in one turn: a plan whose steps use one another's results. "
-            f'{DESCRIBE}(["{RUN_WORKFLOW}"]) shows how to write it.',
+            "Several calls in one turn. `intent` alone, what you want with its values: a plan is "
+            "suggested, to be run by `suggestion`. Or write a `plan`: "
+            f'{DESCRIBE}(["{RUN_WORKFLOW}"]) shows how.',
             {
+                "intent": _TEXT,
+                "suggestion": _TEXT,
                 "plan": _OBJECT,
                 "name": {"type": "string", "description": "of a saved one"},
                 "inputs": _OBJECT,
@@ -151,6 +157,13 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
             {"code": _TEXT, "inputs": _OBJECT},
             required=["code"],
             annotations=_MAY_DESTROY,
+        ),
+        _tool(
+            FEEDBACK,
+            "What a suggestion (sug_…), or the run that it led to, was worth.",
+            {"run": _TEXT, "outcome": {"enum": [*map(str, SAYABLE)]}},
+            required=["run", "outcome"],
+            annotations=_CHANGES,
         ),
     ]
 

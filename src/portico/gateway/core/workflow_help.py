@@ -6,8 +6,11 @@ from portico.gateway.core.surface import RUN_PROGRAM, RUN_WORKFLOW
 from portico.kernel.json import JsonObject
 
 HOW_TO_PLAN: Final = (
-    "`plan.steps` are calls of tools (`server.tool`, as search_tools names them). A step begins as "
-    "soon as what it refers to is there, so independent ones run at once. Inside `arguments`, "
+    "Without a plan: `intent` alone says what you want, with every value that it needs; a plan is "
+    "suggested for it, with what is missing as `inputs`, and run by its `suggestion`. If it was of "
+    "no use, say so by feedback. `plan.steps` are calls of tools (`server.tool`, as search_tools "
+    "names them). A step begins as soon as what it refers to is there, so independent ones run at "
+    "once. Inside `arguments`, "
     '{"$from": "STEP.PATH"} is what an earlier step gave: PATH is JMESPath into {content, '
     'structuredContent, text, json}, `json` being its result as data; {"$text": "… ${STEP.PATH} '
     '…"} puts it into a text; "default" is for a path to nothing, which otherwise is a fault. '

@@ -8,19 +8,18 @@ from typing import Final
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.accept_edges import with_edges
 from portico.gateway.core.edges.bounds import bounded
-from portico.gateway.core.edges.flows import Flow, Flows
+from portico.gateway.core.edges.flows import Flows
 from portico.gateway.core.edges.meanings import Meanings
 from portico.gateway.core.edges.propose import Edge, propose, texts_to_embed
 from portico.gateway.core.edges.shape import Parameter, StepShape
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.faults import BadPlan, PlanFault
 from portico.gateway.core.plan.graph import graph_of
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.step_shapes import KnownTool, step_shapes
-from portico.gateway.core.tool import ToolRef
+from portico.gateway.known_flows import MOST_FLOWS, known_flows
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.learning_ports import SeenFlows
 from portico.gateway.ports import Embedder
@@ -37,7 +36,6 @@ ALL_SURE: Final = "all-sure"
 _SURE: Final = 0.8
 _WORTH: Final = 0.4
 """A guess below this is no better than to say that nothing gives it."""
-_FLOWS: Final = 5_000
 _SEARCHED: Final = 10
 
 
@@ -149,20 +147,7 @@ class ProposeEdges:
             return Meanings.none()
 
     async def _flows(self, caller: Principal, shelf: Shelf) -> Flows:
-        """Between tools that the caller may know of."""
-        names = {server.id: name for name, server in shelf.servers.items()}
-
-        def named(place: ToolPlace) -> str | None:
-            name = names.get(place.server)
-            ref = None if name is None else ToolRef(name, place.tool)
-            return str(ref) if ref in shelf.tools else None
-
-        counts: dict[Flow, int] = {}
-        for passed, times in (await self.flows.counted(caller, _FLOWS)).items():
-            producer, consumer = named(passed.producer), named(passed.consumer)
-            if producer is not None and consumer is not None:
-                counts[Flow(producer, passed.path, consumer, passed.parameter)] = times
-        return Flows.of(counts)
+        return known_flows(await self.flows.counted(caller, MOST_FLOWS), shelf)
 
 
 def _worth(edge: Edge) -> bool:

@@ -1,6 +1,7 @@
 """The work of a run that carries out a plan."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -15,6 +16,7 @@ from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.progress import StepState
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.report import WorkflowStatus
+from portico.gateway.core.suggest.plan_end import Learning, PlanEnd, nothing_learnt
 from portico.gateway.ports import CallHistory
 from portico.gateway.workflows.acting import ActFor, Acting
 from portico.gateway.workflows.came import Broken
@@ -22,6 +24,7 @@ from portico.gateway.workflows.carry_out import CarryOut
 from portico.gateway.workflows.keep_answer import noted_of
 from portico.gateway.workflows.one_call import OneCall
 from portico.kernel.durable import Durable
+from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 
 WORKFLOW: Final = "workflow"
@@ -36,12 +39,13 @@ class RunPlan:
     expressions: Expressions
     history: CallHistory
     book: RunBook
+    learn: Learning = nothing_learnt
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Raises `StepFailed` if a step has stopped it, so that taking the run up again tries that
         one again; `KeyEnded`, `ResultNotFound`."""
         acting = self.act_for(durable, given)
-        plan, inputs = await self._plan(acting, given)
+        plan, inputs, intent = await self._plan(acting, given)
         facts: JsonObject = {"steps": len(plan.steps), "name": plan.name}
         await durable.tell("~plan", "workflow.planned", facts)
         carry_out = CarryOut(
@@ -58,17 +62,35 @@ class RunPlan:
         if (by := carry_out.progress.stopped_by) is not None:
             await self._tell_begun(acting, carry_out)
             raise StepFailed(carry_out.failures[by])
-        return await self._result(acting, carry_out)
+        result = await self._result(acting, carry_out)
+        if result.get("status") == WorkflowStatus.DONE:
+            await self._learn_from(acting, carry_out, intent)
+        return result
 
-    async def _plan(self, acting: Acting, given: JsonObject) -> tuple[Plan, JsonObject]:
+    async def _learn_from(self, acting: Acting, carried: CarryOut, intent: str | None) -> None:
+        """Not in the name of somebody who may do nothing any more."""
+        states = carried.progress.states
+        with suppress(PorticoError):
+            end = PlanEnd(
+                caller=await acting.asker(),
+                label=acting.label,
+                plan=carried.plan,
+                inputs=carried.inputs,
+                done={name for name, state in states.items() if state is StepState.DONE},
+                intent=intent,
+            )
+            self.learn(end)
+
+    async def _plan(self, acting: Acting, given: JsonObject) -> tuple[Plan, JsonObject, str | None]:
         asker, result = await patiently(acting.asker), ResultId.parse(str(given["plan"]))
         kept = await patiently(lambda: acting.outputs.get(asker, result))
         content = kept if isinstance(kept, Mapping) else {}
-        inputs = content.get("inputs")
+        inputs, intent = content.get("inputs"), content.get("intent")
         plan = read_plan(content.get("plan"), self.expressions)
-        return plan, inputs if isinstance(inputs, Mapping) else {}
+        told = intent if isinstance(intent, str) else None
+        return plan, inputs if isinstance(inputs, Mapping) else {}, told
 
-    async def _result(self, acting: Acting, carried: CarryOut) -> JsonValue:
+    async def _result(self, acting: Acting, carried: CarryOut) -> JsonObject:
         async def keep(_key: str) -> JsonValue:
             output = await carried.output()
             asker = await patiently(acting.asker)

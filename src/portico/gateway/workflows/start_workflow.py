@@ -35,6 +35,8 @@ class WorkflowWish:
     label: Label | None = None
     """How secret it is and what it gives; at least as what its task has read and its servers
     know."""
+    intent: str | None = None
+    """What its caller wants by it, in their own words; they stand with the plan, sealed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,7 @@ class StartWorkflow:
         content: JsonObject = {
             "plan": plan_document(wish.plan),
             "inputs": inputs_for(wish.plan, wish.inputs),
+            **({} if wish.intent is None else {"intent": wish.intent}),
         }
         handle = _handle(caller, wish, content)
         if (there := await self._there(caller, wish, handle)) is not None:

@@ -39,6 +39,8 @@ class Aim:
     """An operator has said that its results are no stranger's words."""
     outside: bool = False
     """What it is given leaves this machine or may, however little it changes."""
+    here: bool = True
+    """Its server is a process of ours: what it changes, others that run here may read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

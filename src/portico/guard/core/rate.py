@@ -7,7 +7,7 @@ to count, and a burst is served as a burst.
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,6 +33,10 @@ class Limit:
         """How many a process takes at a time: a hundredth, so that four of them, each of which
         goes idle right then, keep 4 % from the others for a minute at the worst."""
         return max(1, self.most // 100)
+
+    def shared(self, share: float) -> "Limit":
+        """What of it may be used up by what nobody has asked for yet."""
+        return replace(self, most=int(self.most * share))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

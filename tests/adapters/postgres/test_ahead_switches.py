@@ -1,0 +1,142 @@
+"""The kill switch of calls made ahead, across processes that share nothing but a database."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.audit import PostgresAudit
+from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
+from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.space_settings import PostgresSpaceSettings
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.gateway.ahead.news import TOPIC, AheadNews
+from portico.gateway.ahead.show_ahead import ShowAhead
+from portico.gateway.ahead.switch_ahead import AheadWish, SwitchAhead
+from portico.gateway.ahead.switchboard import AHEAD, Switchboard
+from portico.gateway.core.ahead.switches import AheadMode, Switches
+from portico.gateway.core.ahead.terms import AheadTerms
+from portico.guard.core.api_key import ApiKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.kernel.ids import SpaceId
+from portico.kernel.principal import Principal
+from portico.testing.guard import a_space, an_identity
+from portico.testing.kernel import SeededEntropy
+from tests.contracts.doors import a_key
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Lane:
+    """Has a call under way until it hears that it must not."""
+
+    under_way: set[SpaceId]
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def spaces(self) -> Collection[SpaceId]:
+        return self.under_way
+
+    def switched(self, space: SpaceId, switches: Switches) -> None:
+        if switches.mode is AheadMode.OFF:
+            self.under_way.discard(space)
+            self.ended.set()
+
+
+@dataclass
+class Process:
+    log: PostgresEventLog
+    board: Switchboard
+    switch: SwitchAhead
+    lane: Lane
+
+
+@dataclass
+class Town:
+    root: Principal
+    processes: list[Process]
+
+
+def a_process(transactions: Transactions, bus: PostgresBus, oldest: timedelta) -> Process:
+    after = BusAfterCommit(bus, transactions)
+    settings, clock = PostgresSpaceSettings(transactions), SystemClock()
+    log = PostgresEventLog(transactions, after, clock, system_entropy)
+    board = Switchboard(settings=settings, bus=after, terms=AheadTerms(), oldest=oldest)
+    lane = Lane({a_space("home").id})
+    board.obeyed_by(lane)
+    servers, counts = PostgresServers(transactions), PostgresLearntCounts(transactions)
+    switch = SwitchAhead(
+        settings=settings,
+        servers=servers,
+        audit=PostgresAudit(transactions, lambda *_: None),
+        bus=after,
+        show=ShowAhead(board=board, servers=servers, counts=counts),
+        news=AheadNews(log=log),
+    )
+    return Process(log, board, switch, lane)
+
+
+@pytest.fixture(params=[HOUR, timedelta(milliseconds=750)], ids=["told", "not told"])
+async def town(embedded_database: Addresses, request: pytest.FixtureRequest) -> AsyncIterator[Town]:
+    """Three of them, each with a pool and a bus of its own. Told: only the bus says that something
+    has changed. Not told: nobody's bus runs, and each looks by itself."""
+    home = a_space("home")
+    admin = an_identity("root", space=home, roles=[Role.ADMIN])
+    tasks = []
+    async with AsyncExitStack() as opened:
+        processes = []
+        for _ in range(3):
+            pool = await opened.enter_async_context(open_pool(embedded_database.app, 2))
+            bus = PostgresBus(embedded_database.app, system_entropy)
+            processes.append(a_process(Transactions(pool), bus, request.param))
+            tasks.append(asyncio.create_task(processes[-1].board.run()))
+            if request.param == HOUR:
+                tasks.append(asyncio.create_task(bus.run()))
+        key = ApiKey.mint(SeededEntropy())
+        spaces = PostgresSpaces(Transactions(pool))
+        await spaces.found(home, admin, a_key(admin, key), bytes(32))
+        yield Town(as_principal(admin), processes)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def test_a_switch_thrown_in_one_process_ends_what_is_under_way_in_all(town: Town) -> None:
+    here, *others = town.processes
+    for process in town.processes:
+        assert (await process.board.current(town.root)).mode is AheadMode.LIVE
+
+    await here.switch(town.root, AheadWish(mode=AheadMode.OFF))
+
+    async with asyncio.timeout(20):
+        for process in [here, *others]:
+            await process.lane.ended.wait()
+    modes = {(await process.board.current(town.root)).mode for process in town.processes}
+    assert modes == {AheadMode.OFF}
+    told = await here.log.read(town.root, TOPIC, after=0, limit=10)
+    assert [entry.facts["mode"] for entry in told.entries] == ["off"]
+
+
+async def test_what_is_taken_back_was_never_switched(town: Town) -> None:
+    here = town.processes[0]
+    settings = here.switch.settings
+
+    with pytest.raises(LookupError):
+        async with settings.changing(town.root, AHEAD):
+            await settings.put(town.root, AHEAD, {"mode": "off", "learning": True, "servers": {}})
+            raise LookupError
+
+    assert (await here.board.current(town.root)).mode is AheadMode.LIVE

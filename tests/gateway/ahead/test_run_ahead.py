@@ -1,0 +1,341 @@
+"""What is made ahead of time is decided about anew, for whoever it is for, as they are then."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from portico.gateway.core.ahead.gates import GATES
+from portico.gateway.core.ahead.predicted import Origin, Source
+from portico.gateway.core.ahead.switches import ServerSwitch, SpaceSwitches
+from portico.gateway.core.ahead.terms import AheadTerms
+from portico.gateway.core.ahead.wanted import Wanted
+from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.server import TEAM
+from portico.gateway.core.tool import Tool
+from portico.guard.core.act import Act
+from portico.guard.core.api_key import Purpose, StoredKey
+from portico.guard.core.errors import LimitReached
+from portico.guard.core.rate import CallRates
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ContextId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.gateway import a_tool
+from portico.testing.gateway_doors import ANYTHING
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.limits import MemoryCallLimits
+from portico.testing.upstreams import text
+from portico.testing.world import HeldKey, KnownContext
+from tests.gateway.ahead.ahead_room import LIST, AheadRoom
+from tests.gateway.open_room import ANA, DELETE, READ, WEATHER, WRITE
+
+
+def meanwhile(room: AheadRoom, happens: Callable[[], Awaitable[object]]) -> None:
+    """While a limit is used for it, which is a trip to the database."""
+
+    class Slow(MemoryCallLimits):
+        async def take_ahead(self, act: Act, share: float) -> None:
+            await happens()
+
+    limits = Slow(CallRates())
+    room.run_ahead = replace(room.run_ahead, guard=replace(room.run_ahead.guard, limits=limits))
+
+
+def a_key(room: AheadRoom) -> Principal:
+    """Ana, with a key of hers."""
+    key = StoredKey(
+        id="k1",
+        space=ANA.space,
+        principal=ANA.id,
+        purpose=Purpose.ACCESS,
+        name="laptop",
+        scopes=None,
+        clearance=TEAM,
+        created_at=BEGINNING,
+    )
+    room.world.keys["k1"] = HeldKey(key, b"")
+    return replace(ANA, key="k1")
+
+
+async def begun(room: AheadRoom, *wanted: Wanted, caller: Principal = ANA) -> list[str]:
+    """In the end, what was called."""
+    async with room.running():
+        await room.ahead(*wanted, caller=caller)
+    return [str(ref) for ref, _ in room.upstreams.called]
+
+
+async def test_it_is_made_for_whoever_holds_a_key_that_opens() -> None:
+    room = AheadRoom()
+
+    assert await begun(room, room.wanted(), caller=a_key(room)) == ["files.read"]
+
+
+async def test_a_key_that_was_revoked_calls_nothing_more() -> None:
+    room = AheadRoom()
+    caller = a_key(room)
+    held = room.world.keys["k1"]
+    room.world.keys["k1"] = replace(held, key=replace(held.key, revoked_at=BEGINNING))
+
+    assert await begun(room, room.wanted(), caller=caller) == []
+    assert room.closed == [("files.read", "in_good_standing")]
+
+
+async def test_nobody_is_called_for_past_the_end_of_their_token() -> None:
+    room = AheadRoom()
+
+    assert await begun(room, room.wanted(), caller=replace(ANA, until=BEGINNING)) == []
+    assert room.closed == [("files.read", "in_good_standing")]
+
+
+async def test_whose_clearance_was_lowered_is_not_called_for_above_it() -> None:
+    room = AheadRoom()
+    caller = a_key(room)
+    room.label("files", TEAM)
+    assert await begun(room, room.wanted(), caller=caller) == ["files.read"]
+    held = room.world.keys["k1"]
+    room.world.keys["k1"] = replace(held, key=replace(held.key, clearance=Label(Level.PUBLIC)))
+    room.upstreams.called.clear()
+
+    assert await begun(room, room.wanted(path="b"), caller=caller) == []
+    assert room.closed == [("files.read", "tool_not_found")]
+
+
+async def test_in_a_task_that_is_closed_nothing_is_called() -> None:
+    room = AheadRoom()
+    task = ContextId.mint(BEGINNING, SeededEntropy("task"))
+    known = KnownContext(ANA.id, "a task", BEGINNING)
+    room.world.contexts[ANA.space, task] = replace(known, closed_at=BEGINNING)
+
+    assert await begun(room, room.wanted(), caller=replace(ANA, context=task)) == []
+    assert room.closed == [("files.read", "context_not_found")]
+
+
+async def test_what_is_on_none_of_the_callers_lists_is_not_called() -> None:
+    room = AheadRoom()
+
+    assert await begun(room, room.wanted(), caller=replace(ANA, tools=(("sky.*",),))) == []
+    assert room.closed == [("files.read", "allowed")]
+
+
+@pytest.mark.parametrize("ruling", [Ruling.DENY, Ruling.ASK])
+async def test_what_a_rule_denies_or_asks_about_is_not_called_and_nobody_is_asked(
+    ruling: Ruling,
+) -> None:
+    rule = Rule(name="r", ruling=ruling, tools=("files.*",), reads=True, source=RuleSource.FILE)
+    room = AheadRoom(rules=MemoryRules([rule]))
+
+    assert await begun(room, room.wanted()) == []
+    assert room.closed == [("files.read", "allowed")]
+    assert room.asking.asked == []
+
+
+@pytest.mark.parametrize("tool", [WRITE, DELETE])
+async def test_what_may_change_something_is_never_called(tool: Tool) -> None:
+    room = AheadRoom(rules=MemoryRules([ANYTHING]))
+
+    assert await begun(room, room.wanted(tool)) == []
+    assert room.closed == [(str(tool.ref), "only_reads")]
+
+
+async def test_a_tool_whose_effect_an_operator_has_raised_meanwhile_is_not_called() -> None:
+    room = AheadRoom(rules=MemoryRules([ANYTHING]))
+    room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE, LIST)
+
+    assert await begun(room, room.wanted()) == []
+    assert room.closed == [("files.read", "only_reads")]
+
+
+async def test_arguments_that_do_not_fit_or_are_made_up_are_not_sent() -> None:
+    room = AheadRoom()
+    unfit = replace(room.wanted(), arguments={"path": 3})
+    made_up = replace(room.wanted(), sources={})
+
+    assert await begun(room, unfit, made_up) == []
+    assert room.closed == [("files.read", "fits_its_schema"), ("files.read", "complete")]
+
+
+async def test_a_tool_that_nobody_has_waited_for_yet_is_not_called() -> None:
+    room = AheadRoom()
+    room.slow(WEATHER)
+    other = a_tool("files.stat", "Tells the size of a file.", effect=Effect.LOCAL_READ)
+    room.replace(READ, WRITE, DELETE, LIST, other)
+    wanted = room.wanted(other)
+
+    assert await begun(room, wanted) == []
+    assert room.closed == [("files.stat", "worth_it")]
+
+
+async def test_a_server_that_sleeps_is_not_woken() -> None:
+    room = AheadRoom()
+
+    await room.run_ahead.these(ANA, [room.wanted()])
+
+    assert room.closed == [("files.read", "awake")]
+
+
+async def test_what_leaves_the_machine_is_called_only_where_an_operator_has_said_so() -> None:
+    room = AheadRoom(rules=MemoryRules([ANYTHING]))
+    room.slow(WEATHER)
+    wanted = room.wanted(WEATHER)
+    assert await begun(room, wanted) == []
+    _, sky = room._server("sky")
+    await room.switch(SpaceSwitches(servers={sky.id: ServerSwitch(external=True)}))
+
+    assert await begun(room, wanted) == ["sky.forecast"]
+    assert room.closed == [("sky.forecast", "stays_here")]
+
+
+async def test_what_a_stranger_said_or_somebody_keeps_secret_does_not_leave_the_machine() -> None:
+    room = AheadRoom(AheadTerms(external=frozenset({"sky"})), rules=MemoryRules([ANYTHING]))
+    room.slow(WEATHER)
+    theirs = {"path": {Source(Origin.RESULT, room.place(READ))}}
+    wanted = room.wanted(WEATHER)
+
+    assert await begun(room, replace(wanted, sources=theirs)) == []
+    await room.doors.contexts.rise(ANA, TEAM, untrusted=False)
+    assert await begun(room, wanted) == []
+    assert room.closed == [("sky.forecast", "stays_here")] * 2
+
+
+async def test_the_callers_own_limit_is_not_used_and_little_of_what_is_everybodys() -> None:
+    room = AheadRoom()
+    limits = MemoryCallLimits(CallRates(principal=1, servers={"files": 8}))
+    guard = replace(room.doors.gate, limits=limits)
+    run_ahead = replace(room.run_ahead, guard=guard)
+    async with room.running():
+        for path in ("a", "b", "c"):
+            await run_ahead.these(ANA, [room.wanted(path=path)])
+            await room.landed()
+
+    assert [given["path"] for _, given in room.upstreams.called] == ["a", "b"]
+    assert room.closed == [("files.read", LimitReached.code)]
+    assert room.use_of("files").at_once == 0
+
+
+async def test_what_costs_money_is_called_until_that_is_spent() -> None:
+    room = AheadRoom(AheadTerms(dollars=0.1, prices={"files.*": 0.06}))
+    async with room.running():
+        await room.ahead(room.wanted())
+        await room.ahead(room.wanted(path="b"))
+
+    assert len(room.upstreams.called) == 1
+    assert room.closed == [("files.read", "affordable")]
+
+
+async def test_what_waits_already_is_not_called_again() -> None:
+    room = AheadRoom()
+    async with room.running():
+        await room.ahead(room.wanted())
+
+        assert await room.run_ahead.these(ANA, [room.wanted()]) != []
+        await room.landed()
+    assert len(room.upstreams.called) == 1
+
+
+async def test_reads_that_hang_on_others_follow_as_answers_come_and_only_so_far() -> None:
+    room = AheadRoom()
+
+    def then(answer: Answer) -> list[Wanted]:
+        path = f"{answer.content[0]['text']}x"
+        return [replace(room.wanted(path=path), then=then)]
+
+    room.upstreams.replies[READ.ref] = lambda given: text(str(given["path"]))
+
+    await begun(room, replace(room.wanted(path="x"), then=then))
+
+    assert [given["path"] for _, given in room.upstreams.called] == ["x", "xx", "xxx"]
+
+
+async def test_what_was_read_and_not_taken_in_yet_counts_for_where_it_may_be_sent() -> None:
+    """The task itself is still clean: nobody has been told the answer."""
+    room = AheadRoom(AheadTerms(external=frozenset({"sky"})))
+    room.label("files", TEAM, trusted=True)
+    room.label("sky", clearance=Label(Level.PUBLIC))
+    room.slow(WEATHER)
+    after = room.wanted(WEATHER)
+    first = replace(room.wanted(), then=lambda _: [after])
+
+    assert await begun(room, first) == ["files.read"]
+    assert room.closed == [("sky.forecast", "stays_here")]
+    others = [gate for gate in GATES if gate.__name__ != "stays_here"]
+    room.run_ahead = replace(room.run_ahead, gates=others)
+    assert await begun(room, replace(first, arguments={"path": "b"})) == ["files.read"] * 2
+    assert room.closed[1:] == [("sky.forecast", "allowed")]
+    assert [*room.world.contexts.values()] == []
+    assert await begun(room, after) == ["files.read", "files.read", "sky.forecast"]
+
+
+async def test_what_breaks_in_what_follows_breaks_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    room = AheadRoom()
+
+    def then(answer: Answer) -> list[Wanted]:
+        raise KeyError(str(answer))
+
+    room.upstreams.replies[READ.ref] = text("CANARY-7711")
+    async with room.running():
+        await room.ahead(replace(room.wanted(), then=then))
+        await room.until(lambda: bool(caplog.records))
+
+        assert (await room.asked()).answer.meta is not None
+    assert "CANARY" not in caplog.text
+
+
+async def test_with_one_gate_fewer_that_is_called_which_it_kept_out() -> None:
+    room = AheadRoom(AheadTerms(external=frozenset({"files"})), rules=MemoryRules([ANYTHING]))
+    room.slow(WRITE)
+    assert await begun(room, room.wanted(WRITE)) == []
+
+    others = [gate for gate in GATES if gate.__name__ != "only_reads"]
+    room.run_ahead = replace(room.run_ahead, gates=others)
+
+    assert await begun(room, room.wanted(WRITE)) == ["files.write"]
+
+
+async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_moment() -> None:
+    room = AheadRoom()
+    room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it ended", reached=True)
+
+    async def write() -> None:
+        with pytest.raises(UpstreamDown):
+            await room.call(ANA, WRITE.ref, {"path": "a"})
+
+    meanwhile(room, write)
+    async with room.running():
+        await room.ahead(room.wanted())
+
+    assert room.closed == [("files.read", "settled")]
+    assert [str(ref) for ref, _ in room.upstreams.called] == ["files.write"]
+
+
+async def test_a_key_that_is_revoked_at_the_last_moment_has_nothing_made() -> None:
+    room = AheadRoom()
+    caller = a_key(room)
+
+    async def revoke() -> None:
+        held = room.world.keys["k1"]
+        room.world.keys["k1"] = replace(held, key=replace(held.key, revoked_at=BEGINNING))
+
+    meanwhile(room, revoke)
+    async with room.running():
+        await room.ahead(room.wanted(), caller=caller)
+
+    assert room.closed == [("files.read", "in_good_standing")]
+    assert room.upstreams.called == []
+
+
+async def test_what_is_not_begun_is_nowhere_counted_and_not_in_the_audit() -> None:
+    """The lane does not run."""
+    room = AheadRoom()
+    await room.wake_up()
+
+    assert await room.run_ahead.these(ANA, [room.wanted()]) == []
+
+    use = room.use_of("files")
+    assert (use.at_once, use.last_minute) == (0, 0)
+    assert [act for act in room.acts if "ahead" in str(act)] == []

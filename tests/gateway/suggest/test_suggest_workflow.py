@@ -1,0 +1,242 @@
+"""Who says what they want is shown a plan, and what it reads first is under way if it is sure."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.gateway.core.ahead.predicted import Origin, Source
+from portico.gateway.core.suggest.mode import Mode
+from portico.gateway.core.suggest.suggestion import BadIntent
+from portico.gateway.core.suggest.threshold import HIGHEST, LOWEST, START
+from portico.guard.core.errors import NotPermitted
+from portico.guard.core.roles import Scope
+from portico.kernel.json import JsonObject
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.testing.contexts import MemoryTaskContexts
+from tests.gateway.suggest.suggest_room import ANOTHER, NoEmbedder, SuggestRoom
+from tests.gateway.workflows.plan_room import ANA
+
+SECRET = Label(Level.CONFIDENTIAL)
+
+
+@pytest.mark.requirement("seed001:12")
+async def test_what_nothing_fits_has_to_be_said_explicitly() -> None:
+    room = SuggestRoom()
+    for id_ in [*room.world.servers]:
+        room.world.tools[id_] = []
+
+    made = await room.suggested("book a table for two")
+
+    assert (made.mode, made.id, made.plan) == (Mode.EXPLICIT_REQUIRED, None, None)
+    assert room.world.suggestions == {}
+
+
+async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed() -> None:
+    room = SuggestRoom()
+
+    nonsense = await room.suggested("xyzzy")
+    await room.learnt(1, intent="xyzzy /notes/a.md")
+    known = await room.suggested("xyzzy /notes/b.md")
+
+    assert (nonsense.mode, nonsense.plan) == (Mode.EXPLICIT_REQUIRED, None)
+    assert "Say more exactly" in nonsense.suggested.rationale
+    assert nonsense.as_json()["steps"] == []
+    assert known.plan is not None
+
+
+async def test_nor_is_it_once_much_was_accepted() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    await room.accepted(25)
+
+    assert (await room.suggested("xyzzy")).mode is Mode.EXPLICIT_REQUIRED
+
+
+@pytest.mark.requirement("seed001:12")
+async def test_what_went_well_before_is_suggested_with_the_values_of_now() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+
+    made = await room.suggested(ANOTHER)
+
+    assert made.mode is Mode.SUGGESTION
+    assert made.plan == {
+        "steps": [
+            {"id": "read", "tool": "files.read", "arguments": {"path": "/notes/b.md"}},
+            {
+                "id": "write",
+                "tool": "files.write",
+                "arguments": {"path": {"$from": "read.json.path"}},
+                "after": ["read"],
+            },
+        ]
+    }
+    assert made.threshold == START
+    assert [*made.staged] == ["write"]
+    assert room.said == [ANOTHER]
+    assert room.wanted == []
+    assert made.expires_at is not None
+
+
+@pytest.mark.requirement("seed001:12")
+async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    await room.accepted(25)
+    made_before = dict(room.made)
+    room.wanted.clear()
+
+    made = await room.suggested()
+
+    assert made.mode is Mode.RAN_AHEAD
+    assert LOWEST <= made.threshold < START
+    assert made.suggested.confidence >= made.threshold
+    assert [*made.ahead] == ["read"]
+    assert [str(wanted.ref) for wanted in room.wanted] == ["files.read"]
+    assert room.wanted[0].arguments == {"path": "/notes/b.md"}
+    assert room.wanted[0].sources == {"path": {Source(Origin.WORDS)}}
+    assert dict(room.made) == made_before
+
+
+@pytest.mark.requirement("seed001:11")
+async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    await room.accepted(25)
+    room.takes = False
+
+    made = await room.suggested()
+
+    assert (made.mode, [*made.ahead]) == (Mode.SUGGESTION, [])
+    assert made.id is not None
+
+
+async def test_whoever_may_only_look_is_shown_a_plan_and_nothing_is_read_for_them() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    await room.accepted(25)
+    room.wanted.clear()
+    looking = replace(await room.bot(), scopes=frozenset({Scope.TOOLS_READ}))
+
+    made = await room.suggested(by=looking)
+
+    assert made.mode is Mode.SUGGESTION
+    assert room.wanted == []
+
+
+async def test_whoever_may_not_look_for_tools_is_suggested_none() -> None:
+    room = SuggestRoom()
+    blind = replace(await room.bot(), scopes=frozenset({Scope.TOOLS_CALL}))
+
+    with pytest.raises(NotPermitted):
+        await room.suggested(by=blind)
+
+
+@pytest.mark.parametrize("intent", ["", " \n ", "x" * 2_001])
+async def test_nothing_and_too_much_are_no_intent(intent: str) -> None:
+    with pytest.raises(BadIntent):
+        await SuggestRoom().suggested(intent)
+
+
+async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_be() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    await room.accepted(30)
+    accepted = (await room.suggested()).threshold
+
+    for _ in range(6):
+        room.clock.turn(timedelta(minutes=61))
+        left = await room.suggested()
+
+    assert accepted < left.threshold <= HIGHEST
+
+
+async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    for place, plan in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(plan, label=SECRET)
+
+    below = await room.suggested(by=replace(await room.bot(), clearance=PUBLIC))
+
+    assert below.suggested.past == []
+
+
+async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    for place, plan in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(plan, label=SECRET)
+    cleared = replace(await room.bot(), clearance=SECRET)
+
+    made = await room.suggested(by=cleared)
+
+    assert made.suggested.past != []
+    assert (await MemoryTaskContexts(room.world).get(cleared)).label == SECRET
+    [kept] = room.world.suggestions.values()
+    assert kept.label == SECRET
+
+
+async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret() -> None:
+    room = SuggestRoom()
+    await room.learnt(intent="water the flowers in the garden of my aunt")
+    for place, plan in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(plan, label=SECRET)
+    cleared = replace(await room.bot(), clearance=SECRET)
+
+    await room.suggested("list the invoices of march", by=cleared)
+
+    assert (await MemoryTaskContexts(room.world).get(cleared)).label == PUBLIC
+
+
+async def test_others_are_suggested_what_went_well_and_are_not_told_whose_words_it_was() -> None:
+    room = SuggestRoom()
+    await room.learnt(intent="fire anna: copy the note /notes/a.md")
+
+    made = await room.suggested("copy the note /notes/b.md", by=ANA)
+
+    assert made.plan is not None
+    assert len(made.suggested.past) == 1
+    assert "anna" not in str(made.as_json())
+
+
+async def test_what_is_missing_is_an_input_of_the_plan() -> None:
+    room = SuggestRoom()
+    usual: JsonObject = {"id": "one", "tool": "files.read", "arguments": {"path": "/usual.md"}}
+    await room.learnt(plan={"steps": [usual]}, intent="read the usual note")
+    room.made.clear()
+
+    made = await room.suggested("read the usual note")
+
+    assert made.plan is not None
+    assert made.plan["required"] == ["read_path"]
+    assert [*made.needs] == ["read_path"]
+    started = await room.begun(suggestion=made.id, inputs={"read_path": "/else"})
+    assert (await room.show(started.run.id)).status == "done"
+    assert room.made["read /else"] == 1
+
+
+async def test_without_vectors_ones_own_words_are_compared() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    gather = replace(room.suggest_workflow.gather, embedder=NoEmbedder())
+    room.suggest_workflow = replace(room.suggest_workflow, gather=gather)
+
+    made = await room.suggested(ANOTHER)
+
+    assert [step.tool for step in made.suggested.steps] == ["files.read", "files.write"]
+    assert made.suggested.past != []
+
+
+async def test_a_plan_whose_tool_is_gone_is_not_suggested() -> None:
+    room = SuggestRoom()
+    await room.learnt()
+    for place, plan in [*room.world.past_plans.items()]:
+        gone = json.dumps(plan.steps).replace(".write", ".no_more")
+        room.world.past_plans[place] = replace(plan, steps=json.loads(gone))
+
+    made = await room.suggested()
+
+    assert made.suggested.past == []
