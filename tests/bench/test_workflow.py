@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from portico.bench.real_programs import PACKAGES
 from portico.bench.workflow import Measured
 from portico.bench.workflow_bare import walked
-from portico.bench.workflow_five import five_steps, missing
+from portico.bench.workflow_five import PROGRAMS, five_steps
 from portico.bench.workflow_shapes import (
     SPREAD,
     Shape,
@@ -187,8 +188,9 @@ def test_the_ways_take_turns_and_another_begins_each_round() -> None:
     assert child.order[0] != child.order[half]
 
 
-def test_five_tools_are_of_five_servers_and_what_is_not_found_is_named() -> None:
+def test_five_tools_are_of_five_servers_that_can_be_had_by_name() -> None:
     plan = five_steps("/world")
 
-    assert len({step.tool.server for step in plan.steps}) == len(plan.steps) == 5
-    assert "mcp-server-memory" in missing([]) or not missing([])
+    assert {step.tool.server for step in plan.steps} == PROGRAMS.keys()
+    assert len(plan.steps) == 5
+    assert set(PROGRAMS.values()) <= PACKAGES.keys()

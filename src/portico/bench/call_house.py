@@ -18,6 +18,8 @@ from portico.bench.scratch import free_port, scratch_home
 ECHO: Final = (sys.executable, "-m", "portico.bench.call_echo")
 BY_HTTP: Final = "echo-http"
 BY_STDIO: Final = "echo-stdio"
+_NEVER_REACHED: Final = "1000000"
+"""A limit of calls a minute; to count against it belongs to what a call costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,7 @@ class House:
 def house(run_as: str) -> Iterator[House]:
     with scratch_home() as home:
         port, far = free_port(), free_port()
-        env = environment(
-            PORTICO_HOME=str(home),
-            PORTICO_SERVER__PORT=str(port),
-            PORTICO_DATABASE__RUN_AS=run_as,
-            PORTICO_LOG__LEVEL="warning",
-        )
+        env = _environment(home, port, run_as)
         log = home / "server.log"
         subprocess.run([*PORTICO, "init"], env=env, check=True, capture_output=True)
         key = (home / "config" / "client.key").read_text().strip()
@@ -59,6 +56,16 @@ def house(run_as: str) -> Iterator[House]:
             command = {"type": "stdio", "command": ECHO[0], "arguments": [*ECHO[1:], "stdio"]}
             _let_in(made, BY_STDIO, command)
             yield made
+
+
+def _environment(home: Path, port: int, run_as: str) -> dict[str, str]:
+    return environment(
+        PORTICO_HOME=str(home),
+        PORTICO_SERVER__PORT=str(port),
+        PORTICO_DATABASE__RUN_AS=run_as,
+        PORTICO_LIMITS__CALLS_A_MINUTE=_NEVER_REACHED,
+        PORTICO_LOG__LEVEL="warning",
+    )
 
 
 @contextmanager

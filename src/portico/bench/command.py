@@ -26,3 +26,12 @@ app.command("portico.bench.workflow:workflow", name="workflow", help="Plans, and
 app.command(
     "portico.bench.edges:edges", name="edges", help="Which output feeds which argument of a plan."
 )
+app.command(
+    "portico.bench.suggest:suggest", name="suggest", help="Is the right plan suggested, how surely."
+)
+app.command(
+    "portico.bench.graph:graph", name="graph", help="The learnt graph: reading it, ways, ranks."
+)
+app.command(
+    "portico.bench.ahead:ahead", name="ahead", help="Calls made ahead: what is won, and wasted."
+)

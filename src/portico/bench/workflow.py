@@ -15,12 +15,13 @@ from cyclopts import Parameter
 
 from portico.bench.letting_in import let_in, rest
 from portico.bench.processes import PORTICO, answering, environment
+from portico.bench.real_programs import find_programs
 from portico.bench.report import Report
 from portico.bench.scratch import free_port, scratch_home
 from portico.bench.workflow_bare import TOOLS
 from portico.bench.workflow_child import SERVERS
 from portico.bench.workflow_children import Child, Timed, child
-from portico.bench.workflow_five import launches, make_world, missing
+from portico.bench.workflow_five import PROGRAMS, launches, make_world
 from portico.bench.workflow_shapes import Shape, narrow, star, wide
 from portico.faces.cli.terminal import At
 from portico.kernel.json import JsonValue
@@ -37,12 +38,19 @@ def workflow(
     programs: Annotated[
         list[Path] | None, Parameter(help="Folders with the programs of real servers.")
     ] = None,
+    install: Annotated[
+        bool, Parameter(help="Install the programs that are not found, into a folder of ours.")
+    ] = True,
     at: At,
 ) -> int:
     """Plans beside their critical path, the bare client and bare DBOS."""
     settings = {each.path: each.value for each in at.house.settings()}
-    lacking = missing(programs or [])
-    with at.working("making a database") as progress, ExitStack() as open_ones:
+    ours = at.house.encoders().folder.parent / "bench" / "servers"
+    with at.working("looking for servers") as progress, ExitStack() as open_ones:
+        wanted = list(PROGRAMS.values())
+        found = find_programs(wanted, programs or [], ours if install else None)
+        lacking = found.missing(wanted)
+        progress("making a database")
         home = open_ones.enter_context(scratch_home())
         env = _environment(home, str(settings["database.run_as"] or ""))
         subprocess.run([*PORTICO, "init"], env=env, check=True, capture_output=True)
@@ -56,7 +64,7 @@ def workflow(
                 let_in(client, name, _stdio([*TOOLS, *arguments]))
             if not lacking:
                 make_world(home / "world")
-                for name, launch in launches(programs or [], home / "world").items():
+                for name, launch in launches(found, home / "world").items():
                     let_in(client, name, launch)
         works = {**env, "PORTICO_ENGINE__WORK": "true"}
         children = {

@@ -1,12 +1,11 @@
-"""The plan of five tools over five real servers, and where those are found."""
+"""The plan of five tools over five real servers."""
 
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from portico.bench.real_programs import Programs
 from portico.gateway.core.plan.plan import Given, Plan, Reference, Step, Template
 from portico.gateway.core.tool import ToolRef
 
@@ -27,37 +26,19 @@ _ANYBODYS: Final = {
 """In a box another account looks at the repository than made it, which git refuses otherwise."""
 
 
-def missing(programs: Sequence[Path]) -> list[str]:
-    return [name for name in PROGRAMS.values() if _found(name, programs) is None]
-
-
-def launches(programs: Sequence[Path], world: Path) -> Mapping[str, Mapping[str, Any]]:
+def launches(programs: Programs, world: Path) -> Mapping[str, Mapping[str, Any]]:
     """By the name of each server, as it is added. Whatever they work on is in `world`."""
     arguments = {"time": ["--local-timezone", "UTC"], "filesystem": [str(world)]}
     return {
         server: {
             "type": "stdio",
-            "command": _command(program, programs)[0],
-            "arguments": [*_command(program, programs)[1:], *arguments.get(server, [])],
+            "command": programs.command(program)[0],
+            "arguments": [*programs.command(program)[1:], *arguments.get(server, [])],
             "environment": {"MEMORY_FILE_PATH": str(world / "memory.jsonl"), **_ANYBODYS},
             "folder": str(world),
         }
         for server, program in PROGRAMS.items()
     }
-
-
-def _command(program: str, programs: Sequence[Path]) -> list[str]:
-    """A script of Node's is given to it: a box has no `/usr/bin/env` to look for it with."""
-    found = Path(_found(program, programs) or program)
-    with suppress(OSError, UnicodeDecodeError):
-        if "node" in found.read_text(encoding="utf-8").split("\n", 1)[0]:
-            return [shutil.which("node") or "node", str(found.resolve())]
-    return [str(found)]
-
-
-def _found(program: str, programs: Sequence[Path]) -> str | None:
-    places = [shutil.which(program, path=str(each)) for each in programs]
-    return next((each for each in places if each), shutil.which(program))
 
 
 def make_world(world: Path) -> None:

@@ -1,0 +1,66 @@
+"""The lane's own gates, asked of every call that a session would have had made ahead of time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.bench.ahead_foretold import Foretold
+from portico.bench.ahead_truth import LetIn
+from portico.gateway.core.ahead.attempt import Attempt, Use
+from portico.gateway.core.ahead.gates import GATES, closed
+from portico.gateway.core.ahead.switches import AheadMode
+from portico.gateway.core.ahead.terms import AheadTerms
+from portico.gateway.core.ahead.wanted import Wanted
+from portico.guard.core.act import Act, Aim, Allowed, TaskContext
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
+from portico.kernel.principal import Principal, PrincipalKind
+
+TERMS: Final = AheadTerms()
+"""As they are if nobody has set them."""
+_CALLER: Final = Principal(
+    id=PrincipalId.of_digest(b"bench"),
+    space=SpaceId.of_digest(b"bench"),
+    kind=PrincipalKind.AGENT,
+    name="bench",
+)
+_TASK: Final = TaskContext(id=ContextId.of_digest(b"bench"), untrusted=True)
+_ALLOWED: Final = Allowed("default:reads", "it only reads")
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    tools: Mapping[str, LetIn]
+    schemas: JsonSchemaCheck = field(default_factory=JsonSchemaCheck)
+
+    def act(self, name: str, wanted: Wanted) -> Act:
+        tool = self.tools[name]
+        aim = Aim(tool=name, server=tool.ref.server, effect=tool.effect, pin=tool.pin)
+        return Act(caller=_CALLER, aim=aim, arguments=wanted.arguments)
+
+    def closed(self, foretold: Foretold, usual: float, use: Use) -> str | None:
+        """The first gate that would not let it through. The caller waits for nothing just then,
+        and the server is at nothing else."""
+        schema = self.tools[foretold.name].definition.input_schema
+        attempt = Attempt(
+            wanted=foretold.wanted,
+            act=self.act(foretold.name, foretold.wanted),
+            stands=True,
+            mode=AheadMode.LIVE,
+            external=False,
+            workflows=False,
+            task=_TASK,
+            trusted=frozenset(),
+            flaws=len(self.schemas.flaws(schema, foretold.wanted.arguments)),
+            decision=_ALLOWED,
+            usual=timedelta(seconds=usual),
+            settled=True,
+            awake=True,
+            busy=0,
+            alone=True,
+            use=use,
+            price=TERMS.price_of(foretold.name),
+            terms=TERMS,
+        )
+        return closed(attempt, GATES)

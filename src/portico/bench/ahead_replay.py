@@ -1,0 +1,127 @@
+"""Sessions gone through again as the gateway would see them: it learns from some, and foretells
+others, of which it then learns nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from portico.bench.ahead_foretold import Foretold, Replayed, Words
+from portico.bench.ahead_sessions import Made, Session
+from portico.bench.ahead_truth import LetIn
+from portico.gateway.core.ahead.course import Course
+from portico.gateway.core.ahead.layer import Layer
+from portico.gateway.core.ahead.nobodys import own_values, parameters_of
+from portico.gateway.core.ahead.predicted import Predicted
+from portico.gateway.core.ahead.trust import Trust
+from portico.gateway.core.ahead.wanted import Wanted
+from portico.gateway.core.ahead.window import SeenCall, call_key, seen_call
+from portico.gateway.core.call import Answer
+from portico.gateway.core.learnt import ToolPlace
+from portico.kernel.label import PUBLIC
+
+_BEGAN: Final = datetime(2026, 1, 5, tzinfo=UTC)
+_BETWEEN: Final = timedelta(hours=1)
+_CALL: Final = timedelta(seconds=2)
+PRINCIPALS: Final = 12
+"""Who do the sessions, in turn."""
+
+
+class Gateway:
+    """The parts of it that learn and foretell, as they are put together in the product."""
+
+    def __init__(
+        self,
+        tools: Mapping[str, LetIn],
+        words: Words,
+        *,
+        only_reads: bool = True,
+        strangers: bool = False,
+    ) -> None:
+        """Without `only_reads` everything is asked for, and for everybody: the gates alone keep
+        writes out. `strangers` are foretold something, and others have taught."""
+        self._tools = tools
+        self._words = words
+        self._only_reads = only_reads
+        self._strangers = strangers
+        self._trust = _nobody_known()
+        self._at = {each.place: each for each in tools.values()}
+        self._own = {name: own_values(each.definition.input_schema) for name, each in tools.items()}
+        self.layer = Layer(PUBLIC)
+
+    def learn(self, sessions: Iterable[Session]) -> None:
+        for number, session in enumerate(sessions):
+            self._through(session, number, self.layer)
+
+    def foretell(self, sessions: Iterable[Session]) -> list[Replayed]:
+        """What is seen meanwhile goes into a layer that nobody asks."""
+        if self._strangers:
+            self._trust = _nobody_known()
+        return [
+            Replayed(session, self._through(session, number, Layer(PUBLIC)))
+            for number, session in enumerate(sessions)
+        ]
+
+    def _through(
+        self, session: Session, number: int, learns: Layer
+    ) -> Sequence[Sequence[Foretold]]:
+        course, now = Course(), _BEGAN + number * _BETWEEN
+        trust = self._trust[number % PRINCIPALS]
+        foretold = []
+        for place, call in enumerate(session.calls):
+            said = self._said(session, place)
+            for text in said:
+                course.told(text)
+            foretold.append(self._ahead(course, trust) if place or said else [])
+            now += _CALL
+            seen = self._seen(call, now)
+            trust.saw(None, seen.key, reads=seen.reads)
+            course.saw(seen, learns)
+        foretold.append(self._ahead(course, trust))
+        trust.ended(None)
+        course.end(learns)
+        return foretold
+
+    def _said(self, session: Session, place: int) -> Sequence[str]:
+        searched = session.searches if place == 0 else session.later.get(place, ())
+        match self._words:
+            case Words.NONE:
+                return ()
+            case Words.SEARCHES:
+                return searched
+            case Words.INTENT:
+                return (session.intent, *searched) if place == 0 else searched
+
+    def _ahead(self, course: Course, trust: Trust) -> Sequence[Foretold]:
+        found, good = course.ahead([self.layer], self._among), trust.good
+        trust.foretold(None, [call_key(it.form.tool, it.arguments) for it in found if it.live])
+        may = good or not self._only_reads
+        return [self._told(replace(each, live=each.live and may)) for each in found]
+
+    def _told(self, each: Predicted) -> Foretold:
+        tool = self._at[each.form.tool]
+        wanted = Wanted.of(each, tool.ref, tool.pin)
+        return Foretold(wanted, str(tool.ref), each.confidence, each.edge.band, each.live)
+
+    def _among(self, place: ToolPlace) -> bool:
+        return not self._only_reads or self._at[place].effect.reads_only
+
+    def _seen(self, call: Made, now: datetime) -> SeenCall:
+        tool = self._tools[call.name]
+        return seen_call(
+            tool.place,
+            call.arguments,
+            answer_of(call),
+            ended=now,
+            reads=tool.effect.reads_only,
+            own=self._own[call.name],
+            parameters=parameters_of(tool.definition.input_schema),
+        )
+
+
+def _nobody_known() -> Sequence[Trust]:
+    return [Trust() for _ in range(PRINCIPALS)]
+
+
+def answer_of(call: Made) -> Answer:
+    return Answer([{"type": "text", "text": call.text}], call.structured, failed=call.failed)

@@ -1,0 +1,245 @@
+"""`portico bench ahead`: sessions, what is learnt and foretold of them, and what is told."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+
+from portico.bench import ahead_figures as figures
+from portico.bench.ahead import ahead
+from portico.bench.ahead_flood import flooded
+from portico.bench.ahead_foretold import Foretold, Replayed, Words
+from portico.bench.ahead_gates import Lane
+from portico.bench.ahead_record import SERVERS, TEMPLATES, Plan, worked
+from portico.bench.ahead_replay import PRINCIPALS
+from portico.bench.ahead_report import Runs
+from portico.bench.ahead_run import Job, jobs_of, work
+from portico.bench.ahead_sessions import Made, Recording
+from portico.bench.ahead_splits import Split, by_session, by_template
+from portico.bench.ahead_time import Pace, clocked
+from portico.bench.ahead_traces import read_traces
+from portico.bench.ahead_truth import TRULY_READS, let_in
+from portico.bench.ahead_work import Ask, Template
+from portico.bench.ahead_world import make_world
+from portico.faces.cli.exits import Exit
+from portico.faces.cli.terminal import Terminal
+from portico.gateway.core.ahead.trust import ENOUGH
+from tests.bench.small_sessions import (
+    LIST,
+    READ,
+    WRITE,
+    foretold,
+    looks,
+    recording,
+)
+from tests.faces.cli.house import ScriptedHouse
+
+
+def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
+    one, other = make_world(tmp_path / "a" / "world", 3), make_world(tmp_path / "b" / "world", 3)
+
+    def told(root: str) -> dict[str, bytes]:
+        files = sorted(Path(root).rglob("*"))
+        kept = [each for each in files if each.is_file() and each.suffix in {".md", ".csv", ".py"}]
+        return {
+            str(each.relative_to(root)): each.read_bytes().replace(root.encode(), b"")
+            for each in kept
+        }
+
+    assert told(one.root) == told(other.root)
+    head = ".git/refs/heads/main"
+    assert [(Path(each.path) / head).read_text() for each in one.repositories] == [
+        (Path(each.path) / head).read_text() for each in other.repositories
+    ]
+
+
+def test_every_template_begins_with_a_call_of_a_server_that_is_there(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world", 3)
+
+    first = {each.__name__: next(each(world, Random(1)).work) for each in TEMPLATES}
+
+    assert len(first) == len(TEMPLATES) >= 30
+    assert {ask.server for ask in first.values()} <= SERVERS.keys()
+    assert all(isinstance(ask, Ask) for ask in first.values())
+
+
+class Speechless:
+    """A server that answers everything with nothing."""
+
+    async def call_tool(self, _tool: str, _arguments: object) -> SimpleNamespace:
+        return SimpleNamespace(content=[], structured_content=None, is_error=False)
+
+
+def test_an_agent_that_is_told_nothing_gives_up_and_does_not_break(tmp_path: Path) -> None:
+    world, chance = make_world(tmp_path / "world", 3), Random(2)
+    clients = dict.fromkeys(SERVERS, Speechless())
+
+    async def at_work(template: Template) -> list[Made]:
+        task = template(world, chance)
+        return [call async for call in worked(task.work, world, chance, clients)]
+
+    assert all(asyncio.run(at_work(template)) for template in TEMPLATES)
+
+
+def test_what_was_recorded_is_read_again(tmp_path: Path) -> None:
+    kept = recording(looks(1), looks(2))
+
+    kept.write(tmp_path / "some" / "where.json")
+
+    assert Recording.read(tmp_path / "some" / "where.json").calls == 4
+    assert Plan(1, 2).told()["servers"].keys() == SERVERS.keys()
+
+
+def test_no_lie_of_a_server_makes_a_read_of_what_is_called_a_write() -> None:
+    lying = let_in(recording(), lying=True)
+
+    assert [name for name, each in lying.items() if each.effect.reads_only] == [LIST, READ]
+    assert {LIST, READ} <= TRULY_READS
+    assert WRITE not in TRULY_READS
+
+
+def test_nothing_that_is_asked_has_taught() -> None:
+    kept = recording(*map(looks, range(20)))
+
+    for split in by_session(kept):
+        assert not set(split.teach) & set(split.ask)
+        assert len(split.teach) + len(split.ask) == 20
+    for split in by_template(kept):
+        names = [{kept.sessions[at].template for at in part} for part in (split.teach, split.ask)]
+        assert not names[0] & names[1]
+
+
+def test_of_a_real_session_calls_and_searches_are_read(tmp_path: Path) -> None:
+    asked = {"server_name": "fetch", "tool_name": "fetch", "params": {"url": "https://a.example"}}
+    inner = json.dumps({"content": [{"type": "text", "text": "hello"}], "isError": False})
+    answer = f"meta=None content=[TextContent(type='text', text={inner!r}, annotations=None)]"
+    messages = [
+        _asks("1", "route", {"query": "read a page"}),
+        {"role": "tool", "tool_call_id": "1", "content": "fetch"},
+        _asks("2", "execute-tool", asked),
+        {"role": "tool", "tool_call_id": "2", "content": answer},
+        _asks("3", "route", {"query": "and another"}),
+        _asks("4", "execute-tool", asked),
+        {"role": "tool", "tool_call_id": "4", "content": "Tool call timed out."},
+    ]
+    path = tmp_path / "traces.json"
+    silent = {"question": "nothing", "messages": []}
+    path.write_text(json.dumps([{"question": "What?", "messages": messages}, silent]))
+
+    read = read_traces(path)
+
+    (one,) = read.sessions
+    assert [(call.text, call.failed) for call in one.calls] == [
+        ("hello", False),
+        ("Tool call timed out.", True),
+    ]
+    assert (one.searches, one.later) == (["read a page"], {1: ["and another"]})
+    assert list(read.tools) == ["fetch.fetch"]
+
+
+def _asks(call: str, name: str, arguments: object) -> dict[str, object]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "tool_calls": [{"id": call, "function": function}]}
+
+
+def test_what_always_happens_is_foretold_once_it_has_often_been(tmp_path: Path) -> None:
+    kept = recording(*map(looks, range(350)))
+    kept.write(tmp_path / "sessions.json")
+    (job, *_) = jobs_of("ordinary", tmp_path / "sessions.json", by_session(kept))
+
+    asked = [kept.sessions[place] for place in job.split.ask]
+    found = [Replayed(*each) for each in zip(asked, work(job), strict=True)]
+
+    told = [clocked(Lane(let_in(kept)), Pace(1.0), each) for each in found]
+    assert figures.exact_hit_rate(told) == 1.0
+    assert figures.served_share(told) == pytest.approx(0.5, abs=0.05)
+
+
+def test_for_strangers_nothing_is_made_until_it_has_come_true_for_them(tmp_path: Path) -> None:
+    kept = recording(*map(looks, range(350)))
+    kept.write(tmp_path / "sessions.json")
+    job = Job(run="r", path=tmp_path / "sessions.json", split=Split(range(150), range(150, 350)))
+
+    known, strangers = (
+        [_live(it) for it in work(replace(job, strangers=on))] for on in (False, True)
+    )
+
+    assert known[0]
+    assert not any(strangers[: ENOUGH * PRINCIPALS])
+    assert strangers[-1]
+
+
+def _live(foretold: Sequence[Sequence[Foretold]]) -> bool:
+    return any(each.live for some in foretold for each in some)
+
+
+@pytest.mark.parametrize("words", list(Words))
+def test_nothing_is_foretold_of_what_was_never_seen(tmp_path: Path, words: Words) -> None:
+    kept = recording(*map(looks, range(10)))
+    kept.write(tmp_path / "sessions.json")
+    split = by_session(kept)[0]
+
+    found = work(Job(run="r", path=tmp_path / "sessions.json", split=split, words=words))
+
+    assert not any(map(_live, found))
+
+
+def test_all_that_is_asked_for_is_told(tmp_path: Path) -> None:
+    kept = recording(*map(looks, range(10)))
+    each = [Replayed(one, [[], [foretold("/home/none")], []]) for one in kept.sessions]
+    names = "ordinary intent wordless unseen unseen_intent unseen_by_known real real_intent"
+    runs = Runs(kept, kept, dict.fromkeys([*names.split(), "lying", "first_order"], each))
+
+    report = runs.report({"grown_mb": 1.0})
+
+    assert {
+        "exact_hit_rate",
+        "waste_rate",
+        "served_share",
+        "wall_change_1s",
+        "wall_change_1s_with_intent",
+        "unseen_waste_rate",
+        "real_traces_waste_rate",
+        "unsafe_calls",
+        "memory_mb",
+    } <= report.figures.keys()
+    assert report.figures["waste_rate"] == 0.5
+    assert report.figures["unsafe_calls"] == 0
+    assert "10 sessions" in report.corpus
+    json.dumps([dict(report.figures), dict(report.baseline), dict(report.conditions)])
+
+
+def test_a_flood_is_measured() -> None:
+    told = flooded(80)
+
+    assert told["observations"] == 80
+    assert isinstance(told["counters"], int)
+    assert told["counters"] > 0
+
+
+def test_without_its_data_it_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+
+    assert ahead(data=tmp_path, at=at) == Exit.SKIPPED
+
+    assert "livemcpbench-sonnet.json" in json.loads(capsys.readouterr().out)["skipped"]
+
+
+def test_without_its_servers_it_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "livemcpbench-sonnet.json").write_text("[]")
+    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
+
+    assert ahead(data=tmp_path, install=False, at=at) == Exit.SKIPPED
+
+    assert "mcp-server-tree-sitter" in json.loads(capsys.readouterr().out)["skipped"]
