@@ -795,4 +795,156 @@ REQUIREMENTS = [
         "design.md §4.8",
         "A change of a program of which nobody knows is never made again but by a person.",
     ),
+    Requirement(
+        "gateway:graph:never-ranks",
+        "design.md §5",
+        "The learnt graph never ranks search.",
+    ),
+    Requirement(
+        "gateway:graph:clearance",
+        "design.md §4.3",
+        "Nobody is told an edge, a tool or a figure of the graph that is above their clearance.",
+    ),
+    Requirement(
+        "gateway:graph:poison",
+        "design.md §4.4",
+        "One task that is made to go round in circles teaches the graph little.",
+    ),
+    Requirement(
+        "ahead:safety:gates",
+        "design.md §5; issue 8",
+        "Whoever foretells, nothing that may change something is called before it is asked "
+        "for, and nobody is given what was read for another, or for other arguments; with any "
+        "one gate taken out, it would happen.",
+    ),
+    Requirement(
+        "ahead:safety:intents",
+        "design.md §5; issue 8",
+        "Whatever somebody says that they want, nothing is read ahead for it that would not "
+        "be read ahead otherwise, nor before it is sure enough, nor with a stranger's words "
+        "outside.",
+    ),
+    Requirement(
+        "ahead:safety:learnt",
+        "design.md §5; issue 8",
+        "What habits foretell is as safe, is never tried before it was seen often enough by "
+        "whoever had read no more, and what is learnt has nobody's values in it.",
+    ),
+    Requirement(
+        "ahead:poison:bounded",
+        "issue 8, must show",
+        "A server that makes a task go in circles brings its own edges no further than any "
+        "other task does.",
+    ),
+    Requirement(
+        "ahead:memory:bounded",
+        "issue 8, must show",
+        "What waits, what is counted and what is learnt stays bounded, whatever is observed.",
+    ),
+    Requirement(
+        "ahead:writes:staged",
+        "design.md §5; issue 8",
+        "Of a plan that is run ahead only what it reads first is read; what it changes is "
+        "changed when it is run.",
+    ),
+    Requirement(
+        "seed001:01",
+        "seed 001, AC 1; decision 0122",
+        "Graphs are computed by a maintained library behind one port, chosen by measurement.",
+    ),
+    Requirement(
+        "seed001:02",
+        "seed 001, AC 2; design.md §5",
+        "The learnt graph is read from PostgreSQL into memory, and kept up with what is learnt.",
+    ),
+    Requirement(
+        "seed001:03",
+        "seed 001, AC 3; design.md §5",
+        "PageRank says how central a tool is, and never orders what is found.",
+    ),
+    Requirement(
+        "seed001:04",
+        "seed 001, AC 4; decision 0122",
+        "Tools that are used together are found as communities.",
+    ),
+    Requirement(
+        "seed001:05",
+        "seed 001, AC 5",
+        "The shortest and the likeliest way from one tool to another is found.",
+    ),
+    Requirement(
+        "seed001:06",
+        "seed 001, AC 6; design.md §5",
+        "A plan is closed over what its tools usually need, by edges that were learnt from "
+        "real calls.",
+    ),
+    Requirement(
+        "seed001:07",
+        "seed 001, AC 7; issue 8",
+        "`portico bench graph` measures reading, ranks, communities, ways and updates, with "
+        "conditions.",
+    ),
+    Requirement(
+        "seed001:08",
+        "seed 001, AC 8",
+        "The arithmetic of the graph is tested against what it must be, case by case.",
+    ),
+    Requirement(
+        "seed001:09",
+        "seed 001, AC 9; design.md §5",
+        "What is sure enough by its record is read before it is asked for; the rest is only "
+        "watched.",
+    ),
+    Requirement(
+        "seed001:10",
+        "seed 001, AC 10; design.md §5; decision 0119",
+        "Only what an operator knows to be a read is called ahead, never by its name, within "
+        "bounds of number, time and money.",
+    ),
+    Requirement(
+        "seed001:11",
+        "seed 001, AC 11",
+        "Where nothing can be read ahead, or it fails, the same plan is suggested.",
+    ),
+    Requirement(
+        "seed001:12",
+        "seed 001, AC 12; issue 8",
+        "An intent is answered in one of three modes: explicit_required, suggestion, ran_ahead.",
+    ),
+    Requirement(
+        "seed001:13",
+        "seed 001, AC 13",
+        "Accepted, rejected and modified are told apart, said or seen by what is run.",
+    ),
+    Requirement(
+        "seed001:14",
+        "seed 001, AC 14; design.md §5; decision 0126",
+        "The threshold stays within 0.85 and 0.99 and is moved only by what callers accepted, "
+        "not by what a tool says of itself.",
+    ),
+    Requirement(
+        "seed001:15",
+        "seed 001, AC 15; design.md §5",
+        "Coverage, exact hits, waste and saved time are counted, in sum and an edge.",
+    ),
+    Requirement(
+        "seed001:16",
+        "seed 001, AC 16",
+        "A suggestion tells by which ways its steps hang together.",
+    ),
+    Requirement(
+        "seed001:17",
+        "seed 001, AC 17",
+        "A way is told in words, as direct or by way of others.",
+    ),
+    Requirement(
+        "seed001:18",
+        "seed 001, AC 18",
+        "The graph is exported as JSON of nodes and links.",
+    ),
+    Requirement(
+        "seed001:19",
+        "seed 001, AC 19",
+        "Every hop of a way has its own confidence.",
+    ),
 ]

@@ -87,8 +87,8 @@ class House:
         )
         upstreams = cast("Upstreams", _Upstreams(self))
         catalogues = Catalogues(
-            servers=cast("Servers", _Servers(self.world)),
-            tools=cast("Tools", _Tools(self.world)),
+            servers=cast("Servers", WorldServers(self.world)),
+            tools=cast("Tools", WorldTools(self.world)),
             build_index=cast("BuildIndex", None),
             upstreams=upstreams,
             bus=MemoryBus(),
@@ -267,7 +267,7 @@ class _Asking:
         return None
 
 
-class _Servers:
+class WorldServers:
     def __init__(self, world: World) -> None:
         self._world = world
 
@@ -275,7 +275,7 @@ class _Servers:
         return [*self._world.servers.values()]
 
 
-class _Tools:
+class WorldTools:
     def __init__(self, world: World) -> None:
         self._world = world
 

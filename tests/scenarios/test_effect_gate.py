@@ -21,7 +21,6 @@ from portico.gateway.core.call import Called
 from portico.gateway.core.errors import ServerNotFound
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import Standing, Tool, ToolRef
-from portico.gateway.core.upstream import Target
 from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.acting import Acting
 from portico.gateway.workflows.make_call import MakeCall
@@ -177,11 +176,11 @@ def no_standing(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_second_look(patch: pytest.MonkeyPatch) -> None:
-    async def target(self: CallTool, act: Act, ref: ToolRef, **_: object) -> Target:
+    async def server(self: CallTool, act: Act, ref: ToolRef) -> Server:
         servers = (await self.catalogues.current(replace(act.caller, clearance=WIDEST))).servers
-        return Target.of(act.caller.space, servers[ref.server])
+        return servers[ref.server]
 
-    patch.setattr(CallTool, "_target", target)
+    patch.setattr(CallTool, "_server", server)
 
 
 def no_scopes(patch: pytest.MonkeyPatch) -> None:
