@@ -33,14 +33,14 @@ class ServerIn(Body):
     launch: dict[str, JsonValue]
     """`{"type": "stdio", "command": …, "arguments": […], "environment": {…}}`, or
     `{"type": "http", "url": …, "headers": {…}}`. A value is a text, or `{"env": "NAME"}`."""
-    timeout: Annotated[float | None, Field(gt=0, le=3600)] = None
+    timeout: Annotated[float | None, Field(gt=0, le=3600, strict=True)] = None
     """Seconds that one call may take."""
 
 
 class LaunchApproval(Body):
     launch_pin: Pin
     """Of the launch that was looked at; refused if it is another by now."""
-    unboxed: bool = False
+    unboxed: Annotated[bool, Field(strict=True)] = False
     """The consent to start exactly this launch without a box, where there is none: it then has
     all rights of Portico itself."""
 

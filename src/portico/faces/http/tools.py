@@ -29,7 +29,7 @@ class SearchIn(Body):
         default_factory=list, max_length=16
     )
     """What tools should do: one for each step of a task. None: what you found before."""
-    budget: Annotated[int | None, Field(ge=1, le=20_000)] = None
+    budget: Annotated[int | None, Field(ge=1, le=20_000, strict=True)] = None
     """Tokens that `text` may have."""
 
 
