@@ -362,6 +362,8 @@ async def test_it_is_written_down_and_read_again_by_itself(room: OpenRoom, graph
             await asyncio.sleep(0.001)
     running.cancel()
 
+    assert [seen.times for seen in room.world.edges.values()] == [1]
+
 
 async def test_what_waits_and_what_is_held_is_bounded(
     room: OpenRoom, graphs: Graphs, monkeypatch: pytest.MonkeyPatch

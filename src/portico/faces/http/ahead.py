@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field, Strict
+from pydantic import BaseModel, Field
 
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import Page
 from portico.faces.http.problems import documented
-from portico.faces.http.words import Body
+from portico.faces.http.words import Body, Switch
 from portico.gateway.ahead.show_ahead import AheadLook, ServerLook
 from portico.gateway.ahead.switch_ahead import AheadWish, ServerWish
 from portico.gateway.core.ahead.edge_table import AheadEdge
@@ -18,7 +18,6 @@ from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.totals import AheadTotals
 from portico.gateway.core.tool import ToolRef
 
-Switch = Annotated[bool, Strict()]
 _Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Self
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field, Strict, model_validator
+from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
 from portico.engine.core.receipt import Answer
@@ -13,7 +13,15 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import Body, KeyIdPath, LabelText, Name, PrincipalIdText, ToolList
+from portico.faces.http.words import (
+    Body,
+    KeyIdPath,
+    LabelText,
+    Name,
+    PrincipalIdText,
+    Switch,
+    ToolList,
+)
 from portico.guard.core.api_key import StoredKey
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey, KeyWish
@@ -35,7 +43,7 @@ class KeyIn(Body):
     left away."""
     days: Annotated[int, _DAYS] | None = None
     """How long it works; until it is revoked if left away."""
-    agent: Annotated[bool, Strict()] = False
+    agent: Switch = False
     """For a program that acts for you: of a new agent of that name if you may add principals, else
     of your own, with what a program may have."""
 

@@ -13,7 +13,7 @@ from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.once import Asked
 from portico.faces.http.paging import Page
 from portico.faces.http.problems import documented
-from portico.faces.http.words import RULE_NAME, Body, LabelText, OneLine, ToolList
+from portico.faces.http.words import RULE_NAME, Body, LabelText, OneLine, Switch, ToolList
 from portico.guard.core.act import Allowed, Decision, Denied, NeedsApproval
 from portico.guard.core.explanation import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
@@ -31,7 +31,6 @@ RuleName = Annotated[str, StringConstraints(max_length=100, pattern=RULE_NAME)]
 RuleNamePath = Annotated[str, Path(max_length=100, pattern=RULE_NAME)]
 Whom = Annotated[list[Annotated[OneLine, Field(max_length=200)]], Field(max_length=200)]
 Days = Annotated[int, Field(ge=1, le=3650, strict=True)]
-Switch = Annotated[bool, Field(strict=True)]
 
 
 class RuleIn(Body):

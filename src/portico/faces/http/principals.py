@@ -1,7 +1,7 @@
 """Principals over REST: who there is in a space, and what they may do."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -13,7 +13,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles, ToolList
+from portico.faces.http.words import Body, LabelText, Name, PrincipalIdPath, Roles, Switch, ToolList
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
 from portico.guard.manage_principals import PrincipalChange, PrincipalWish
@@ -38,7 +38,7 @@ class PrincipalChangeIn(Body):
     clearance: LabelText | None = None
     tools: ToolList | None = None
     """The whole new list; `["*"]` is every tool."""
-    disabled: Annotated[bool, Field(strict=True)] | None = None
+    disabled: Switch | None = None
 
 
 class PrincipalOut(BaseModel):

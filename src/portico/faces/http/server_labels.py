@@ -1,15 +1,13 @@
 """How secret a server is, and what may be sent to it, over REST."""
 
-from typing import Annotated
-
 from fastapi import APIRouter
-from pydantic import BaseModel, Strict
+from pydantic import BaseModel
 
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
 from portico.faces.http.server_names import ServerName
-from portico.faces.http.words import Body, LabelText
+from portico.faces.http.words import Body, LabelText, Switch
 from portico.gateway.core.server import Server
 from portico.gateway.label_server import Labelling
 from portico.kernel.label import Label
@@ -22,7 +20,7 @@ class LabellingIn(Body):
     """What its results carry; whoever is not cleared for it does not see the server."""
     clearance: LabelText | None = None
     """The most that may be sent to it."""
-    trusted: Annotated[bool, Strict()] | None = None
+    trusted: Switch | None = None
     """Whether its results count as your own words, and not as a stranger's."""
 
 

@@ -16,7 +16,7 @@ from portico.faces.http.server_labels import labels_out
 from portico.faces.http.server_names import ServerName
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.faces.http.server_reviews import ReviewOut, review_out
-from portico.faces.http.words import Body, wire_object
+from portico.faces.http.words import Body, Switch, wire_object
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.launch_text import from_json, shown, to_json
 from portico.gateway.core.server import Era, Server
@@ -40,7 +40,7 @@ class ServerIn(Body):
 class LaunchApproval(Body):
     launch_pin: Pin
     """Of the launch that was looked at; refused if it is another by now."""
-    unboxed: Annotated[bool, Field(strict=True)] = False
+    unboxed: Switch = False
     """The consent to start exactly this launch without a box, where there is none: it then has
     all rights of Portico itself."""
 

@@ -43,6 +43,8 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Switch = Annotated[bool, Field(strict=True)]
+"""A yes or no, and no number that could be taken for one."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
 OneLine = Annotated[str, StringConstraints(min_length=1, pattern=_NAME)]
 LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]

@@ -1,5 +1,6 @@
 """What an answer says as values, whatever form it came in."""
 
+import json
 from time import process_time
 
 import pytest
@@ -53,7 +54,7 @@ def test_only_so_many_documents_are_read_one_after_another() -> None:
 
 @given(st.text(alphabet="[]{}()'\"\\,:truTeFalsN 1\n", max_size=200))
 def test_whatever_is_answered_is_read(text: str) -> None:
-    reading({"json": None, "text": text})
+    assert json.dumps(reading({"json": None, "text": text}))
 
 
 def test_no_answer_takes_long_to_read() -> None:
