@@ -30,9 +30,9 @@ test *arguments:
     pytest -n 2 --dist loadscope --timeout=60 {{ arguments }}
 
 # kernel and cores: every branch
-coverage:
+coverage *arguments:
     coverage erase
-    coverage run -m pytest --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/box tests/engine tests/gateway
+    coverage run -m pytest {{ arguments }} --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/box tests/engine tests/gateway
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 
 # storms and soaks at full size

@@ -11,6 +11,7 @@ from tests.children import none_left
 from tests.servers import Template, embedded_store, provisioned, reachable_folder, tcp_server
 
 settings.register_profile("portico", deadline=None)
+settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile("portico")
 
 

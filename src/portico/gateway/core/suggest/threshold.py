@@ -48,4 +48,5 @@ def wilson_lower(hits: int, tried: int) -> float:
     share = hits / tried
     middle = share + square / (2 * tried)
     spread = _NORMAL * math.sqrt((share * (1 - share) + square / (4 * tried)) / tried)
-    return max(0.0, (middle - spread) / (1 + square / tried))
+    lower = (middle - spread) / (1 + square / tried)
+    return min(max(0.0, lower), share)  # without hits, rounding leaves a trace above none
