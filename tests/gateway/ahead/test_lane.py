@@ -13,7 +13,7 @@ from portico.gateway.core.ahead.mark import AHEAD
 from portico.gateway.core.ahead.switches import AheadMode, ServerSwitch, SpaceSwitches
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.totals import Waste
-from portico.gateway.core.call import Answer
+from portico.gateway.core.call import Answer, Called
 from portico.gateway.core.errors import (
     InputUnsupported,
     ToolQuarantined,
@@ -73,13 +73,19 @@ async def test_nobody_else_is_served_and_nothing_else(room: AheadRoom) -> None:
     assert served.answer.meta is not None
 
 
+async def joined(room: AheadRoom) -> asyncio.Future[Called]:
+    """Somebody asks for what is under way, and waits for it with whoever began it."""
+    room.upstreams.hang("files")
+    await room.run_ahead.these(ANA, [room.wanted()])
+    await room.until(lambda: bool(room.upstreams.called))
+    asking = asyncio.ensure_future(room.asked())
+    await room.until(lambda: not room.lane.buffer)
+    return asking
+
+
 async def test_one_that_is_under_way_is_joined_and_not_made_twice(room: AheadRoom) -> None:
     async with room.running():
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.until(lambda: bool(room.upstreams.called))
-        asking = asyncio.ensure_future(room.asked())
-        await room.until(lambda: not room.lane.buffer)
+        asking = await joined(room)
         room.upstreams.release("files")
 
         answer = (await asking).answer
@@ -91,11 +97,7 @@ async def test_one_that_is_under_way_is_joined_and_not_made_twice(room: AheadRoo
 async def test_one_that_breaks_off_is_made_by_whoever_has_joined_it(room: AheadRoom) -> None:
     async with room.running():
         room.upstreams.replies[READ.ref] = [UpstreamDown("files", "it ended"), text("again")]
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.until(lambda: bool(room.upstreams.called))
-        asking = asyncio.ensure_future(room.asked())
-        await room.until(lambda: not room.lane.buffer)
+        asking = await joined(room)
         room.upstreams.release("files")
 
         answer = (await asking).answer
