@@ -26,6 +26,7 @@ from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.program.functions import function_name, functions_in, uses_call
 from portico.gateway.core.program.left import Source
+from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.programs.look_ahead import LookAhead
 from portico.gateway.programs.run_program import RunProgram
@@ -120,6 +121,7 @@ class AsWorkflow:
             expressions=_EXPRESSIONS,
             history=house.history,
             book=cast("RunBook", engine.runs),
+            learn=list[PlanEnd]().append,
         )
         await engine.carry_out(caller, work, {"plan": str(kept.result)})
 

@@ -156,7 +156,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     gateway, plans = whole.over_http, made.workflows
     carried_out = [
         drill_kind(clock, "this process"),
-        plans.kind(whole.step_call, plans.engines.durable),
+        plans.kind(whole.step_call, plans.engines.durable, whole.plan_lessons.note),
         whole.programs.kind(whole.step_call, plans.engines.durable),
     ]
     leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
@@ -189,7 +189,8 @@ async def _quick(whole: Gateway, plans: WorkflowDoors) -> None:
     side = plans.engines.inline
     assert isinstance(side.runs, InlineRuns)
     assert isinstance(side.line, InlineLine)
-    kinds = [plans.kind(whole.step_call, side), whole.programs.kind(whole.step_call, side)]
+    learn = whole.plan_lessons.note
+    kinds = [plans.kind(whole.step_call, side, learn), whole.programs.kind(whole.step_call, side)]
     await InlineEngine(side.runs, side.line, InlineBus()).run(plans, kinds)
 
 

@@ -11,7 +11,7 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import Answer
 from portico.gateway.core.graph.edge import EdgeKind
 from portico.gateway.core.suggest.kept_plan import KeptPlan
-from portico.gateway.core.suggest.plan_end import PlanEnd, nothing_learnt
+from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
@@ -250,10 +250,6 @@ async def test_without_vectors_a_plan_is_kept_by_its_words_alone() -> None:
     await room.learnt(1)
 
     assert [kept.vector for kept in room.world.past_plans.values()] == [b""]
-
-
-async def test_where_nobody_learns_nothing_happens() -> None:
-    nothing_learnt(_end(await SuggestRoom().bot()))
 
 
 def _end(caller: Principal, *, label: Label = PUBLIC, intent: str = INTENT) -> PlanEnd:

@@ -28,6 +28,7 @@ from portico.gateway.core.call import Answer, claim_of
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.report import Mode, StepReport, StepStanding, WorkflowReport
+from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import Tool
 from portico.gateway.workflows.latest_answer import LatestAnswer
 from portico.gateway.workflows.start_workflow import WorkflowWish
@@ -134,9 +135,10 @@ class PlanRoom:
         )
         self.gateway = assemble_gateway(made)
         self.use = self.gateway.over_http.workflows
+        self.ends: list[PlanEnd] = []
         self.kinds = [
             self.approvals.kind(self.gateway.over_http.call_tool),
-            self.doors.kind(self.gateway.step_call, self.doors.engines.durable),
+            self.doors.kind(self.gateway.step_call, self.doors.engines.durable, self.ends.append),
         ]
         key = ApiKey.mint(self.entropy)
         self.key = StoredKey(
@@ -203,7 +205,7 @@ class PlanRoom:
         """On the engine of this process, to its end."""
         run = await self.start(what, mode=Mode.INLINE, **more)
         side = self.doors.engines.inline
-        kind = self.doors.kind(self.gateway.step_call, side)
+        kind = self.doors.kind(self.gateway.step_call, side, self.ends.append)
         found = await side.book.get(await self.bot(), run)
         await self.doors.inline_leg([kind])(Leg(run, found.leg))
         return await self.show(run)

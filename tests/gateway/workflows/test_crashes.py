@@ -186,7 +186,7 @@ def dying(room: PlanRoom, where: str, fuse: Fuse) -> None:
             outputs=lambda: SealedOutputs(results, room.clock, room.entropy, timedelta(days=1)),
         )
     doors = replace(room.doors, engines=replace(room.doors.engines, durable=side))
-    room.kinds[1] = doors.kind(step_call, side)
+    room.kinds[1] = doors.kind(step_call, side, room.ends.append)
 
 
 class _DyingUpstreams:
@@ -265,7 +265,7 @@ async def test_what_was_under_way_when_all_was_stopped_is_said_to_be_unknown() -
     call_tool = replace(room.gateway.over_http.call_tool, upstreams=dies)
     dying_calls = replace(calls, make=replace(calls.make, call_tool=call_tool))
     whole_one = room.kinds[1]
-    room.kinds[1] = room.doors.kind(dying_calls, room.doors.engines.durable)
+    room.kinds[1] = room.doors.kind(dying_calls, room.doors.engines.durable, room.ends.append)
     await room.killed(run, _Noting(room, noted))
     room.kinds[1] = whole_one
 

@@ -16,7 +16,7 @@ from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.progress import StepState
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.report import WorkflowStatus
-from portico.gateway.core.suggest.plan_end import Learning, PlanEnd, nothing_learnt
+from portico.gateway.core.suggest.plan_end import Learning, PlanEnd
 from portico.gateway.ports import CallHistory
 from portico.gateway.workflows.acting import ActFor, Acting
 from portico.gateway.workflows.came import Broken
@@ -39,7 +39,7 @@ class RunPlan:
     expressions: Expressions
     history: CallHistory
     book: RunBook
-    learn: Learning = nothing_learnt
+    learn: Learning
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Raises `StepFailed` if a step has stopped it, so that taking the run up again tries that

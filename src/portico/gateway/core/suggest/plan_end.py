@@ -24,7 +24,3 @@ class PlanEnd:
 
 
 Learning = Callable[[PlanEnd], None]
-
-
-def nothing_learnt(_end: PlanEnd) -> None:
-    """Where nobody learns."""
