@@ -220,7 +220,9 @@ async def test_something_is_told_once() -> None:
 async def test_a_step_that_takes_long_is_announced_and_a_short_one_is_not() -> None:
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         async def long(_key: str) -> JsonValue:
-            await asyncio.sleep(0.3)
+            with room.bus.listen(ANA.space, str(run)) as news:
+                while all(entry.type != "step.started" for entry in await room.told(run)):
+                    await news.wait()
             return None
 
         await durable.step("short", giving(None))
