@@ -170,7 +170,7 @@ async def dbos_engine(
         flushing = group.create_task(held.flush())
         async with working(wishes, outside, Kinds(kinds), held) as engine:
             await engine.ready.wait()
-            line.near = engine.take_up
+            line.near = engine
             yield Engine(
                 ana=people[0],
                 stranger=people[1],

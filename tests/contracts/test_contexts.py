@@ -90,6 +90,17 @@ async def test_a_task_that_was_opened_is_raised_apart_from_that_of_the_key(doors
     assert await doors.contexts.find(root, task.id) == replace(task, label=TEAM, untrusted=True)
 
 
+async def test_a_task_may_have_read_something_when_it_is_opened(doors: Doors) -> None:
+    root = await doors.founded("home")
+    task = replace(opened(root), label=TEAM, untrusted=True)
+
+    await doors.contexts.open(root, task)
+
+    known = TaskContext(id=task.id, label=TEAM, untrusted=True)
+    assert await doors.contexts.get(replace(root, context=task.id)) == known
+    assert await doors.contexts.find(root, task.id) == task
+
+
 async def test_a_task_is_nobody_elses(doors: Doors) -> None:
     root = await doors.founded("home")
     bob, stranger = as_principal(await doors.joined(root, "bob")), await doors.founded("acme")

@@ -110,6 +110,16 @@ async def test_topics_are_followed_by_those_who_may() -> None:
 
 
 @pytest.mark.requirement("engine:events:cursors")
+async def test_nothing_ever_happens_in_a_private_topic_that_is_watched_by_its_name() -> None:
+    watch = WatchTopics(seal=SEAL)
+    listens = may(ANA, Scope.EVENTS_READ)
+    here = Cursors.of(SEAL, ANA.space, ["runs"]).text({"runs": 3})
+
+    assert watch(listens, ["runs", f"~talk:{RUN}"], None) == {"runs": 0}
+    assert watch(listens, ["runs", f"~talk:{RUN}"], here) == {"runs": 3}
+    assert watch(listens, [f"~talk:{RUN}"], None) == {}
+
+
 def test_a_cursor_of_elsewhere_is_refused() -> None:
     watch = WatchTopics(seal=SEAL)
     mine = Cursors.of(SEAL, ANA.space, ["a", "b"]).text({"a": 3, "b": 5})

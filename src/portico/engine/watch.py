@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from portico.engine.core.cursor import Positions
 from portico.engine.core.entry import Page
@@ -15,17 +16,23 @@ from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
+PRIVATE: Final = "~"
+"""What the name of a topic begins with that nobody watches by its name: its room shows it to whom
+it is for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchTopics:
     seal: Seal
 
     def __call__(self, caller: Principal, topics: Collection[str], after: str | None) -> Positions:
-        """From where to follow them. Raises `NotPermitted`, `BadCursor`."""
+        """From where to follow them. One that is private is as one in which nothing ever happens.
+        Raises `NotPermitted`, `BadCursor`."""
         permit(caller, Scope.EVENTS_READ)
+        public = [topic for topic in topics if not topic.startswith(PRIVATE)]
         if after is None:
-            return dict.fromkeys(topics, 0)
-        return Cursors.of(self.seal, caller.space, topics).positions(after)
+            return dict.fromkeys(public, 0)
+        return Cursors.of(self.seal, caller.space, public).positions(after)
 
     async def again(self, caller: Principal, _before: Label) -> None:
         """Raises `NotPermitted`."""

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from portico.adapters.dbos.engine import DbosEngine
 from portico.adapters.dbos.upkeep import Upkeep
@@ -37,6 +38,10 @@ class EngineWishes:
     dbos_pool: int = 5
 
 
+_BESIDE: Final = 4
+"""One in so many of those that run at once may have been begun without standing in line."""
+
+
 def new_executor(entropy: Entropy) -> str:
     """A name that no other process has had: its lease is held under it, and its work is known by
     it. A name that came back would be taken for the one that died."""
@@ -48,7 +53,7 @@ async def working(
     wishes: EngineWishes, outside: Outside, kinds: Kinds, line: Line
 ) -> AsyncIterator[DbosEngine]:
     """Runs are carried out in this process for as long as this is open."""
-    executor = new_executor(outside.entropy)
+    executor, beside = new_executor(outside.entropy), wishes.at_once // _BESIDE
     engine_pool = EnginePool(wishes.engine)
     async with engine_pool.pool:
         journal = PostgresJournal(
@@ -64,8 +69,9 @@ async def working(
             wishes.engine,
             executor,
             observed_leg(carrying_out(ObservedJournal(journal), outside, kinds)),
-            queues=[Queue(name="runs", a_process=wishes.at_once), *wishes.queues],
+            queues=[Queue(name="runs", a_process=wishes.at_once - beside), *wishes.queues],
             pool_size=wishes.dbos_pool,
+            beside=beside,
         )
         upkeep = Upkeep(executor, engine_pool, worker, line)
         engine = DbosEngine(Lease(wishes.engine, executor), worker, upkeep)

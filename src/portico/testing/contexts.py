@@ -40,7 +40,9 @@ class MemoryTaskContexts:
 
     async def open(self, caller: Principal, context: OpenedContext) -> None:
         self._exists(caller)
-        known = KnownContext(caller.id, context.name, context.opened_at)
+        known = KnownContext(
+            caller.id, context.name, context.opened_at, context.label, context.untrusted
+        )
         self._world.contexts.insert((caller.space, context.id), known)
 
     async def find(self, caller: Principal, context: ContextId) -> OpenedContext | None:

@@ -11,6 +11,7 @@ from portico.adapters.dbos.worker import DbosWorker
 from portico.adapters.postgres.lease import Held, Lease
 from portico.adapters.telemetry.instruments import lease_lost
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.run import Turn
 
 _log: Final = logging.getLogger("portico.engine")
 _LONGER: Final = 5.0
@@ -32,6 +33,10 @@ class DbosEngine:
     def running(self) -> frozenset[str]:
         """The legs that are being carried out here."""
         return self._worker.running
+
+    async def begin(self, turn: Turn) -> bool:
+        """Whether it is carried out here from now on, without having stood in line."""
+        return await self._worker.begin(turn)
 
     def take_up(self, queue: str) -> None:
         """Somebody has come to stand in line here."""

@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from dbos import DBOSClient, EnqueueOptions
 
@@ -12,6 +11,16 @@ from portico.adapters.postgres.addresses import as_url
 from portico.engine.core.run import Leg, Turn
 
 _log: Final = logging.getLogger("portico.engine")
+
+
+class Nearby(Protocol):
+    async def begin(self, turn: Turn) -> bool:
+        """At once, if there is room and nobody waits for it: then it need not stand in line."""
+        ...
+
+    def take_up(self, queue: str) -> None:
+        """Somebody has come to stand in that line."""
+        ...
 
 
 class DbosLine:
@@ -26,14 +35,16 @@ class DbosLine:
             lazy=True,
             retry_connection_errors=False,
         )
-        self.near: Callable[[str], None] | None = None
-        """Who is told at once of a line that somebody has joined: whoever carries runs out in the
-        same process."""
+        self.near: Nearby | None = None
+        """Whoever carries runs out in the same process."""
 
     async def join(self, turn: Turn) -> None:
+        near = self.near
+        if near is not None and await near.begin(turn):
+            return
         await asyncio.to_thread(self._join, turn)
-        if self.near is not None:
-            self.near(turn.place.queue)
+        if near is not None:
+            near.take_up(turn.place.queue)
 
     async def leave(self, leg: Leg) -> None:
         await asyncio.to_thread(self._leave, leg)

@@ -1,19 +1,43 @@
-"""Taking one leg out of the line at once, as DBOS's own threads do when their time to look comes.
+"""Beginning one leg at once: out of the line, as DBOS's own threads do when their time to look
+comes, or without its having stood there.
 
-DBOS has no call for this: its queues are looked at every so often and never woken. What is used
-here of its inside is what its own look uses, and the version of it is pinned.
+DBOS has no call for the first: its queues are looked at every so often and never woken. What is
+used here of its inside is what its own look uses, and the version of it is pinned.
 """
 
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
-from dbos import DBOS
-from dbos._core import execute_dequeued_workflow
+from dbos import DBOS, SetWorkflowID
+from dbos._core import WorkflowHandleAsyncPolling, execute_dequeued_workflow
 from dbos._dbos import _get_dbos_instance
 from dbos._queue import Queue
 from dbos._utils import GlobalParams, generate_uuid
 
 _WIDE: Final = 10
 """A line where fewer may be at once is left to DBOS's threads: there one more would be too many."""
+
+
+def has_room(name: str, most: int) -> bool:
+    """Whether more could be taken out of that line here, so that nobody is likely to wait in it."""
+    dbos: DBOS = _get_dbos_instance()
+    return most >= _WIDE and dbos._active_workflows_set.count_for_queue(name) < most
+
+
+def begin_one(leg: Callable[[str], Coroutine[Any, Any, None]], name: str) -> bool:
+    """Carry one out that has never stood in line; False if it has, or somebody has begun it.
+
+    In DBOS's own loop: in any other it would put its threads in place of that loop's own.
+    """
+
+    async def begin() -> bool:
+        with SetWorkflowID(name):
+            begun = await DBOS.start_workflow_async(leg, name)
+        return not isinstance(begun, WorkflowHandleAsyncPolling)
+
+    dbos: DBOS = _get_dbos_instance()
+    begun: bool = dbos._background_event_loop.submit_coroutine(begin())
+    return begun
 
 
 def take_one(name: str) -> None:

@@ -25,6 +25,7 @@ _LONG_AGO: Final = timedelta(seconds=5)
 
 _BACK_IN_LINE: Final[LiteralString] = """
     SET status = 'ENQUEUED', owner_xid = NULL, started_at_epoch_ms = NULL,
+        queue_name = coalesce(queue_name, 'runs'),
         updated_at = (extract(epoch FROM now()) * 1000)::bigint
 """
 _TAKE_OVER: Final[LiteralString] = f"""
@@ -37,13 +38,14 @@ _TAKE_OVER: Final[LiteralString] = f"""
     UPDATE dbos.workflow_status AS leg {_BACK_IN_LINE}
       FROM dead
      WHERE leg.status = 'PENDING' AND leg.executor_id = dead.executor_id
-       AND leg.queue_name IS NOT NULL
+       AND leg.name = 'portico.leg'
     RETURNING leg.workflow_uuid, leg.executor_id
 """
 _DROPPED: Final[LiteralString] = f"""
     UPDATE dbos.workflow_status {_BACK_IN_LINE}
-     WHERE status = 'PENDING' AND executor_id = %(executor)s AND queue_name IS NOT NULL
-       AND started_at_epoch_ms < extract(epoch FROM now() - %(age)s::interval) * 1000
+     WHERE status = 'PENDING' AND executor_id = %(executor)s AND name = 'portico.leg'
+       AND coalesce(started_at_epoch_ms, created_at)
+           < extract(epoch FROM now() - %(age)s::interval) * 1000
        AND NOT workflow_uuid = ANY(%(running)s)
     RETURNING workflow_uuid
 """

@@ -4,17 +4,19 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Final
 
 from dbos import DBOS
 
 from portico.adapters.dbos.system import LEG, configuration
-from portico.adapters.dbos.taking import take_one
+from portico.adapters.dbos.taking import begin_one, has_room, take_one
 from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg
+from portico.engine.core.run import Leg, Place, Turn
 
 _log: Final = logging.getLogger("portico.engine")
 _LOOK: Final = 0.1
+_USUAL: Final = Place()
 _PATIENCE: Final = 10.0
 """Seconds in which a work has to come to its end once it is cancelled."""
 
@@ -35,7 +37,9 @@ class DbosWorker:
         *,
         queues: Sequence[Queue],
         pool_size: int,
+        beside: int = 0,
     ) -> None:
+        """`beside`: legs that are begun without having stood in line, at most."""
         self._configuration = configuration(engine, executor, pool_size)
         self._run_leg = run_leg
         self._queues = queues
@@ -44,6 +48,10 @@ class DbosWorker:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._open = False
         self._taking = threading.Lock()
+        self._beside = beside
+        self._most = next((q.a_process or 0 for q in queues if q.name == _USUAL.queue), 0)
+        self._begun: set[str] = set()
+        """Beside the line."""
 
     @property
     def running(self) -> frozenset[str]:
@@ -99,6 +107,30 @@ class DbosWorker:
         if self._open:
             threading.Thread(target=self._take, args=[queue], daemon=True).start()
 
+    async def begin(self, turn: Turn) -> bool:
+        """Whether it is carried out here, at once. Whoever waits in a line that is full is not
+        overtaken. Should this process die, it is put in line as whatever it had begun."""
+        usual = self._open and turn.place == _USUAL
+        if not usual or len(self._begun) >= self._beside or not has_room(_USUAL.queue, self._most):
+            return False
+        name = turn.leg.name
+        self._begun.add(name)
+        loop = asyncio.get_running_loop()
+        # Not in the context of whoever calls: DBOS would take the one for a part of the other.
+        return await loop.run_in_executor(None, Context().run, self._begin, name)
+
+    def _begin(self, name: str) -> bool:
+        """Also if it was begun by somebody before, or stands in line: then it need not again."""
+        try:
+            mine = begin_one(self._leg, name)
+        except Exception:  # noqa: BLE001 # whatever it was: it can stand in line
+            _log.debug("%s could not be begun at once", name, exc_info=True)
+            self._begun.discard(name)
+            return False
+        if not mine:
+            self._begun.discard(name)
+        return True
+
     def _take(self, queue: str) -> None:
         """Of many who come at once, the others wait for that look, where all are taken together."""
         if not self._taking.acquire(blocking=False):
@@ -120,8 +152,12 @@ class DbosWorker:
 
         @DBOS.workflow(name=LEG, max_recovery_attempts=None)
         async def leg(name: str) -> None:
-            await self._shadow(name)
+            try:
+                await self._shadow(name)
+            finally:
+                self._begun.discard(name)
 
+        self._leg = leg
         DBOS.launch()
         for queue in self._queues:
             DBOS.register_queue(

@@ -160,8 +160,9 @@ class InlineRuns:
         kept = self._seen(caller, run)
         if not kept.run.status.over or kept.run.status is RunStatus.DONE:
             raise RunNotOver(str(run), kept.run.status)
-        if kept.run.failure is not None and kept.run.failure.step is not None:
-            kept.steps.pop(kept.run.failure.step, None)
+        failed = None if kept.run.failure is None else kept.steps.get(kept.run.failure.step or "")
+        if failed is not None and failed.state is StepState.FAILED:
+            del kept.steps[failed.name]
         for name in anew:
             kept.steps.pop(name, None)
         if given is not None:

@@ -54,6 +54,13 @@ class Appending:
             sending.add_done_callback(self._sending.discard)
         return await number
 
+    async def together(
+        self, caller: Principal, entries: Sequence[NewEntry], events: Sequence[EventId]
+    ) -> Sequence[int]:
+        """All or none of them, with nobody else's. Raises as above."""
+        rows = [_row(entry, event) for entry, event in zip(entries, events, strict=True)]
+        return await self._appended(_Hand.of(caller), rows)
+
     async def _send(self) -> None:
         while self._waiting:
             hand, waiting = next(iter(self._waiting.items()))

@@ -21,6 +21,8 @@ _NOTIFY: Final[LiteralString] = """
 """
 _TOGETHER: Final = 0.01
 """Seconds: committing a NOTIFY takes a lock that the whole server shares."""
+_APART: Final = 0.04
+"""Seconds between two where there is much to say: each also wakes every process that listens."""
 _PAUSE: Final = 0.5
 _PAYLOAD: Final = 7_900
 """Bytes; PostgreSQL takes less than 8,000."""
@@ -81,6 +83,7 @@ class PostgresBus:
                         await self._something.wait()
                         await asyncio.sleep(_TOGETHER)
                         await self._say(connection)
+                        await asyncio.sleep(_APART)
             except psycopg.Error:
                 _log.info("no wake-ups to other processes; trying again")
             await asyncio.sleep(_PAUSE)

@@ -45,7 +45,8 @@ _READ: Final[LiteralString] = """
 
 
 class PostgresEventLog:
-    """By itself an append is one round trip; inside a transaction it is part of that."""
+    """By itself an append is one round trip, and so is a read; inside a transaction each is part of
+    that."""
 
     def __init__(
         self, transactions: Transactions, bus: Bus, clock: Clock, entropy: Entropy
@@ -58,10 +59,7 @@ class PostgresEventLog:
 
     async def append(self, caller: Principal, entries: Sequence[NewEntry]) -> Sequence[int]:
         try:
-            if len(entries) == 1 and not self._transactions.inside:
-                numbers = [await self._appending(caller, entries[0], self._event())]
-            else:
-                numbers = await self._together(caller, entries)
+            numbers = await self._appended(caller, entries)
         except psycopg.errors.InsufficientPrivilege as error:
             raise TopicRefused from error
         for topic in {entry.topic for entry in entries}:
@@ -71,8 +69,7 @@ class PostgresEventLog:
 
     async def read(self, caller: Principal, topic: str, *, after: int, limit: int) -> Page:
         asked = {"space": caller.space.value, "topic": topic, "after": after, "limit": limit}
-        async with self._transactions.begin(caller) as connection:
-            rows = await (await connection.execute(_READ, asked)).fetchall()
+        [rows] = await self._transactions.looked_up(caller, (_READ, asked))
         if not rows:
             raise TopicNotFound(topic)
         entries = [_entry(topic, row) for row in rows if row["number"] is not None]
@@ -84,6 +81,14 @@ class PostgresEventLog:
             first=first,
             more=full,
         )
+
+    async def _appended(self, caller: Principal, entries: Sequence[NewEntry]) -> Sequence[int]:
+        if self._transactions.inside or not entries:
+            return await self._together(caller, entries)
+        if len(entries) == 1:
+            return [await self._appending(caller, entries[0], self._event())]
+        events = [self._event() for _ in entries]
+        return await self._appending.together(caller, entries, events)
 
     async def _together(self, caller: Principal, entries: Sequence[NewEntry]) -> list[int]:
         """Two who append to the same topics hold them in the same order."""

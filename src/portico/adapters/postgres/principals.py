@@ -5,7 +5,7 @@ from typing import Final, LiteralString
 
 import psycopg
 
-from portico.adapters.postgres.rows import identity_from, identity_row, uuid_or_none
+from portico.adapters.postgres.rows import Row, identity_from, identity_row, uuid_or_none
 from portico.adapters.postgres.transaction import Transactions
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
 from portico.guard.core.identity import Identity
@@ -34,6 +34,10 @@ _SAVE: Final[LiteralString] = """
            tools = %(tools)s, disabled_at = %(disabled)s
      WHERE space_id = %(space)s AND principal_id = %(principal)s
 """
+_RENAME: Final[LiteralString] = """
+    UPDATE principal SET name = %(name)s
+     WHERE space_id = %(space)s AND principal_id = %(principal)s
+"""
 
 
 class PostgresPrincipals:
@@ -48,20 +52,15 @@ class PostgresPrincipals:
             raise NameTaken(identity.name) from error
 
     async def get(self, caller: Principal, principal: PrincipalId) -> Identity:
-        return await self._one(_GET, caller, principal)
+        wanted = {"space": caller.space.value, "principal": principal.value}
+        [rows] = await self._transactions.looked_up(caller, (_GET, wanted))
+        return _identity(rows[0] if rows else None, principal)
 
     async def hold(self, caller: Principal, principal: PrincipalId) -> Identity:
-        return await self._one(_HOLD, caller, principal)
-
-    async def _one(
-        self, query: LiteralString, caller: Principal, principal: PrincipalId
-    ) -> Identity:
         wanted = {"space": caller.space.value, "principal": principal.value}
         async with self._transactions.begin(caller) as connection:
-            row = await (await connection.execute(query, wanted)).fetchone()
-        if row is None:
-            raise PrincipalNotFound(str(principal))
-        return identity_from(row)
+            row = await (await connection.execute(_HOLD, wanted)).fetchone()
+        return _identity(row, principal)
 
     async def page(
         self, caller: Principal, *, after: PrincipalId | None, limit: int
@@ -75,3 +74,20 @@ class PostgresPrincipals:
             done = await connection.execute(_SAVE, identity_row(identity))
         if done.rowcount != 1:
             raise PrincipalNotFound(str(identity.id))
+
+    async def rename(self, caller: Principal, principal: PrincipalId, name: str) -> None:
+        wanted = {"space": caller.space.value, "principal": principal.value, "name": name}
+        try:
+            async with self._transactions.begin(caller) as connection:
+                done = await connection.execute(_RENAME, wanted)
+        except psycopg.errors.UniqueViolation as error:
+            raise NameTaken(name) from error
+        if done.rowcount != 1:
+            raise PrincipalNotFound(str(principal))
+
+
+def _identity(row: Row | None, principal: PrincipalId) -> Identity:
+    """Raises `PrincipalNotFound`."""
+    if row is None:
+        raise PrincipalNotFound(str(principal))
+    return identity_from(row)

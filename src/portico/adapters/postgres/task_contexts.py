@@ -43,8 +43,11 @@ _RISE_OPENED: Final[LiteralString] = f"""
     UPDATE portico.task_context t SET {_RISEN} WHERE {_OWN} RETURNING context_id
 """
 _OPEN: Final[LiteralString] = """
-    INSERT INTO portico.task_context (space_id, context_id, principal_id, name, opened_at)
-    VALUES (%(space)s, %(context)s, %(principal)s, %(name)s, %(opened)s)
+    INSERT INTO portico.task_context
+        (space_id, context_id, principal_id, name, level, compartments, untrusted, opened_at)
+    VALUES (%(space)s, %(context)s, %(principal)s, %(name)s, %(level)s, %(compartments)s,
+            %(untrusted)s, %(opened)s)
+    RETURNING context_id
 """
 _ALL: Final[LiteralString] = f"""
     SELECT {_COLUMNS} FROM portico.task_context
@@ -112,10 +115,12 @@ class PostgresTaskContexts:
             "context": context.id.value,
             "principal": caller.id.value,
             "name": context.name,
+            "level": int(context.label.level),
+            "compartments": sorted(context.label.compartments),
+            "untrusted": context.untrusted,
             "opened": context.opened_at,
         }
-        async with self._transactions.begin(caller) as connection:
-            await connection.execute(_OPEN, values)
+        await self._transactions.looked_up(caller, (_OPEN, values))
 
     async def find(self, caller: Principal, context: ContextId) -> OpenedContext | None:
         asked = {**_which(caller), "context": context.value}
@@ -135,12 +140,8 @@ class PostgresTaskContexts:
         return done.rowcount == 1
 
     async def _row(self, caller: Principal) -> Row | None:
-        """In one trip, for whoever is about to change something."""
-        if not self._transactions.inside:
-            [rows] = await self._transactions.stroke(caller, (_GET, _which(caller)))
-            return rows[0] if rows else None
-        async with self._transactions.begin(caller) as connection:
-            return await (await connection.execute(_GET, _which(caller))).fetchone()
+        [rows] = await self._transactions.looked_up(caller, (_GET, _which(caller)))
+        return rows[0] if rows else None
 
     def _remember(self, context: TaskContext) -> None:
         self._known[context.id] = context

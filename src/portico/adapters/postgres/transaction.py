@@ -134,6 +134,17 @@ class Transactions:
             await cursor.execute(";".join(texts).encode())
             return [await _next(cursor) for _ in parts]
 
+    async def looked_up(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
+        """The rows of each, in one trip to the server unless what is open already takes it along.
+        Raises `StoreUnavailable`."""
+        if not self.inside:
+            return await self.stroke(caller, *parts)
+        async with self.begin(caller) as connection:
+            return [
+                await (await connection.execute(statement, values)).fetchall()
+                for statement, values in parts
+            ]
+
     @asynccontextmanager
     async def begin_apart(self, caller: Principal) -> AsyncIterator[Connection]:
         """One that nothing joins, since it stays open while a reader takes its rows one by one:
@@ -188,10 +199,10 @@ class Transactions:
             async with translated():
                 try:
                     yield connection
+                    await connection.commit()
                 except BaseException:
                     await _roll_back(connection)
                     raise
-                await connection.commit()
         finally:
             await self._give_back(connection)
 
@@ -227,14 +238,21 @@ class Transactions:
             try:
                 await prove(connection)
             except psycopg.OperationalError as error:
-                await self._pool.putconn(connection)
+                await self._put_back(connection)
                 if time.monotonic() > deadline:
                     raise _unavailable(error) from error
             except BaseException:
-                await self._pool.putconn(connection)
+                await self._put_back(connection)
                 raise
             else:
                 return connection
+
+    async def _put_back(self, connection: Connection) -> None:
+        """Of somebody who was cancelled as they entered: their transaction may have begun."""
+        try:
+            await _roll_back(connection)
+        finally:
+            await self._pool.putconn(connection)
 
 
 async def _next(cursor: AsyncClientCursor[DictRow]) -> Sequence[DictRow]:

@@ -191,7 +191,8 @@ class RunNotOver(PorticoError):
     fix = "Only what failed, was cancelled or is stuck can be; a run that is done can be forked."
 
     def __init__(self, run: str, status: str) -> None:
-        super().__init__(f"The run {run} is {status}.")
+        why = {"done": "nothing of it is left to do", "failed": "it would end so again"}
+        super().__init__(f"The run {run} is {status}: {why.get(status, 'it is not over yet')}.")
         self.run = run
         self.status = status
 
@@ -287,7 +288,10 @@ class LedElsewhere(PorticoError):
     kind = Kind.CONFLICT
     code = "led_elsewhere"
     title = "This run is ended and taken up elsewhere"
-    fix = "Say it to the workflow or program: portico workflows cancel, resume or fork RUN"
+    fix = (
+        "Say it to the workflow or program: portico workflows cancel, resume or fork RUN; to an "
+        "agent: portico agents stop or resume RUN"
+    )
 
     def __init__(self, run: str, kind: str) -> None:
         super().__init__(

@@ -20,6 +20,8 @@ class Keep:
     """Of a principal, however lately they were made."""
     learnt: timedelta = timedelta(days=365)
     """Of which tool comes after which, and what can be foretold, since it was last seen."""
+    traces: timedelta = timedelta(days=90)
+    """Of the runs of agents, since they were started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Forgotten:
     """Of the learnt graph."""
     counts: int = 0
     """Of what could be foretold."""
+    traces: int = 0
+    """Of runs of agents."""
 
     @property
     def anything(self) -> bool:
