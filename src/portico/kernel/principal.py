@@ -39,5 +39,11 @@ class Principal:
     context: ContextId | None = None
     """The task that it says it is at; if it says nothing, that of its key."""
 
+    @property
+    def shared(self) -> bool:
+        """An agent in one of its runs: others have it act for them too, each in a task of its own,
+        and what is theirs is not to be told here."""
+        return self.kind is PrincipalKind.AGENT and self.key is None and self.context is not None
+
     def may(self, scope: str) -> bool:
         return scope in self.scopes

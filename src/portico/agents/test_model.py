@@ -1,0 +1,123 @@
+"""Try a model: whether it answers, streams, calls a tool, holds to a form, and how fast it is."""
+
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from portico.agents.core.asking import ModelAsk, Reply, TextPiece, ToolShown
+from portico.agents.core.errors import ModelBroke
+from portico.agents.core.message import UserSaid
+from portico.agents.core.model import ModelInfo, ModelRef, Support
+from portico.agents.core.model_test import (
+    ASKS_FOR_FORM,
+    ASKS_FOR_TOOL,
+    FORM,
+    QUESTION,
+    WEATHER,
+    ModelTest,
+)
+from portico.agents.ports import ModelBook, Models
+from portico.guard.core.roles import Scope
+from portico.guard.permit import permit
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+
+_PATIENCE: Final = timedelta(minutes=2)
+_MOST_OUTPUT: Final = 200
+_PROMPT: Final = 150
+"""Tokens of the longest of its questions, with the tool, generously."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestModel:
+    book: ModelBook
+    models: Models
+
+    async def __call__(self, caller: Principal, ref: ModelRef) -> ModelTest:
+        """What it does not do is found, not raised. It costs what three short questions cost.
+
+        Raises `NotPermitted`, `ProviderNotFound`, `ModelNotFound`, `ModelUnavailable`.
+        """
+        permit(caller, Scope.AGENTS_RUN)
+        info = await self.book.get(caller, ref)
+        tested = await self._spoken_to(caller, info)
+        if not tested.answers:
+            return tested
+        return replace(
+            tested,
+            calls_tools=await self._calls(caller, info),
+            holds_to_form=await self._holds(caller, info),
+        )
+
+    async def _spoken_to(self, caller: Principal, info: ModelInfo) -> ModelTest:
+        try:
+            pieces, reply = await self._asked(caller, info, QUESTION)
+        except PorticoError as error:
+            return ModelTest(info=info, answers=False, problem=str(error), fix=error.fix)
+        streamed = reply.took - (reply.first_piece or timedelta(0))
+        seconds, written = streamed.total_seconds(), reply.usage.output
+        return ModelTest(
+            info=info,
+            answers=bool(reply.text or reply.thought),
+            streams=pieces > 1,
+            usage_reported=reply.usage.reported,
+            first_piece=reply.first_piece,
+            tokens_a_second=written / seconds if seconds > 0 and written else None,
+            took=reply.took,
+            notes=reply.notes,
+            problem=None if reply.text or reply.thought else "It says nothing.",
+        )
+
+    async def _calls(self, caller: Principal, info: ModelInfo) -> Support:
+        try:
+            _, reply = await self._asked(caller, info, ASKS_FOR_TOOL, tools=[WEATHER])
+        except PorticoError:
+            return Support.NO
+        called = any(call.name == WEATHER.name and "city" in call.arguments for call in reply.calls)
+        return Support.YES if called else Support.NO
+
+    async def _holds(self, caller: Principal, info: ModelInfo) -> Support:
+        try:
+            _, reply = await self._asked(caller, info, ASKS_FOR_FORM, schema=FORM)
+        except PorticoError:
+            return Support.NO
+        try:
+            answer = json.loads(reply.text)
+        except ValueError:
+            return Support.NO
+        held = isinstance(answer, dict) and [*answer] == ["city"]
+        return Support.YES if held else Support.NO
+
+    async def _asked(
+        self,
+        caller: Principal,
+        info: ModelInfo,
+        question: str,
+        *,
+        tools: Sequence[ToolShown] = (),
+        schema: JsonObject | None = None,
+    ) -> tuple[int, Reply]:
+        """In how many pieces of text it came, and all of it."""
+        ask = ModelAsk(
+            model=info.ref,
+            instructions="",
+            messages=[UserSaid(question)],
+            tools=tools,
+            schema=schema,
+            most_output=min(_MOST_OUTPUT, info.most_output or _MOST_OUTPUT),
+            prompt_tokens=_PROMPT,
+            timeout=_PATIENCE,
+        )
+        pieces, reply = 0, None
+        async with aclosing(self.models.ask(caller, ask)) as answer:
+            async for piece in answer:
+                pieces += isinstance(piece, TextPiece)
+                if isinstance(piece, Reply):
+                    reply = piece
+        if reply is None:
+            raise ModelBroke(str(info.ref), "it ended without saying that it had.")
+        return pieces, reply

@@ -1,0 +1,113 @@
+"""Agents as data with in-memory doors: whoever is there, and all that can be done."""
+
+from dataclasses import dataclass, field, replace
+
+from portico.adapters.joins.agent_identities import AgentIdentities
+from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.engine.core.errors import RunNotFound
+from portico.faces.http.agent_use_cases import AgentUseCases
+from portico.guard.core.api_key import ApiKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.kernel.ids import RunId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.main.assemble_agents import AgentDoors, assemble_agents
+from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
+from portico.testing.agents import MemoryBook
+from portico.testing.audit import MemoryAudit
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.events import MemoryBus
+from portico.testing.gateway_doors import memory_gateway
+from portico.testing.guard import MemoryPrincipals, MemorySpaces, a_space, an_identity
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.trace_reports import MemoryTraceReports
+from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.world import MemoryWorld, together
+from tests.contracts.doors import PEPPER, a_key
+
+TEAM = Label(Level.TEAM)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataRoom:
+    use: AgentUseCases
+    book: MemoryBook
+    tools: ListedTools
+    traces: MemoryTraces
+    settling: "Settled"
+    contexts: MemoryTaskContexts
+    principals: MemoryPrincipals
+    audit: MemoryAudit
+    root: Principal
+    """An admin, cleared for everything of level confidential."""
+
+    async def joined(self, name: str, *roles: Role, clearance: Label = TEAM) -> Principal:
+        identity = an_identity(name, space=a_space("home"), roles=roles, clearance=clearance)
+        await self.principals.add(self.root, identity)
+        return as_principal(identity)
+
+
+@dataclass
+class Settled:
+    """The engine's word on runs, for tests to say."""
+
+    traces: MemoryTraces
+    broken: set[RunId] = field(default_factory=set)
+    unknown: set[RunId] = field(default_factory=set)
+
+    async def settled(self, caller: Principal, run: RunId) -> RunTrace:
+        if run in self.unknown:
+            raise RunNotFound(str(run))
+        found = (await self.traces.read(caller, run)).run
+        return replace(found, status=AgentRunStatus.FAILED) if run in self.broken else found
+
+
+async def data_room() -> DataRoom:
+    world, clock = MemoryWorld(), TickingClock()
+    space, audit = a_space("home"), MemoryAudit(world, clock)
+    admin = an_identity(
+        "root", space=space, roles=[Role.ADMIN], clearance=Label(Level.CONFIDENTIAL)
+    )
+    key = ApiKey.mint(SeededEntropy("first key"))
+    await MemorySpaces(world).found(space, admin, a_key(admin, key), key.digest(PEPPER))
+    principals, contexts = MemoryPrincipals(world), MemoryTaskContexts(world)
+    traces = MemoryTraces(world)
+    book, tools = MemoryBook(), ListedTools("files.read", "files.write")
+    settling, entropy = Settled(traces), SeededEntropy("agents")
+    approvals = memory_gateway(
+        world, ScriptedUpstreams(), bus=MemoryBus(), clock=clock, entropy=entropy, audit=audit
+    ).workflows.approvals
+    doors = AgentDoors(
+        agents=MemoryAgents(world),
+        identities=AgentIdentities(
+            principals=principals,
+            approvals=approvals.approvals,
+            withdraw=approvals.withdraw(),
+            audit=audit,
+            together=together,
+            clock=clock,
+        ),
+        traces=traces,
+        reports=MemoryTraceReports(world),
+        settling=settling,
+        book=book,
+        tools=tools,
+        contexts=contexts,
+        together=together,
+        audit=audit,
+        clock=clock,
+        entropy=entropy,
+        version="1",
+    )
+    return DataRoom(
+        use=assemble_agents(doors),
+        book=book,
+        tools=tools,
+        traces=traces,
+        settling=settling,
+        contexts=contexts,
+        principals=principals,
+        audit=audit,
+        root=as_principal(admin),
+    )

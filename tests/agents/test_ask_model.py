@@ -1,0 +1,410 @@
+"""Who is asked for a turn, how often, and with what."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from portico.agents.core.agent import Limits, ToolMode
+from portico.agents.core.asking import ArgumentsPiece, Finish, ModelAsk, Piece, TextPiece, Usage
+from portico.agents.core.errors import (
+    ModelBroke,
+    ModelKeyMissing,
+    ModelOverflow,
+    ModelRefused,
+    ModelTruncated,
+    ModelUnavailable,
+)
+from portico.agents.core.happening import Noted, TextAdded
+from portico.agents.core.message import ModelSaid, ToolGave, UserSaid
+from portico.agents.core.model import ModelRef, Price, Support
+from portico.agents.core.trace import AgentRunStatus
+from portico.kernel.label import Label, Level
+from portico.testing.agents import (
+    SMALL,
+    MemoryBook,
+    ScriptedModels,
+    ScriptedTool,
+    ScriptedToolbox,
+    a_call,
+    a_model,
+    a_reply,
+    says,
+    wants,
+)
+from tests.agents.room import PLENTY, Room
+from tests.engine.room import ANA
+
+OTHER = ModelRef("far", "large")
+BOTH = (a_model(), a_model(OTHER, local=False))
+FILES = ScriptedTool(name="files.read", gives="The letter says hello.")
+AWAY = ModelUnavailable("local:small", "it is away.")
+
+
+def with_fallback(models: ScriptedModels) -> Room:
+    return Room(models, book=MemoryBook(*BOTH), fallbacks=("far:large",), tools=())
+
+
+async def test_a_model_that_is_away_is_asked_again_after_a_while() -> None:
+    room = Room(ScriptedModels(AWAY, AWAY, says("Here I am.")), tools=())
+
+    trace = await room.done()
+
+    assert trace.run.answer == "Here I am."
+    assert trace.turns[0].attempts == 3
+    assert len(room.pauses) == 2
+    assert 0.25 <= room.pauses[0] <= 0.75
+    assert 0.5 <= room.pauses[1] <= 1.5
+
+
+async def test_a_server_that_says_when_to_come_back_is_taken_at_its_word() -> None:
+    later = ModelUnavailable("local:small", "too many.", retry_after=timedelta(seconds=7))
+    room = Room(ScriptedModels(later, says("Here I am.")), tools=())
+
+    await room.done()
+
+    assert 7 <= room.pauses[0] <= 7.25
+
+
+async def test_nobody_waits_for_a_server_that_says_to_come_back_in_an_hour() -> None:
+    later = ModelUnavailable("local:small", "too many.", retry_after=timedelta(hours=1))
+    room = with_fallback(ScriptedModels(later, says("I am the other.")))
+
+    trace = await room.done()
+
+    assert room.pauses == []
+    assert trace.turns[0].model == "far:large"
+
+
+async def test_after_three_tries_the_next_model_is_asked() -> None:
+    models = ScriptedModels(AWAY, AWAY, AWAY, says("I am the other."))
+    room = with_fallback(models)
+
+    trace = await room.done()
+
+    assert [str(ask.model) for ask in models.asks] == [*["local:small"] * 3, "far:large"]
+    assert trace.turns[0].attempts == 4
+    notes = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    assert [note.code for note in notes] == ["retry", "retry", "fallback"]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ModelRefused("local:small", "no."),
+        ModelOverflow("local:small", "too long.", fix="Say less."),
+        ModelKeyMissing("local", "env:KEY"),
+    ],
+)
+async def test_what_will_not_change_is_not_asked_twice(problem: Exception) -> None:
+    models = ScriptedModels(problem, says("I am the other."))
+    room = with_fallback(models)
+
+    trace = await room.done()
+
+    assert trace.turns[0].model == "far:large"
+    assert len(models.asks) == 2
+
+
+async def test_if_nobody_answers_the_first_problem_is_told() -> None:
+    models = ScriptedModels(ModelRefused("local:small", "no."), AWAY, AWAY, AWAY)
+    room = with_fallback(models)
+
+    trace = await room.done()
+
+    assert trace.run.status is AgentRunStatus.FAILED
+    assert trace.run.error_code == "model_refused"
+    assert room.ended(trace.run.run).error == "local:small refuses this: no."
+
+
+async def test_a_run_that_failed_and_is_taken_up_again_asks_again() -> None:
+    models = ScriptedModels(AWAY, AWAY, AWAY, says("Here I am."))
+    room = Room(models, tools=())
+    run = await room.start()
+    await room.leg(run)
+
+    await room.resume(ANA, run)
+    await room.leg(run)
+
+    assert (await room.trace(run)).run.answer == "Here I am."
+
+
+async def test_what_an_answer_that_broke_off_said_is_void_and_paid() -> None:
+    broken: list[Piece | Exception] = [
+        TextPiece("Half an "),
+        TextPiece("answer"),
+        ModelBroke("local:small", "cut."),
+    ]
+    room = Room(ScriptedModels(broken, says("Whole.")), tools=())
+
+    trace = await room.done("A question of five words.")
+
+    assert trace.run.answer == "Whole."
+    pieces = [each for each in room.told(trace.run.run) if isinstance(each, TextAdded)]
+    assert [(piece.attempt, piece.text) for piece in pieces] == [
+        (1, "Half an "),
+        (1, "answer"),
+        (2, "Whole."),
+    ]
+    assert trace.turns[0].counted > 2 * 5 + 3 + 1
+
+
+async def test_a_model_that_has_not_read_all_is_asked_once_more_and_then_told() -> None:
+    cut = ModelTruncated("local:small", 900, 200, fix="Give it a larger window.")
+    models = ScriptedModels(cut, cut, cut)
+    room = Room(models, tools=())
+
+    trace = await room.done()
+
+    assert len(models.asks) == 2
+    assert trace.run.error_code == "model_truncated"
+    assert room.ended(trace.run.run).fix == "Give it a larger window."
+
+
+async def test_what_is_too_secret_for_a_model_is_not_sent_to_it() -> None:
+    models = ScriptedModels(says("I may know."))
+    low = a_model(OTHER, clearance=Label(Level.PUBLIC))
+    room = Room(
+        models,
+        book=MemoryBook(a_model(), low),
+        model="far:large",
+        fallbacks=("local:small",),
+        tools=(),
+    )
+
+    trace = await room.done()
+
+    assert [str(ask.model) for ask in models.asks] == ["local:small"]
+    assert "may know at most public" in trace.turns[0].notes[0]
+
+
+async def test_a_model_that_can_call_no_tools_and_keeps_no_form_is_refused() -> None:
+    dumb = a_model(tools=Support.NO, structured=Support.NO)
+    room = Room(ScriptedModels(says("Hm.")), ScriptedToolbox(FILES), book=MemoryBook(dumb))
+
+    trace = await room.done()
+
+    assert trace.run.error_code == "model_lacks_tools"
+
+
+async def test_a_model_without_tools_of_its_own_is_held_to_a_form() -> None:
+    models = ScriptedModels(
+        says('{"tool": "files__read", "arguments": {"path": "/letter"}}'),
+        says('{"say": "It says hello."}'),
+    )
+    book = MemoryBook(a_model(tools=Support.NO))
+    room = Room(models, ScriptedToolbox(FILES), book=book)
+
+    trace = await room.done()
+
+    assert trace.run.answer == "It says hello."
+    assert [use.tool for use in trace.uses] == ["files.read"]
+    assert [ask.tools for ask in models.asks] == [(), ()]
+    assert models.asks[0].schema is not None
+    assert "files__read" in models.asks[0].instructions
+    assert list(models.asks[1].messages)[1:] == [
+        ModelSaid('{"tool": "files__read", "arguments": {"path": "/letter"}}'),
+        UserSaid("[The tool files__read gave:]\nThe letter says hello."),
+    ]
+    assert room.talk.texts(trace.run.run) == "It says hello."
+
+
+async def test_an_answer_that_is_not_of_the_form_is_put_right_once() -> None:
+    models = ScriptedModels(says("Hello there"), says('{"say": "Hello."}'))
+    book = MemoryBook(a_model(tools=Support.NO))
+    room = Room(models, ScriptedToolbox(FILES), book=book)
+
+    trace = await room.done()
+
+    assert trace.run.answer == "Hello."
+    assert "could not be read" in str(models.asks[1].messages[-1])
+
+
+async def test_an_answer_that_is_not_of_the_form_twice_is_an_error() -> None:
+    models = ScriptedModels(says("Hello there"), says("Hello again"), says("And again"))
+    room = Room(
+        models,
+        ScriptedToolbox(FILES),
+        book=MemoryBook(a_model()),
+        tool_mode=ToolMode.FORM,
+    )
+
+    trace = await room.done()
+
+    assert trace.run.error_code == "model_broke_off"
+    assert len(models.asks) == 2
+
+
+async def test_old_results_are_shortened_to_fit_and_people_are_heard_whole() -> None:
+    question = " ".join(["word"] * 300)
+    long = ScriptedTool(name="files.read", gives="much " * 1_000)
+    calls = [wants(a_call(id_=f"c{n}", path=f"/{n}")) for n in range(4)]
+    models = ScriptedModels(*calls, says("Done."))
+    room = Room(
+        models, ScriptedToolbox(long), book=MemoryBook(a_model(window=4_000)), most_output=256
+    )
+
+    trace = await room.done(question)
+
+    assert trace.run.answer == "Done."
+    last = models.asks[-1].messages
+    assert last[0] == UserSaid(question)
+    results = [message for message in last if isinstance(message, ToolGave)]
+    assert "were left out, to make room" in results[0].text
+    notes = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    assert "compacted" in [note.code for note in notes]
+
+
+async def test_words_of_people_that_do_not_fit_are_refused_and_not_cut() -> None:
+    room = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(window=1_000)), tools=())
+
+    trace = await room.done(" ".join(["word"] * 2_000))
+
+    assert trace.run.error_code == "context_too_small"
+
+
+async def test_what_one_server_wants_back_is_not_shown_to_another() -> None:
+    first = [replace(a_reply("", a_call()), kept={"signature": "x"})]
+    models = ScriptedModels(first, ModelRefused("local:small", "no."), says("I am the other."))
+    room = Room(models, ScriptedToolbox(FILES), book=MemoryBook(*BOTH), fallbacks=("far:large",))
+
+    await room.done()
+
+    kept = [[m.kept for m in ask.messages if isinstance(m, ModelSaid)] for ask in models.asks]
+    assert kept == [[], [{"signature": "x"}], [None]]
+
+
+async def test_the_answer_that_is_asked_for_shrinks_with_what_is_left() -> None:
+    limits = replace(PLENTY, tokens=300)
+    models = ScriptedModels(says("Short."))
+    room = Room(models, tools=(), limits=limits)
+
+    await room.done()
+
+    assert 64 <= models.asks[0].most_output < 200
+
+
+async def test_a_run_whose_budget_is_too_small_for_a_question_is_exhausted() -> None:
+    room = Room(ScriptedModels(says("Hm.")), tools=(), limits=replace(PLENTY, tokens=50))
+
+    trace = await room.done()
+
+    assert trace.run.status is AgentRunStatus.EXHAUSTED
+    assert trace.run.error_code == "agent_budget_spent"
+
+
+async def test_where_one_model_is_too_dear_the_next_may_do() -> None:
+    dear = a_model(price=Price(input=Decimal(1_000_000), output=Decimal(1_000_000)))
+    models = ScriptedModels(says("I am free."))
+    room = Room(
+        models,
+        book=MemoryBook(dear, a_model(OTHER)),
+        fallbacks=("far:large",),
+        tools=(),
+        limits=replace(PLENTY, money=Decimal(1)),
+    )
+
+    trace = await room.done()
+
+    assert trace.turns[0].model == "far:large"
+
+
+async def test_a_model_whose_price_nobody_knows_is_said_to_be_so() -> None:
+    room = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(price=None)), tools=())
+
+    trace = await room.done()
+
+    assert "Nobody knows what local:small costs" in trace.turns[0].notes[0]
+
+
+async def test_an_answer_longer_than_was_paid_for_is_cut_off() -> None:
+    async def endless(_ask: ModelAsk) -> AsyncIterator[Piece]:
+        while True:
+            yield TextPiece("more ")
+
+    models = ScriptedModels(endless)
+    room = Room(models, tools=(), limits=replace(PLENTY, tokens=500))
+
+    trace = await room.done()
+
+    assert trace.turns[0].finish is Finish.LENGTH
+    assert trace.turns[0].counted <= 500
+    assert models.closed == 1
+    assert "was cut off" in trace.turns[0].notes[-1]
+
+
+async def test_arguments_that_never_end_are_cut_off_and_charged() -> None:
+    async def endless(_ask: ModelAsk) -> AsyncIterator[Piece]:
+        yield ArgumentsPiece("c1", '{"text": "')
+        while True:
+            yield ArgumentsPiece("c1", "more ")
+
+    models = ScriptedModels(endless, endless, endless)
+    room = Room(models, limits=replace(PLENTY, tokens=500))
+
+    trace = await room.done()
+
+    assert models.closed == len(models.asks)
+    assert 400 < trace.run.usage.input + trace.run.usage.output <= 500
+    assert trace.uses == ()
+
+
+async def test_arguments_that_end_are_charged_once() -> None:
+    whole = a_call("files__read", path="a b c d e f")
+    pieces = [ArgumentsPiece("c1", '{"path": "a b c '), ArgumentsPiece("c1", "d e ")]
+    in_pieces = Room(
+        ScriptedModels([*pieces, *wants(whole)], says("Read.")), ScriptedToolbox(FILES)
+    )
+    at_once = Room(ScriptedModels(wants(whole), says("Read.")), ScriptedToolbox(FILES))
+
+    counted = [(await room.done()).turns[0].counted for room in (in_pieces, at_once)]
+
+    assert counted[0] == counted[1]
+
+
+async def test_a_server_that_reports_too_much_is_charged_what_was_reserved() -> None:
+    usage = Usage(input=10**9, output=10**9)
+    room = Room(ScriptedModels(says("Hm.", usage=usage)), tools=(), limits=Limits(tokens=2_000))
+
+    trace = await room.done()
+
+    assert trace.turns[0].counted <= 2_000
+
+
+async def test_a_server_that_reports_nothing_is_charged_what_we_counted() -> None:
+    usage = Usage(input=0, output=0)
+    room = Room(ScriptedModels(says("One two three.", usage=usage)), tools=())
+
+    trace = await room.done("A question of five words.")
+
+    assert trace.turns[0].counted >= 5 + 3
+
+
+async def test_a_small_model_is_shown_few_tools_and_a_search() -> None:
+    many = [ScriptedTool(name=f"files.tool{n}") for n in range(30)]
+    models = ScriptedModels(says("Hm."), says("Hm."))
+    book = MemoryBook(a_model(window=8_000))
+
+    await Room(models, ScriptedToolbox(*many), book=book).done()
+
+    assert len(models.asks[0].tools) == 6
+    assert models.asks[0].model == SMALL
+
+
+async def test_an_agent_that_goes_without_its_tools_says_so() -> None:
+    room = Room(ScriptedModels(AWAY, says("Hm.")), ScriptedToolbox(), tools=("files.*",))
+
+    trace = await room.done()
+
+    [without, _again] = trace.turns[0].notes
+    assert without.startswith("None of the tools that it may use can be used now")
+    told = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
+    assert [each.code for each in told] == ["no_tools", "retry"]
+
+
+async def test_one_that_has_no_tools_misses_none() -> None:
+    trace = await Room(ScriptedModels(says("Hm.")), ScriptedToolbox(), tools=()).done()
+
+    assert trace.turns[0].notes == ()

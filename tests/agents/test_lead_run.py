@@ -1,0 +1,265 @@
+"""Following, steering, stopping and taking up runs of agents."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.agents.core.asking import ModelAsk, Piece, TextPiece
+from portico.agents.core.errors import (
+    AgentNotCleared,
+    AgentRunNotFound,
+    AgentRunOver,
+    ModelUnavailable,
+)
+from portico.agents.core.happening import Heard, RunEnded, TextAdded, Told, ToolWaits
+from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.engine.core.errors import RunNotOver
+from portico.engine.core.run import RunStatus
+from portico.gateway.core.errors import UpstreamTimedOut
+from portico.guard.core.approval import Status
+from portico.guard.core.errors import NotPermitted
+from portico.guard.core.roles import Scope
+from portico.kernel.ids import RunId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.agents import MemoryTalk, a_call, a_reply, says, wants
+from portico.testing.guard import MemoryKeys
+from tests.agents.town import ANA, BEN, Town
+from tests.gateway.open_room import WRITE
+
+NOW = timedelta(0)
+READS = wants(a_call("files__read", path="/a"))
+WRITES = wants(a_call("files__write", path="/a"))
+DELETES = wants(a_call("files__delete", path="/a"))
+STRANGER = replace(BEN, scopes=BEN.scopes - {Scope.TRACES_READ})
+
+
+async def test_a_run_is_followed_to_its_end_by_its_starter_alone() -> None:
+    town = Town(says("Good day."))
+    run = (await town.ran_agent()).run.run
+
+    told = await town.happened(run)
+
+    assert isinstance(told[-1], RunEnded)
+    assert "".join(each.text for each in told if isinstance(each, TextAdded)) == "Good day."
+    with pytest.raises(AgentRunNotFound):
+        _ = [each async for each in town.follow(STRANGER, run)]
+    assert [each async for each in town.follow(BEN, run)]
+
+
+async def test_it_is_followed_from_where_one_left_off() -> None:
+    town = Town(says("Good day."))
+    run = (await town.ran_agent()).run.run
+    every = [each async for each in town.follow(ANA, run)]
+    kept = [each for each in every if each.cursor is not None]
+
+    rest = [each async for each in town.follow(ANA, run, after=kept[0].cursor)]
+    nothing = [each async for each in town.follow(ANA, run, after=kept[-1].cursor)]
+
+    assert [each.happening for each in rest] == [each.happening for each in kept[1:]]
+    assert [type(each.happening) for each in nothing] == [RunEnded]
+
+
+async def test_whoever_follows_it_has_read_what_it_has() -> None:
+    town = Town(READS, says("Read."))
+    run = (await town.ran_agent()).run.run
+
+    await town.happened(run)
+
+    assert (await town.contexts.get(ANA)).untrusted
+
+
+async def test_how_it_ended_is_said_at_once() -> None:
+    town = Town(says("Good day."))
+    run = (await town.ran_agent()).run.run
+
+    ended = await town.answer_of(ANA, run, patience=NOW)
+
+    assert isinstance(ended, RunEnded)
+    assert ended.answer == "Good day."
+
+
+async def test_what_it_waits_for_is_said_when_patience_is_over() -> None:
+    town = Town(DELETES, says("Never."))
+    started = await town.begin()
+    before = await town.answer_of(ANA, started.run, patience=NOW)
+    await town.leg(started.run)
+
+    waits = await town.answer_of(ANA, started.run, patience=NOW)
+
+    assert before is None
+    assert isinstance(waits, ToolWaits)
+    assert (waits.turn, waits.call, waits.tool) == (1, "c1", "files.delete")
+
+
+async def test_a_run_that_ended_without_a_word_is_settled() -> None:
+    town = Town(says("Good day."))
+    started = await town.begin()
+    await town.runs.cancel(ANA, started.run)
+
+    ended = await town.answer_of(ANA, started.run, patience=timedelta(seconds=30))
+
+    assert isinstance(ended, RunEnded)
+    assert (ended.status, ended.error_code) == (AgentRunStatus.FAILED, "agent_run_broken")
+    assert (await town.trace(started.run)).run.status is AgentRunStatus.FAILED
+
+
+async def test_a_run_that_is_queued_or_running_is_left_as_it_is() -> None:
+    async def speaking(_ask: ModelAsk) -> AsyncIterator[Piece]:
+        found.append((await town.runs.get(ANA, run)).status)
+        seen.append(await town.follow.settled(ANA, run))
+        yield TextPiece("Good day.")
+        yield a_reply("Good day.")
+
+    found: list[RunStatus] = []
+    seen: list[RunTrace] = []
+    town = Town(speaking)
+    run = (await town.begin()).run
+    found.append((await town.runs.get(ANA, run)).status)
+    seen.append(await town.follow.settled(ANA, run))
+    await town.leg(run)
+
+    assert found == [RunStatus.QUEUED, RunStatus.RUNNING]
+    assert [(each.status, each.error, each.ended_at) for each in seen] == [
+        (AgentRunStatus.RUNNING, None, None)
+    ] * 2
+    assert (await town.trace(run)).run.status is AgentRunStatus.COMPLETED
+
+
+async def test_without_patience_nobody_is_followed() -> None:
+    town = Town(says("Good day."))
+    run = (await town.begin()).run
+    town.answer_of = replace(town.answer_of, follow_run=replace(town.follow, talk=Silent()))
+
+    assert await town.answer_of(ANA, run, patience=NOW) is None
+
+
+class Silent(MemoryTalk):
+    def follow(
+        self, caller: Principal, run: RunId, *, after: str | None
+    ) -> AsyncGenerator[Told, None]:
+        raise AssertionError(caller, run, after)
+
+
+async def test_what_is_said_in_mid_run_is_heard() -> None:
+    town = Town(DELETES, says("I see."))
+    run = (await town.ran_agent()).run.run
+
+    await town.steer(ANA, run, "Leave it.")
+    await town.say(await town.asked(run))
+    await town.leg(run)
+
+    assert "Leave it." in [message.text for message in town.models.asks[-1].messages]
+    assert [each.text for each in await town.happened(run) if isinstance(each, Heard)] == [
+        "Leave it."
+    ]
+
+
+async def test_steering_is_for_its_starter_and_while_it_is_on() -> None:
+    town = Town(says("Good day."))
+    started = await town.begin()
+
+    with pytest.raises(AgentRunNotFound):
+        await town.steer(STRANGER, started.run, "Psst.")
+    with pytest.raises(NotPermitted):
+        await town.steer(replace(ANA, scopes=frozenset()), started.run, "Psst.")
+    await town.contexts.rise(ANA, Label(Level.RESTRICTED), untrusted=False)
+    with pytest.raises(AgentNotCleared):
+        await town.steer(ANA, started.run, "A secret.")
+    await town.leg(started.run)
+    with pytest.raises(AgentRunOver):
+        await town.steer(ANA, started.run, "Too late.")
+
+
+async def test_a_stopped_run_ends_before_its_next_turn() -> None:
+    town = Town(says("Never."))
+    started = await town.begin()
+
+    await town.stop(ANA, started.run)
+    await town.leg(started.run)
+
+    assert (await town.trace(started.run)).run.status is AgentRunStatus.STOPPED
+    assert town.models.asks == []
+    with pytest.raises(AgentRunOver):
+        await town.stop(ANA, started.run)
+
+
+async def test_what_a_stopped_run_has_asked_is_asked_no_more() -> None:
+    town = Town(DELETES, says("Never."))
+    run = (await town.ran_agent()).run.run
+
+    await town.stop(ANA, run)
+    await town.leg(run)
+
+    assert (await town.asked(run)).status is Status.WITHDRAWN
+    assert (await town.trace(run)).run.status is AgentRunStatus.STOPPED
+    assert town.writes == {}
+
+
+async def test_a_stopped_run_that_waits_for_a_persons_word_is_ended() -> None:
+    town = Town(WRITES, says("Never."))
+    town.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files", 1)
+    run = (await town.ran_agent()).run.run
+
+    await town.stop(ANA, run)
+
+    assert (await town.trace(run)).run.status is AgentRunStatus.STOPPED
+    assert (await town.runs.get(ANA, run)).status.over
+    assert isinstance((await town.happened(run))[-1], RunEnded)
+
+
+async def test_a_run_that_failed_is_taken_up_where_it_was() -> None:
+    gone = [ModelUnavailable("local:small", "it is away.")] * 3
+    town = Town(WRITES, *gone, says("Done."))
+    started = await town.begin()
+    with suppress(BaseExceptionGroup):
+        await town.leg(started.run)
+    failed = await town.trace(started.run)
+
+    await town.resume(ANA, started.run)
+    await town.leg(started.run)
+    trace = await town.trace(started.run)
+
+    assert failed.run.status is AgentRunStatus.FAILED
+    assert (trace.run.status, trace.run.answer) == (AgentRunStatus.COMPLETED, "Done.")
+    assert town.writes == {"write /a": 1}
+
+
+async def test_only_what_failed_is_taken_up() -> None:
+    town = Town(says("Done."))
+    run = (await town.ran_agent()).run.run
+
+    with pytest.raises(RunNotOver):
+        await town.resume(ANA, run)
+
+
+async def test_a_run_that_waits_ends_when_its_agent_is_removed() -> None:
+    town = Town(DELETES, says("Never."))
+    run = (await town.ran_agent()).run.run
+
+    await town.identities.remove(ANA, town.agent)
+    with suppress(BaseExceptionGroup):
+        await town.leg(run)
+    trace = (await town.trace(run)).run
+
+    assert (await town.asked(run)).status is Status.WITHDRAWN
+    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "principal_disabled")
+    assert town.writes == {}
+
+
+async def test_a_key_that_was_revoked_carries_no_run_any_further() -> None:
+    town = Town(DELETES, says("Never."))
+    bot = await town.bot()
+    started = await town.begin(by=bot)
+    await town.leg(started.run)
+    await MemoryKeys(town.world).revoke(ANA, town.key.id, town.clock.now())
+
+    await town.say(await town.asked(started.run))
+    with suppress(BaseExceptionGroup):
+        await town.leg(started.run)
+    trace = (await town.trace(started.run)).run
+
+    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "key_ended")

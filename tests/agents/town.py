@@ -1,0 +1,219 @@
+"""Agents in memory on the gateway itself: their tools pass the guard, people answer, and whoever
+carries a run out may die."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from portico.adapters.joins.agent_calls import Waits
+from portico.adapters.joins.agent_identities import AgentIdentities
+from portico.adapters.joins.agent_offer import Offers
+from portico.adapters.joins.agent_talk import AgentTalk, JsonLines
+from portico.adapters.joins.agent_tasks import AgentTasks
+from portico.adapters.joins.agent_toolbox import AsksNobody, GatewayToolbox
+from portico.adapters.joins.agent_work import AgentWork, acting_in
+from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.agents.ask_model import AskModel
+from portico.agents.core.agent import Agent
+from portico.agents.core.happening import Happening
+from portico.agents.core.trace import WholeTrace
+from portico.agents.follow_run import AnswerOf, FollowRun
+from portico.agents.make_calls import MakeCalls
+from portico.agents.resume_run import ResumeAgentRun
+from portico.agents.run_agent import RunAgent
+from portico.agents.start_run import AGENT, AgentRunWish, StartAgentRun, StartedAgentRun
+from portico.agents.steer_run import SteerRun
+from portico.agents.stop_run import StopRun
+from portico.agents.take_turn import TakeTurn
+from portico.engine.kinds import Kind
+from portico.engine.tails import Tails
+from portico.guard.answer_approval import Reply
+from portico.guard.as_they_are import AsTheyAre
+from portico.guard.core.approval import AnswerKind, Approval, Via
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule
+from portico.kernel.ids import PrincipalId, RunId
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+from portico.main.starting import starting
+from portico.testing.agent_data import MemoryAgents, MemoryTraces, an_agent, an_agent_spec
+from portico.testing.agents import MemoryBook, ScriptedModels, Words
+from portico.testing.audit import MemoryAudit
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.guard import MemoryKeyRing, MemoryPrincipals, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.world import together
+from tests.gateway.workflows.plan_room import PlanRoom
+
+ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))
+BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))
+
+
+class Town(PlanRoom):
+    """An agent `clerk`, which may use `files.*`; `files.delete` needs approval."""
+
+    def __init__(
+        self, *said: Any, rules: tuple[Rule, ...] = (), page_size: int = 20_000, **spec: Any
+    ) -> None:
+        super().__init__(rules=rules)
+        world, clock, entropy = self.world, self.clock, self.entropy
+        audit = self.approvals.audit
+        self.agents, self.traces = MemoryAgents(world), MemoryTraces(world)
+        self.contexts = MemoryTaskContexts(world)
+        self.identities = AgentIdentities(
+            principals=MemoryPrincipals(world),
+            approvals=self.approvals.approvals,
+            withdraw=self.approvals.withdraw(),
+            audit=audit,
+            together=together,
+            clock=clock,
+        )
+        self.tasks = AgentTasks(
+            book=self.contexts, contexts=self.contexts, clock=clock, entropy=entropy
+        )
+        seal = AesSivSeal.from_pepper(b"pepper")
+        tails = Tails(log=self.log, bus=self.bus, seal=seal, wording=JsonLines())
+        self.talk = AgentTalk(log=self.log, tails=tails, seal=seal, book=self.runs, clock=clock)
+        self.models = ScriptedModels(*said)
+        self.toolbox = self._toolbox(page_size)
+        self.agent = an_agent(
+            ANA,
+            principal=PrincipalId.mint(BEGINNING, SeededEntropy("clerk")),
+            spec=an_agent_spec("clerk", **spec),
+        )
+        self.kinds = [*self.kinds, Kind(name=AGENT, work=self._work())]
+        self._assemble()
+
+    def _toolbox(self, page_size: int) -> GatewayToolbox:
+        use = self.gateway.over_http
+        return GatewayToolbox(
+            offers=Offers(
+                catalogues=self.gateway.catalogues,
+                look_up=use.find_tools.look_up,
+                tokenizer=Words(),
+            ),
+            catalogues=self.gateway.catalogues,
+            find_tools=use.find_tools,
+            one_call=self.gateway.step_call,
+            at_once=replace(use.call_tool, ask_first=AsksNobody()),
+            new_outputs=self.doors.engines.durable.outputs,
+            results=self.approvals.results,
+            waits=Waits(
+                approvals=self.approvals.approvals,
+                withdraw=self.approvals.withdraw(),
+                traces=self.traces,
+                talk=self.talk,
+            ),
+            clock=self.clock,
+            page_size=page_size,
+            keep_for=timedelta(days=1),
+        )
+
+    def _work(self) -> AgentWork:
+        shared = {"clock": self.clock, "talk": self.talk}
+        both: dict[str, Any] = {**shared, "entropy": self.entropy}
+        ask = AskModel(
+            models=self.models,
+            book=MemoryBook(),
+            toolbox=self.toolbox,
+            tokenizer=Words(),
+            **both,
+        )
+        run_agent = RunAgent(
+            take_turn=TakeTurn(ask_model=ask, traces=self.traces, **both),
+            make_calls=MakeCalls(toolbox=self.toolbox, traces=self.traces, **both),
+            toolbox=self.toolbox,
+            acting=acting_in,
+            traces=self.traces,
+            clock=self.clock,
+            talk=self.talk,
+        )
+        return AgentWork(
+            work=run_agent,
+            as_they_are=AsTheyAre(key_ring=MemoryKeyRing(self.world), clock=self.clock),
+            book=self.runs,
+            identities=self.identities,
+            traces=self.traces,
+            clock=self.clock,
+            talk=self.talk,
+        )
+
+    def _assemble(self) -> None:
+        audit, runs, line = self.approvals.audit, self.runs, self.line
+        approvals = self.approvals.approvals
+        self.start_agent = StartAgentRun(
+            agents=self.agents,
+            identities=self.identities,
+            tasks=self.tasks,
+            traces=self.traces,
+            book=runs,
+            start_run=starting(runs, line, self.clock, self.entropy, AGENT),
+            audit=audit,
+            together=together,
+            clock=self.clock,
+            entropy=self.entropy,
+        )
+        self.follow = FollowRun(
+            traces=self.traces, talk=self.talk, tasks=self.tasks, book=runs, clock=self.clock
+        )
+        self.answer_of = AnswerOf(follow_run=self.follow, approvals=approvals, clock=self.clock)
+        self.steer = SteerRun(traces=self.traces, tasks=self.tasks, clock=self.clock)
+        self.stop = StopRun(
+            traces=self.traces,
+            talk=self.talk,
+            book=runs,
+            runs=runs,
+            line=line,
+            bus=self.bus,
+            approvals=approvals,
+            withdraw=self.approvals.withdraw(),
+            audit=audit,
+            together=together,
+            clock=self.clock,
+        )
+        self.resume = ResumeAgentRun(
+            traces=self.traces, book=runs, runs=runs, line=line, audit=audit, together=together
+        )
+
+    @property
+    def audited(self) -> list[JsonObject]:
+        journal = self.approvals.audit
+        assert isinstance(journal, MemoryAudit)
+        return journal.acts
+
+    async def made_agent(self, by: Principal = ANA) -> Agent:
+        """As somebody has described it."""
+        if (self.agent.space, self.agent.id) not in self.world.agents:
+            await self.identities.add(by, self.agent)
+            await self.agents.add(by, self.agent)
+        return self.agent
+
+    async def begin(
+        self, message: str = "Tidy up.", *, by: Principal = ANA, **wish: Any
+    ) -> StartedAgentRun:
+        agent = await self.made_agent()
+        return await self.start_agent(by, AgentRunWish(agent=agent.name, message=message, **wish))
+
+    async def ran_agent(self, message: str = "Tidy up.", **wish: Any) -> WholeTrace:
+        """To its end, or to where it waits."""
+        started = await self.begin(message, **wish)
+        await self.leg(started.run)
+        return await self.trace(started.run)
+
+    async def trace(self, run: RunId) -> WholeTrace:
+        return await self.traces.read(ANA, run)
+
+    async def happened(self, run: RunId) -> list[Happening]:
+        return [told.happening async for told in self.follow(ANA, run)]
+
+    async def asked(self, run: RunId) -> Approval:
+        """What it waits for."""
+        [found] = await self.approvals.approvals.of_run(ANA, run)
+        return found
+
+    async def say(self, approval: Approval, kind: AnswerKind = AnswerKind.ONCE) -> None:
+        """Somebody answers, and what was approved is done."""
+        use = self.gateway.over_http.approvals
+        await use.answer_approval(ANA, approval.id, Reply(kind=kind, via=Via.CLI))
+        await self.killed(approval.run)
