@@ -7,6 +7,7 @@ import psycopg
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
+from portico.adapters.postgres.agents import PostgresAgents
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
 from portico.adapters.postgres.bus import PostgresBus
@@ -33,11 +34,15 @@ from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.token_subjects import PostgresTokenSubjects
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.tools import PostgresTools
+from portico.adapters.postgres.trace_reports import PostgresTraceReports
+from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.agents.ports import Agents, Traces
+from portico.agents.trace_ports import TraceReports
 from portico.engine.core.run import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
 from portico.gateway.ahead_ports import Elsewhere
@@ -69,6 +74,7 @@ from portico.guard.ports import (
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
+from portico.testing.agent_data import MemoryAgents, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.audit import MemoryAudit
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory, MemoryElsewhere
@@ -92,6 +98,7 @@ from portico.testing.learnt import MemorySeenFlows, MemoryShapes
 from portico.testing.logins import MemoryLoginClients, MemoryLogins, MemoryTokenSubjects
 from portico.testing.saved_workflows import MemorySavedWorkflows
 from portico.testing.suggestions import MemoryPastPlans, MemorySuggestions
+from portico.testing.trace_reports import MemoryTraceReports
 from portico.testing.trusted_clients import MemoryTrustedClients
 from portico.testing.world import MemoryWorld, RowRefused, together
 
@@ -140,6 +147,9 @@ class Doors:
     saved: SavedWorkflows
     past_plans: PastPlanBook
     suggestions: Suggestions
+    agents: Agents
+    traces: Traces
+    trace_reports: TraceReports
     contexts: MemoryTaskContexts | PostgresTaskContexts
     contexts_elsewhere: Contexts
     """The same tasks, in another process."""
@@ -247,6 +257,9 @@ def memory_doors() -> Doors:
         saved=MemorySavedWorkflows(world),
         past_plans=MemoryPastPlans(world),
         suggestions=MemorySuggestions(world),
+        agents=MemoryAgents(world),
+        traces=MemoryTraces(world),
+        trace_reports=MemoryTraceReports(world),
         contexts=MemoryTaskContexts(world),
         contexts_elsewhere=MemoryTaskContexts(world),
         rules=rules,
@@ -292,6 +305,9 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         saved=PostgresSavedWorkflows(transactions),
         past_plans=PostgresPastPlans(transactions),
         suggestions=PostgresSuggestions(transactions),
+        agents=PostgresAgents(transactions),
+        traces=PostgresTraces(transactions),
+        trace_reports=PostgresTraceReports(transactions),
         contexts=PostgresTaskContexts(transactions, clock),
         contexts_elsewhere=PostgresTaskContexts(transactions, clock),
         rules=PostgresRules(transactions, bus, clock, RULES_OF_THE_FILE),

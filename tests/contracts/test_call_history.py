@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,6 +13,7 @@ from portico.gateway.ports import CallHistory
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.context import context_of
 from portico.kernel.effect import Effect
+from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
@@ -203,6 +205,31 @@ async def test_figures_are_of_the_time_that_was_asked_for(doors: Doors) -> None:
 
     assert figures.calls == 2
     assert await doors.calls.figures(root, since=BEGINNING + 9 * SECOND, server=None) == []
+
+
+async def test_figures_can_be_of_one_principal_alone(doors: Doors) -> None:
+    root = await doors.founded("home")
+    await doors.calls.record(root, ended(a_call(root)))
+
+    [mine] = await doors.calls.figures(root, since=BEGINNING, server=None, of=root.id)
+    nobodys = await doors.calls.figures(
+        root, since=BEGINNING, server=None, of=PrincipalId(UUID(int=9))
+    )
+
+    assert (mine.calls, nobodys) == (1, [])
+
+
+async def test_figures_can_be_of_one_task_alone(doors: Doors) -> None:
+    root = await doors.founded("home")
+    here = context_of(root)
+    await doors.calls.record(root, ended(a_call(root, context=here)))
+
+    [mine] = await doors.calls.figures(root, since=BEGINNING, server=None, task=here)
+    elsewhere = await doors.calls.figures(
+        root, since=BEGINNING, server=None, task=ContextId(UUID(int=9))
+    )
+
+    assert (mine.calls, elsewhere) == (1, [])
 
 
 @pytest.mark.parametrize("outcome", list(CallOutcome))

@@ -19,7 +19,14 @@ from portico.engine.core.errors import (
     StepNotFound,
 )
 from portico.engine.core.queue import Queue
-from portico.engine.core.run import Place, RunPosition, RunStatus, StepState
+from portico.engine.core.run import (
+    Discreet,
+    Failure,
+    Place,
+    RunPosition,
+    RunStatus,
+    StepState,
+)
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
 from portico.kernel.durable import Action, Durable
@@ -53,6 +60,7 @@ class Works:
             "patient": self.patient,
             "sleepy": self.sleepy,
             "shaky": self.shaky,
+            "picky": self.picky,
             "endless": self.endless,
             "busy": self.busy,
             "broken": self.broken,
@@ -92,6 +100,10 @@ class Works:
         await durable.step("firm", self._does("firm"))
         await durable.step("shaky", self._fails)
         return "held"
+
+    async def picky(self, durable: Durable, given: JsonObject) -> JsonValue:
+        await durable.step("firm", self._does("firm"))
+        raise Discreet(Failure("Picky", "Not what was wanted.", step="firm"))
 
     async def endless(self, durable: Durable, given: JsonObject) -> JsonValue:
         async def last(key: str) -> JsonValue:
@@ -254,6 +266,21 @@ async def test_what_failed_is_tried_again_when_it_is_resumed_and_what_is_done_is
     assert (failed.failure.type, failed.failure.code) == ("StepFailed", "step_failed")
     assert ended.result == "held"
     assert works.done == ["firm", "shaky", "shaky"]
+
+
+async def test_a_step_that_came_to_its_end_is_not_tried_again_although_the_run_failed_for_it(
+    engine: Engine, works: Works
+) -> None:
+    run = await engine.started("picky")
+    failed = await engine.over(run.id)
+
+    await engine.resume(engine.ana, run.id)
+    ended = await engine.over(run.id)
+
+    assert failed.failure is not None
+    assert failed.failure.step == "firm"
+    assert ended.status is RunStatus.FAILED
+    assert works.done == ["firm"]
 
 
 async def test_a_run_that_is_done_is_not_resumed(engine: Engine) -> None:

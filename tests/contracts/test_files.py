@@ -131,11 +131,28 @@ async def test_a_move_replaces_nothing(files: Files) -> None:
     assert (await files.read("b.txt")).content == b"two"
 
 
-async def test_a_folder_does_not_go_into_itself(files: Files) -> None:
+async def test_folders_on_the_way_to_its_new_place_are_made(files: Files) -> None:
+    await files.write("a.txt", b"one")
+
+    await files.move("a.txt", "away/old/a.txt")
+
+    assert (await files.read("away/old/a.txt")).content == b"one"
+    assert await shown(files) == [("away", "folder")]
+
+
+async def test_for_what_is_not_there_no_folder_is_made(files: Files) -> None:
+    with pytest.raises(FileTrouble, match=r"'none\.txt' cannot be used: there is no such file"):
+        await files.move("none.txt", "away/a.txt")
+
+    assert await shown(files) == []
+
+
+@pytest.mark.parametrize("place", ["a/c", "a/d/e"])
+async def test_a_folder_does_not_go_into_itself(files: Files, place: str) -> None:
     await files.write("a/b.txt", b"one")
 
-    with pytest.raises(FileTrouble):
-        await files.move("a", "a/c")
+    with pytest.raises(FileTrouble, match="inside itself"):
+        await files.move("a", place)
 
     assert await shown(files, "a") == [("a/b.txt", "file")]
 
@@ -163,8 +180,6 @@ async def test_what_is_not_there_is_told(files: Files) -> None:
             await files.move(path, "c.txt")
     with pytest.raises(FileTrouble, match="no such file"):
         await files.list("f", limit=5)
-    with pytest.raises(FileTrouble, match="no such file"):
-        await files.move("a.txt", "f/c.txt")
 
 
 async def test_a_folder_is_no_file_and_a_file_is_no_folder(files: Files) -> None:

@@ -100,6 +100,22 @@ async def test_what_may_change_is_saved_and_the_rest_stays(doors: Doors) -> None
     assert (await doors.principals.get(root, bob.id)).disabled_at is None
 
 
+async def test_a_name_is_changed_to_one_that_is_free(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    eve = await doors.joined(root, "eve")
+
+    with pytest.raises(NameTaken):
+        await doors.principals.rename(root, bob.id, "eve")
+    await doors.principals.rename(root, eve.id, "eva")
+    await doors.principals.rename(root, bob.id, "eve")
+
+    assert (await doors.principals.get(root, bob.id)).name == "eve"
+    assert (await doors.principals.get(root, eve.id)).name == "eva"
+    with pytest.raises(PrincipalNotFound):
+        await doors.principals.rename(root, PrincipalId.mint(LATER, SeededEntropy("who")), "x")
+
+
 async def test_everybody_is_paged_in_order_of_arrival(doors: Doors) -> None:
     root = await doors.founded("home")
     entropy = SeededEntropy("arrivals")

@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.agents import PostgresAgents
 from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.keys import PostgresKeys
@@ -31,6 +32,7 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.suggestions import PostgresSuggestions
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.tools import PostgresTools
+from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.box.core.profile import Place, Profile
@@ -50,6 +52,7 @@ from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.saved_workflows import a_saved_workflow
@@ -155,6 +158,7 @@ async def _fill(database: Addresses) -> None:
                 admin, Claim.of("keys.issue", "k1", {"name": "x"}), _answer
             )
             await _fill_gateway(transactions, admin, clock, entropy)
+            await _fill_agents(transactions, admin)
 
 
 async def _fill_gateway(
@@ -212,6 +216,14 @@ async def _fill_gateway(
     await PostgresPastPlans(transactions).learn(admin, past)
     suggested = a_suggestion(admin, label=label, at=now, past=[past.id])
     await PostgresSuggestions(transactions).keep(admin, suggested)
+
+
+async def _fill_agents(transactions: Transactions, admin: Principal) -> None:
+    traces, run = PostgresTraces(transactions), an_agent_run(admin)
+    await PostgresAgents(transactions).add(admin, an_agent(admin))
+    await traces.begin(admin, run, a_saying(run, "Grüß Ana."))
+    await traces.add_turn(admin, a_turn(run))
+    await traces.add_use(admin, a_use(run))
 
 
 async def _answer() -> Answer:

@@ -63,6 +63,12 @@ TABLES = [
     "login_client",
     "login",
     "login_attempt",
+    "agent",
+    "agent_version",
+    "agent_run",
+    "agent_turn",
+    "agent_tool_use",
+    "agent_said",
 ]
 RUNS = 5
 
@@ -139,6 +145,7 @@ def _fill(
         _fill_gateway(cursor, space, first, ids)
         _fill_approvals(cursor, space, first, ids)
         _fill_logins(cursor, space, first, ids)
+        _fill_agents(cursor, space, first, ids)
         cursor.executemany(
             "INSERT INTO policy_rule (space_id, name, ruling, tools, made_by, made_at)"
             " VALUES (%s, %s, 'deny', '{*}', 'somebody', %s)",
@@ -295,6 +302,43 @@ def _fill_approvals(
     )
 
 
+def _fill_agents(cursor: psycopg.Cursor, space: UUID, principal: UUID, ids: Sequence[UUID]) -> None:
+    cursor.executemany(
+        "INSERT INTO agent VALUES (%s, %s, %s, %s, 1, '{}', 1, '{}', %s, 'agent 0', %s, %s)",
+        [(space, one, principal, f"clerk-{n}", principal, NOW, NOW) for n, one in enumerate(ids)],
+    )
+    cursor.executemany(
+        "INSERT INTO agent_version VALUES (%s, %s, 1, 1, '{}', '{}', %s, 'agent 0', %s)",
+        [(space, one, principal, NOW) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO agent_run (space_id, run_id, agent_id, agent_name, agent_version, started_by,"
+        " acts_as, context_id, history, status, level, started_at, model, turns, tool_uses,"
+        " input_tokens, output_tokens, cached_tokens, reported, money, answer, trace_id)"
+        " VALUES (%s, %s, %s, 'clerk', 1, %s, %s, %s, '[]', 'running', 1, %s, 'a:b', 1, 1, 0, 0, 0,"
+        " true, 0, '', %s)",
+        [(space, one, one, principal, principal, one, NOW, "0" * 32) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO agent_turn (space_id, run_id, number, level, model, attempts, heard, text,"
+        " thought, calls, kept, input_tokens, output_tokens, cached_tokens, reported, counted,"
+        " money, finish, started_at, took, notes, span_id)"
+        " VALUES (%s, %s, 1, 1, 'a:b', 1, 1, 'hello', '', '[]', 'null', 0, 0, 0, true, 0, 0,"
+        " 'stop', %s, '1s', '{}', %s)",
+        [(space, one, NOW, "0" * 16) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO agent_tool_use (space_id, run_id, turn, place, level, call, tool, arguments,"
+        " text, failed, early, started_at, took, span_id)"
+        " VALUES (%s, %s, 1, 0, 1, 'c', 'files.read', '{}', 'found', false, false, %s, '1s', %s)",
+        [(space, one, NOW, "0" * 16) for one in ids],
+    )
+    cursor.executemany(
+        "INSERT INTO agent_said VALUES (%s, %s, 1, 1, '{}', 'hello', %s, %s)",
+        [(space, one, principal, NOW) for one in ids],
+    )
+
+
 def _fill_audit(cursor: psycopg.Cursor, space: UUID, entries: int) -> None:
     cursor.executemany(
         "INSERT INTO audit_entry VALUES (%s, %s, %s, '{}', %s)",
@@ -361,7 +405,7 @@ def test_the_same_queries_do_find_foreign_rows_once_a_wall_is_down(
         with psycopg.connect(str(addresses.owner), autocommit=True) as owner:
             owner.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
 
-        _, _, foreign = _asked_at_random(town, 100)
+        _, _, foreign = _asked_at_random(town, 200)
 
     assert foreign > 0
 

@@ -287,3 +287,80 @@ async def test_only_a_connection_that_has_idled_is_proven_first(
         await ask(transactions)
 
     assert (busy, Counted.proven) == (1, 2)
+
+
+class Interrupted(psycopg.AsyncConnection[DictRow]):
+    """Whoever asks this of it is cancelled as the answer comes."""
+
+    at: bytes | str = "never"
+
+    async def execute(self, query: Any, *arguments: Any, **named: Any) -> AsyncCursor[DictRow]:
+        cursor = await super().execute(query, *arguments, **named)
+        if query == Interrupted.at:
+            asking = asyncio.current_task()
+            assert asking is not None
+            asking.cancel()
+            await asyncio.sleep(0)
+        return cursor
+
+
+async def reads(transactions: Transactions) -> object:
+    async with transactions.begin(somebody()) as connection:
+        return await connection.execute("SELECT 1 AS answer")
+
+
+async def reads_outside(transactions: Transactions) -> object:
+    async with transactions.begin_outside() as connection:
+        return await connection.execute("SELECT 2 AS answer")
+
+
+@pytest.mark.parametrize(
+    ("ask", "at"),
+    [
+        (reads, transaction.SET_CONTEXT),
+        (reads, "SELECT 1 AS answer"),
+        (reads_outside, "SELECT 1"),
+        (at_once, "SELECT 1 AS answer"),
+    ],
+)
+async def test_whoever_is_cancelled_in_the_middle_gives_nothing_back_in_a_transaction(
+    embedded_database: Addresses,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    ask: Ask,
+    at: str,
+) -> None:
+    settings = {"row_factory": dict_row}
+    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        embedded_database.app, connection_class=Interrupted, kwargs=settings, open=False, min_size=1
+    )
+    async with pool:
+        transactions = Transactions(pool)
+        monkeypatch.setattr(Interrupted, "at", at)
+        asking = asyncio.ensure_future(ask(transactions))
+        await asyncio.wait([asking])
+        monkeypatch.setattr(Interrupted, "at", "never")
+        async with transactions.begin_outside() as connection:
+            left = await context(connection)
+
+    assert asking.cancelled()
+    assert set(left.values()) == {None}
+    assert [each for each in caplog.records if each.name == "psycopg.pool"] == []
+
+
+async def test_a_read_of_one_trip_that_is_cancelled_on_its_way_is_ended_quietly(
+    transactions: Transactions, embedded_database: Addresses, caplog: pytest.LogCaptureFixture
+) -> None:
+    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    long = transactions.stroke(somebody(), ("SELECT pg_sleep(50)", {}))
+    asking = asyncio.ensure_future(long)
+    async with outside(embedded_database) as admin:
+        while await (await admin.execute(sleeping)).fetchone() == (0,):  # noqa: ASYNC110 # it is the server that knows
+            await asyncio.sleep(0.01)
+
+    asking.cancel()
+    await asyncio.wait([asking])
+
+    assert asking.cancelled()
+    assert await stroke(transactions) == {"answer": 1}
+    assert [each for each in caplog.records if each.name == "psycopg.pool"] == []

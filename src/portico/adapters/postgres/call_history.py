@@ -30,7 +30,7 @@ from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.context import context_of
 from portico.kernel.clock import Clock
-from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal
 
 _log: Final = logging.getLogger("portico.postgres")
@@ -121,6 +121,8 @@ _FIGURES: Final[LiteralString] = """
               FROM portico.tool_call
              WHERE space_id = %(space)s AND started_at >= %(since)s
                AND (%(server)s::text IS NULL OR server = %(server)s)
+               AND (%(of)s::uuid IS NULL OR principal_id = %(of)s)
+               AND (%(task)s::uuid IS NULL OR context_id = %(task)s)
                AND NOT server = ANY(%(beyond)s)) AS each
      WHERE outcome IS NOT NULL
      GROUP BY name ORDER BY name COLLATE "C"
@@ -200,6 +202,8 @@ class PostgresCallHistory:
         *,
         since: datetime,
         server: str | None,
+        of: PrincipalId | None = None,
+        task: ContextId | None = None,
         beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
         await self.flush()
@@ -207,6 +211,8 @@ class PostgresCallHistory:
             "space": caller.space.value,
             "since": since,
             "server": server,
+            "of": None if of is None else of.value,
+            "task": None if task is None else task.value,
             "beyond": [*beyond],
             "incarnation": self._incarnation,
             "now": self._clock.now(),

@@ -131,6 +131,23 @@ _EDGES: Final[LiteralString] = """
 _COUNTS: Final[LiteralString] = """
     DELETE FROM portico.learnt_count WHERE last_seen_at < now() - %(learnt)s RETURNING space_id
 """
+# One that is still on is kept, however long that takes.
+_OLD_TRACES: Final[LiteralString] = """
+    SELECT t.space_id, t.run_id FROM portico.agent_run AS t
+     WHERE t.started_at < now() - %(traces)s
+       AND NOT EXISTS (SELECT FROM portico.run r
+                        WHERE r.space_id = t.space_id AND r.run_id = t.run_id
+                          AND r.finished_at IS NULL)
+     LIMIT %(at_once)s
+"""
+_TRACES: Final[LiteralString] = """
+    DELETE FROM portico.agent_run AS a
+     USING unnest(%(spaces)s::uuid[], %(gone)s::uuid[]) AS old (space_id, run_id)
+     WHERE a.space_id = old.space_id AND a.run_id = old.run_id
+    RETURNING a.run_id
+"""
+_TALK: Final = "~talk:"
+"""What the topic begins with in which people follow what is said in a run of an agent."""
 _ALONE: Final[LiteralString] = """
     SELECT pg_try_advisory_lock(hashtextextended('portico retention', 0)) AS alone
 """
@@ -169,6 +186,7 @@ class PostgresRetention:
                 ),
                 edges=await self._all(_EDGES, learnt=keep.learnt),
                 counts=await self._all(_COUNTS, learnt=keep.learnt),
+                traces=await self._forget_traces(keep),
             )
 
     async def _of_months(self, statement: LiteralString, log: str, **values: object) -> int:
@@ -189,6 +207,18 @@ class PostgresRetention:
             await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
             gone = await self._engine.rows(_RUNS, {"gone": [row["run_id"] for row in over]})
             count += len(gone)
+        return count
+
+    async def _forget_traces(self, keep: Keep) -> int:
+        """With what was said in them while somebody listened."""
+        wanted = {"traces": keep.traces, "at_once": _AT_ONCE}
+        count = 0
+        while old := await self._engine.rows(_OLD_TRACES, wanted):
+            spaces = [row["space_id"] for row in old]
+            topics = [f"{_TALK}{RunId(row['run_id'])}" for row in old]
+            await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
+            doomed = {"spaces": spaces, "gone": [row["run_id"] for row in old]}
+            count += len(await self._engine.rows(_TRACES, doomed))
         return count
 
     async def _all(self, statement: LiteralString, **values: object) -> int:

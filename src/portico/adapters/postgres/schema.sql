@@ -285,6 +285,39 @@ CREATE FUNCTION portico.prepare_months(log text, ahead integer) RETURNS integer
 
 ALTER FUNCTION portico.prepare_months(log text, ahead integer) OWNER TO portico_owner;
 
+CREATE FUNCTION portico.runs_that_say(words text) RETURNS TABLE(run_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            most smallint := coalesce(nullif(current_setting('portico.level', true), ''), '-1')::smallint;
+            inside text[] := string_to_array(coalesce(current_setting('portico.compartments', true), ''), ',');
+            wanted tsquery;
+        BEGIN
+            SELECT (string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''':*', ' & ')
+                    || ' & ''~' || here::text || '''')::tsquery
+              INTO wanted FROM unnest(to_tsvector('simple', left(words, 1000)));
+            IF wanted IS NULL THEN
+                RETURN;
+            END IF;
+            RETURN QUERY
+            SELECT s.run_id FROM portico.agent_said s
+             WHERE s.space_id = here AND s.level <= most AND s.compartments <@ inside
+               AND (to_tsvector('simple', left(s.text, 100000)) || array_to_tsvector(ARRAY['~' || s.space_id::text])) @@ wanted
+             UNION
+            SELECT t.run_id FROM portico.agent_turn t
+             WHERE t.space_id = here AND t.level <= most AND t.compartments <@ inside
+               AND (to_tsvector('simple', left(t.text, 100000)) || array_to_tsvector(ARRAY['~' || t.space_id::text])) @@ wanted
+             UNION
+            SELECT u.run_id FROM portico.agent_tool_use u
+             WHERE u.space_id = here AND u.level <= most AND u.compartments <@ inside
+               AND (to_tsvector('simple', left(u.text, 100000)) || array_to_tsvector(ARRAY['~' || u.space_id::text])) @@ wanted;
+        END
+    $$;
+
+ALTER FUNCTION portico.runs_that_say(words text) OWNER TO portico_owner;
+
 CREATE FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) RETURNS TABLE(subject text, granted integer, slot bigint, wait_seconds double precision)
     LANGUAGE plpgsql
     SET search_path TO 'portico', 'pg_temp'
@@ -387,6 +420,188 @@ CREATE TABLE portico.acquaintance (
 ALTER TABLE ONLY portico.acquaintance FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.acquaintance OWNER TO portico_owner;
+
+CREATE TABLE portico.agent (
+    space_id uuid NOT NULL,
+    agent_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    name text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    version integer NOT NULL,
+    spec json NOT NULL,
+    made_by uuid NOT NULL,
+    made_by_name text NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT agent_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_name_check CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_-]{0,47}$'::text)),
+    CONSTRAINT agent_spec_check CHECK ((json_typeof(spec) = 'object'::text)),
+    CONSTRAINT agent_version_check CHECK ((version >= 1))
+);
+
+ALTER TABLE ONLY portico.agent FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.agent.principal_id IS 'who it is when it calls a tool';
+
+CREATE TABLE portico.agent_run (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    agent_id uuid NOT NULL,
+    agent_name text NOT NULL,
+    agent_version integer NOT NULL,
+    started_by uuid NOT NULL,
+    acts_as uuid NOT NULL,
+    context_id uuid NOT NULL,
+    continues uuid,
+    history json NOT NULL,
+    status text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    stop_at timestamp with time zone,
+    model text NOT NULL,
+    turns integer NOT NULL,
+    tool_uses integer NOT NULL,
+    input_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    cached_tokens bigint NOT NULL,
+    reported boolean NOT NULL,
+    money numeric NOT NULL,
+    answer text NOT NULL,
+    error_code text,
+    error text,
+    trace_id text NOT NULL,
+    CONSTRAINT agent_run_cached_tokens_check CHECK ((cached_tokens >= 0)),
+    CONSTRAINT agent_run_history_check CHECK ((json_typeof(history) = 'array'::text)),
+    CONSTRAINT agent_run_input_tokens_check CHECK ((input_tokens >= 0)),
+    CONSTRAINT agent_run_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_run_money_check CHECK ((money >= (0)::numeric)),
+    CONSTRAINT agent_run_output_tokens_check CHECK ((output_tokens >= 0)),
+    CONSTRAINT agent_run_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'completed'::text, 'stopped'::text, 'exhausted'::text, 'failed'::text, 'cancelled'::text]))),
+    CONSTRAINT agent_run_tool_uses_check CHECK ((tool_uses >= 0)),
+    CONSTRAINT agent_run_trace_id_check CHECK ((trace_id ~ '^[0-9a-f]{32}$'::text)),
+    CONSTRAINT agent_run_turns_check CHECK ((turns >= 0))
+);
+
+ALTER TABLE ONLY portico.agent_run FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_run OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.agent_run.history IS 'what was said before, by the account of whoever started it';
+
+COMMENT ON COLUMN portico.agent_run.stop_at IS 'when somebody said that it is to stop';
+
+COMMENT ON COLUMN portico.agent_run.reported IS 'whether every server said how many tokens it took; the rest is what was counted here';
+
+COMMENT ON COLUMN portico.agent_run.money IS 'US dollars';
+
+CREATE TABLE portico.agent_said (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    text text NOT NULL,
+    said_by uuid NOT NULL,
+    said_at timestamp with time zone NOT NULL,
+    CONSTRAINT agent_said_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_said_number_check CHECK ((number >= 1))
+);
+
+ALTER TABLE ONLY portico.agent_said FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_said OWNER TO portico_owner;
+
+CREATE TABLE portico.agent_tool_use (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    turn integer NOT NULL,
+    place integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    call text NOT NULL,
+    tool text NOT NULL,
+    arguments json NOT NULL,
+    text text NOT NULL,
+    failed boolean NOT NULL,
+    code text,
+    approval_id uuid,
+    early boolean NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    took interval NOT NULL,
+    span_id text NOT NULL,
+    CONSTRAINT agent_tool_use_arguments_check CHECK ((json_typeof(arguments) = 'object'::text)),
+    CONSTRAINT agent_tool_use_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_tool_use_place_check CHECK ((place >= 0)),
+    CONSTRAINT agent_tool_use_span_id_check CHECK ((span_id ~ '^[0-9a-f]{16}$'::text)),
+    CONSTRAINT agent_tool_use_turn_check CHECK ((turn >= 1))
+);
+
+ALTER TABLE ONLY portico.agent_tool_use FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_tool_use OWNER TO portico_owner;
+
+CREATE TABLE portico.agent_turn (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    model text NOT NULL,
+    attempts integer NOT NULL,
+    heard integer NOT NULL,
+    text text NOT NULL,
+    thought text NOT NULL,
+    calls json NOT NULL,
+    kept json NOT NULL,
+    input_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    cached_tokens bigint NOT NULL,
+    reported boolean NOT NULL,
+    counted bigint NOT NULL,
+    money numeric NOT NULL,
+    finish text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    took interval NOT NULL,
+    first_piece interval,
+    notes text[] NOT NULL,
+    span_id text NOT NULL,
+    CONSTRAINT agent_turn_calls_check CHECK ((json_typeof(calls) = 'array'::text)),
+    CONSTRAINT agent_turn_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_turn_number_check CHECK ((number >= 1)),
+    CONSTRAINT agent_turn_span_id_check CHECK ((span_id ~ '^[0-9a-f]{16}$'::text))
+);
+
+ALTER TABLE ONLY portico.agent_turn FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_turn OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.agent_turn.kept IS 'what the server of the model wants back with it, word for word';
+
+COMMENT ON COLUMN portico.agent_turn.counted IS 'tokens that the budget was charged';
+
+CREATE TABLE portico.agent_version (
+    space_id uuid NOT NULL,
+    agent_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    spec json NOT NULL,
+    made_by uuid NOT NULL,
+    made_by_name text NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT agent_version_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT agent_version_number_check CHECK ((number >= 1)),
+    CONSTRAINT agent_version_spec_check CHECK ((json_typeof(spec) = 'object'::text))
+);
+
+ALTER TABLE ONLY portico.agent_version FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_version OWNER TO portico_owner;
 
 CREATE TABLE portico.api_key (
     key_id text NOT NULL,
@@ -1216,6 +1431,27 @@ ALTER TABLE ONLY portico.tool_call ATTACH PARTITION portico.tool_call_other DEFA
 ALTER TABLE ONLY portico.acquaintance
     ADD CONSTRAINT acquaintance_pkey PRIMARY KEY (space_id, principal_id, server, tool);
 
+ALTER TABLE ONLY portico.agent
+    ADD CONSTRAINT agent_pkey PRIMARY KEY (space_id, agent_id);
+
+ALTER TABLE ONLY portico.agent_run
+    ADD CONSTRAINT agent_run_pkey PRIMARY KEY (space_id, run_id);
+
+ALTER TABLE ONLY portico.agent_said
+    ADD CONSTRAINT agent_said_pkey PRIMARY KEY (space_id, run_id, number);
+
+ALTER TABLE ONLY portico.agent
+    ADD CONSTRAINT agent_space_id_name_key UNIQUE (space_id, name);
+
+ALTER TABLE ONLY portico.agent_tool_use
+    ADD CONSTRAINT agent_tool_use_pkey PRIMARY KEY (space_id, run_id, turn, place);
+
+ALTER TABLE ONLY portico.agent_turn
+    ADD CONSTRAINT agent_turn_pkey PRIMARY KEY (space_id, run_id, number);
+
+ALTER TABLE ONLY portico.agent_version
+    ADD CONSTRAINT agent_version_pkey PRIMARY KEY (space_id, agent_id, number);
+
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
 
@@ -1342,6 +1578,20 @@ ALTER TABLE ONLY portico.tool_result
 ALTER TABLE ONLY portico.tool_shape
     ADD CONSTRAINT tool_shape_pkey PRIMARY KEY (space_id, server_id, tool);
 
+CREATE INDEX agent_run_by_age ON portico.agent_run USING btree (started_at);
+
+CREATE INDEX agent_run_by_agent ON portico.agent_run USING btree (space_id, agent_name, started_at, run_id);
+
+CREATE INDEX agent_run_by_starter ON portico.agent_run USING btree (space_id, started_by, started_at, run_id);
+
+CREATE INDEX agent_run_newest ON portico.agent_run USING btree (space_id, started_at, run_id);
+
+CREATE INDEX agent_said_words ON portico.agent_said USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
+
+CREATE INDEX agent_tool_use_words ON portico.agent_tool_use USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
+
+CREATE INDEX agent_turn_words ON portico.agent_turn USING gin (((to_tsvector('simple'::regconfig, "left"(text, 100000)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text)]))));
+
 CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at, key_id);
 
 CREATE INDEX api_key_by_principal ON portico.api_key USING btree (space_id, principal_id);
@@ -1414,6 +1664,24 @@ CREATE TRIGGER uncounted AFTER DELETE ON portico.server REFERENCING OLD TABLE AS
 
 ALTER TABLE ONLY portico.acquaintance
     ADD CONSTRAINT acquaintance_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent_run
+    ADD CONSTRAINT agent_run_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent_said
+    ADD CONSTRAINT agent_said_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent
+    ADD CONSTRAINT agent_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent_tool_use
+    ADD CONSTRAINT agent_tool_use_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent_turn
+    ADD CONSTRAINT agent_turn_space_id_run_id_fkey FOREIGN KEY (space_id, run_id) REFERENCES portico.agent_run(space_id, run_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.agent_version
+    ADD CONSTRAINT agent_version_space_id_agent_id_fkey FOREIGN KEY (space_id, agent_id) REFERENCES portico.agent(space_id, agent_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_space_id_elicits_for_fkey FOREIGN KEY (space_id, elicits_for) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (elicits_for);
@@ -1531,6 +1799,18 @@ ALTER TABLE ONLY portico.tool
 
 ALTER TABLE portico.acquaintance ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.agent ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_run ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_said ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_tool_use ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_turn ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.agent_version ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.api_key ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.approval ENABLE ROW LEVEL SECURITY;
@@ -1546,6 +1826,8 @@ ALTER TABLE portico.budget_reservation ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.call_count ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.embedding ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY engine_door ON portico.agent_run TO portico_engine USING (true) WITH CHECK (true);
 
 CREATE POLICY engine_door ON portico.approval TO portico_engine USING (true) WITH CHECK (true);
 
@@ -1582,6 +1864,18 @@ ALTER TABLE portico.login_attempt ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.login_client ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_door ON portico.acquaintance TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_run TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_said TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_tool_use TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_turn TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.agent_version TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.api_key TO portico_owner USING (true) WITH CHECK (true);
 
@@ -1678,6 +1972,18 @@ ALTER TABLE portico.setting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE portico.space ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY space_wall ON portico.acquaintance USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
+
+CREATE POLICY space_wall ON portico.agent USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_run USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_said USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_tool_use USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_turn USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.agent_version USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.api_key USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1809,6 +2115,9 @@ GRANT ALL ON FUNCTION portico.prepare_event_months(ahead integer) TO portico_eng
 REVOKE ALL ON FUNCTION portico.prepare_months(log text, ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.prepare_months(log text, ahead integer) TO portico_engine;
 
+REVOKE ALL ON FUNCTION portico.runs_that_say(words text) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.runs_that_say(words text) TO portico_app;
+
 REVOKE ALL ON FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.take_calls(subjects text[], most integer[], ahead integer[], waiting integer[], back integer[], back_slot bigint[], slot_seconds double precision, slots integer) TO portico_app;
 
@@ -1826,6 +2135,67 @@ GRANT UPDATE(found_at) ON TABLE portico.acquaintance TO portico_app;
 GRANT UPDATE(calls) ON TABLE portico.acquaintance TO portico_app;
 
 GRANT UPDATE(called_at) ON TABLE portico.acquaintance TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(name) ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(level) ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(compartments) ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(version) ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(spec) ON TABLE portico.agent TO portico_app;
+
+GRANT UPDATE(changed_at) ON TABLE portico.agent TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_run TO portico_app;
+GRANT DELETE ON TABLE portico.agent_run TO portico_engine;
+
+GRANT SELECT(space_id) ON TABLE portico.agent_run TO portico_engine;
+
+GRANT SELECT(run_id) ON TABLE portico.agent_run TO portico_engine;
+
+GRANT UPDATE(status) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(level) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(compartments) ON TABLE portico.agent_run TO portico_app;
+
+GRANT SELECT(started_at) ON TABLE portico.agent_run TO portico_engine;
+
+GRANT UPDATE(ended_at) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(stop_at) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(turns) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(tool_uses) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(input_tokens) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(output_tokens) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(cached_tokens) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(reported) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(money) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(answer) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(error_code) ON TABLE portico.agent_run TO portico_app;
+
+GRANT UPDATE(error) ON TABLE portico.agent_run TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_said TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_tool_use TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_turn TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.agent_version TO portico_app;
 
 GRANT INSERT ON TABLE portico.api_key TO portico_app;
 
@@ -1987,6 +2357,8 @@ GRANT SELECT(last_at) ON TABLE portico.past_plan TO portico_engine;
 GRANT SELECT,INSERT,DELETE ON TABLE portico.policy_rule TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.principal TO portico_app;
+
+GRANT UPDATE(name) ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(roles) ON TABLE portico.principal TO portico_app;
 
