@@ -1,15 +1,19 @@
 """Portico's own tools on doors in memory, and callers that use them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+from portico.adapters.builtin.check_permission import CheckPermission
 from portico.adapters.builtin.fetch import Fetch
 from portico.adapters.builtin.list_files import ListFiles
 from portico.adapters.builtin.make_folder import MakeFolder
+from portico.adapters.builtin.metrics import Measures, Metrics
+from portico.adapters.builtin.models_info import ModelsInfo
 from portico.adapters.builtin.move_file import MoveFile
+from portico.adapters.builtin.notify import Notify
 from portico.adapters.builtin.offers import LAUNCH
 from portico.adapters.builtin.read_file import ReadFile
 from portico.adapters.builtin.remove_file import RemoveFile
@@ -18,22 +22,33 @@ from portico.adapters.builtin.send_request import SendRequest
 from portico.adapters.builtin.server import BuiltinTools
 from portico.adapters.builtin.shell import Shell
 from portico.adapters.builtin.tool import BuiltinTool
+from portico.adapters.builtin.workflow_state import WorkflowState
 from portico.adapters.builtin.workspace import Workspaces
 from portico.adapters.builtin.write_file import WriteFile
 from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.agents.core.model import ModelInfo
 from portico.box.core.errors import BoxUnavailable
 from portico.box.ports import Box, Files, Interpreter, Web
-from portico.gateway.core.call import Answer
+from portico.engine.core.errors import RunNotFound
+from portico.gateway.core.call import Answer, Figures
 from portico.gateway.core.pin import launch_pin
-from portico.gateway.core.upstream import Target
+from portico.gateway.core.upstream import OnBehalf, Target
+from portico.gateway.weigh_call import Weighed
+from portico.gateway.workflows.look_at_own import OwnRun
+from portico.guard.core.act import Aim, Allowed
+from portico.kernel.effect import Effect
+from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+from portico.main.builtin import HouseDoors
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
 from portico.testing.files import MemoryFiles
 from portico.testing.guard import a_person
 
 ANA, BEN = a_person("ana"), a_person("ben")
 SECONDS = timedelta(seconds=30)
+NOTHING_CALLED = Figures("read", 0, 0, timedelta(), timedelta(), timedelta(), None)
 
 
 def target(caller: Principal = ANA, server: str = "builtin") -> Target:
@@ -43,12 +58,66 @@ def target(caller: Principal = ANA, server: str = "builtin") -> Target:
         launch=LAUNCH,
         launch_pin=launch_pin(LAUNCH),
         caller=caller.id,
+        acting=OnBehalf(caller),
     )
 
 
+def scripted_house() -> HouseDoors:
+    """There is nobody and nothing in it yet."""
+    return HouseDoors(
+        models=no_models,
+        runs=ScriptedRuns(),
+        measures=Measures(figures=no_figures),
+        weigh=weigh_nothing,
+        tell=told_to_all,
+    )
+
+
+async def no_models(_caller: Principal) -> Sequence[ModelInfo]:
+    return []
+
+
+async def no_figures(
+    _caller: Principal, *, server: str | None = None, within: timedelta
+) -> Sequence[Figures]:
+    assert within
+    return [] if server is None else [NOTHING_CALLED]
+
+
+async def weigh_nothing(
+    _caller: Principal, tool: str, arguments: JsonObject | None = None
+) -> Weighed:
+    aim = Aim(tool=tool, server="files", effect=Effect.PURE, pin="p")
+    return Weighed(aim=aim, decision=Allowed("default:reads", f"it only reads {arguments}"))
+
+
+async def told_to_all(_caller: Principal, _title: str, _text: str) -> Label:
+    return PUBLIC
+
+
+@dataclass
+class ScriptedRuns:
+    runs: Sequence[OwnRun] = ()
+
+    async def latest(self, caller: Principal, *, limit: int) -> Sequence[OwnRun]:
+        return self.runs[:limit]
+
+    async def one(self, caller: Principal, run: RunId) -> OwnRun:
+        for each in self.runs:
+            if each.id == run:
+                return each
+        raise RunNotFound(str(run))
+
+
 def every_tool(
-    box: Box | None, web: Web, interpreter: Interpreter, workspaces: Workspaces
+    box: Box | None,
+    web: Web,
+    interpreter: Interpreter,
+    workspaces: Workspaces,
+    house: HouseDoors | None = None,
 ) -> list[BuiltinTool]:
+    about = house or scripted_house()
+
     async def open_box() -> Box:
         if box is None:
             raise BoxUnavailable("there are no user namespaces", fix="Install bubblewrap.")
@@ -71,6 +140,11 @@ def every_tool(
         Fetch(open_web),
         SendRequest(open_web),
         RunCode(open_interpreter),
+        ModelsInfo(lambda: about.models),
+        WorkflowState(lambda: about.runs),
+        Metrics(lambda: about.measures),
+        CheckPermission(lambda: about.weigh),
+        Notify(lambda: about.tell),
     ]
 
 
@@ -82,10 +156,11 @@ class Bench:
     interpreter: ScriptedInterpreter = field(default_factory=ScriptedInterpreter)
     largest: int = 1_000_000
     folders: dict[Path, MemoryFiles] = field(default_factory=dict)
+    house: HouseDoors = field(default_factory=scripted_house)
 
     def __post_init__(self) -> None:
         self.workspaces = Workspaces(self.root, self._open, largest=self.largest)
-        tools = every_tool(self.box, self.web, self.interpreter, self.workspaces)
+        tools = every_tool(self.box, self.web, self.interpreter, self.workspaces, self.house)
         self.tools = BuiltinTools(tools)
         self.schemas = {
             str(each["name"]): each for each in (tool.offered.definition for tool in tools)

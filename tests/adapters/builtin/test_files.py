@@ -36,6 +36,16 @@ async def test_what_is_written_can_be_read_and_listed_moved_and_removed(tmp_path
     assert words(empty) == "It is empty."
 
 
+async def test_a_file_is_moved_into_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    await bench("write_file", path="plan.md", text="a")
+
+    moved = await bench("move_file", path="plan.md", to="away/plan.md")
+
+    assert words(moved) == "Moved plan.md to away/plan.md."
+    assert facts(await bench("read_file", path="away/plan.md"))["text"] == "a"
+
+
 async def test_bytes_that_are_no_text_go_in_and_out_as_base64(tmp_path: Path) -> None:
     bench, raw = Bench(tmp_path), bytes(range(256))
     coded = base64.b64encode(raw).decode()

@@ -27,6 +27,7 @@ from portico.guard.core.roles import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.main.assemble_gateway import Limits, assemble_gateway
+from portico.main.builtin import HouseDoors
 from portico.testing.box import ScriptedBox, exited
 from portico.testing.events import MemoryBus
 from portico.testing.gateway_doors import memory_gateway
@@ -34,11 +35,11 @@ from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.world import MemoryWorld
-from tests.adapters.builtin.bench import Bench, facts
+from tests.adapters.builtin.bench import Bench, facts, told_to_all
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 MAX = a_person("max", roles=[Role.MEMBER])
-SHELL = ToolRef(BUILTIN, "shell")
+SHELL, LIST = ToolRef(BUILTIN, "shell"), ToolRef(BUILTIN, "list_files")
 
 
 class House:
@@ -130,6 +131,22 @@ async def test_with_yes_alone_only_its_reads_are_taken(tmp_path: Path) -> None:
     }
 
 
+async def test_one_that_is_new_waits_by_itself_and_the_others_go_on(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, house=HouseDoors())
+    home = House(bench)
+    await home.approve()
+    bench.house.tell = told_to_all
+
+    await home.use.restart_server(ROOT, BUILTIN)
+
+    assert "notify" not in await home.effects()
+    assert (await home.effects())["shell"] is Effect.LOCAL_WRITE
+    assert not (await home.use.call_tool(MAX, LIST, {})).answer.failed
+    [review] = await home.use.review_servers(ROOT, BUILTIN)
+    waiting = [each.tool.ref.name for each in review.tools if each.standing is not Standing.LIVE]
+    assert waiting == ["notify"]
+
+
 @pytest.mark.parametrize(
     ("query", "tool"),
     [
@@ -144,6 +161,11 @@ async def test_with_yes_alone_only_its_reads_are_taken(tmp_path: Path) -> None:
         ("delete a file", "builtin.remove_file"),
         ("which files are in this folder", "builtin.list_files"),
         ("create a directory", "builtin.make_folder"),
+        ("which language models can I use", "builtin.models_info"),
+        ("status of my workflow run", "builtin.workflow_state"),
+        ("how many of my calls failed", "builtin.metrics"),
+        ("am I allowed to call a tool", "builtin.check_permission"),
+        ("notify somebody that the task is done", "builtin.notify"),
     ],
 )
 async def test_it_is_found_by_what_it_is_for(tmp_path: Path, query: str, tool: str) -> None:

@@ -17,8 +17,8 @@ MOVE_FILE: Final = Offered(
         "name": "move_file",
         "title": "Move or rename a file",
         "description": (
-            "Move or rename a file or a folder of your workspace. The folder that it goes to must "
-            "be there; nothing is replaced."
+            "Move or rename a file or a folder of your workspace. Folders on the way to its new "
+            "place are made; nothing is replaced."
         ),
         "inputSchema": schema({"path": PATH, "to": PATH}, required=["path", "to"]),
         "outputSchema": schema({"path": {"type": "string"}}, required=["path"]),

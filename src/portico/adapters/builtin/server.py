@@ -66,7 +66,12 @@ class BuiltinTools(NothingBeside):
         if target.caller is None:
             raise UpstreamDown(target.server, "nobody is calling")
         seconds = timeout.total_seconds()
-        errand = Errand(space=target.space, caller=target.caller, seconds=seconds)
+        errand = Errand(
+            space=target.space,
+            caller=target.caller,
+            seconds=seconds,
+            acting=None if target.acting is None else target.acting.caller,
+        )
         work = asyncio.ensure_future(_within(found, arguments, errand))
         return await self._counted(target, f"{target.server}.{tool}", work, seconds)
 
@@ -123,5 +128,7 @@ async def _within(tool: BuiltinTool, arguments: JsonObject, errand: Errand) -> A
     async with asyncio.timeout(errand.seconds + _MARGIN):
         try:
             return await tool(arguments, errand)
+        except UpstreamDown:  # nobody is calling, which no answer is to be kept of
+            raise
         except PorticoError as error:
             return refusal(error)

@@ -1,13 +1,16 @@
 """What each of Portico's own tools is: what it says of itself, what it can change, what it does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.server import BUILTIN
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,15 @@ class Errand:
     space: SpaceId
     caller: PrincipalId
     seconds: float
+    acting: Principal | None = None
+    """The caller with all that they may; nobody where something is read before it is asked for."""
+
+    @property
+    def asker(self) -> Principal:
+        """Raises `UpstreamDown`."""
+        if self.acting is None:
+            raise UpstreamDown(BUILTIN, "nobody is calling")
+        return self.acting
 
 
 class BuiltinTool(Protocol):
@@ -48,6 +60,30 @@ class Everywhere:
 
     async def lacking(self) -> str | None:
         return None
+
+
+Door = TypeVar("Door")
+
+
+@dataclass(frozen=True, slots=True)
+class AboutTheHouse(Generic[Door]):
+    """One that asks another part of Portico, which is put together after the tools are."""
+
+    find: Callable[[], Door | None]
+    offered: ClassVar[Offered]
+
+    async def lacking(self) -> str | None:
+        if self.find() is None:
+            return f"There is no {self.offered.name}: this Portico has nothing that it could ask."
+        return None
+
+    @property
+    def door(self) -> Door:
+        """Raises `UpstreamDown`."""
+        found = self.find()
+        if found is None:
+            raise UpstreamDown(BUILTIN, "it is not put together yet")
+        return found
 
 
 def schema(properties: Mapping[str, JsonValue], *, required: Sequence[str] = ()) -> JsonObject:

@@ -1,0 +1,266 @@
+"""What our own tools tell of Portico itself: to whoever asks, of themselves alone."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from portico.adapters.builtin.metrics import Measures, Spent
+from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support
+from portico.gateway.core.call import Figures
+from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.weigh_call import Weighed
+from portico.gateway.workflows.look_at_own import OwnRun, OwnStep
+from portico.guard.core.act import Aim, Decision, Denied, NeedsApproval
+from portico.kernel.effect import Effect
+from portico.kernel.ids import ContextId, RunId
+from portico.kernel.json import JsonObject
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.main.builtin import HouseDoors
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from tests.adapters.builtin.bench import (
+    ANA,
+    BEN,
+    SECONDS,
+    Bench,
+    ScriptedRuns,
+    facts,
+    no_figures,
+    scripted_house,
+    target,
+    words,
+)
+
+TEAM = Label(Level.TEAM)
+SMALL = ModelInfo(
+    ref=ModelRef("ollama", "small:1b"),
+    window=8_192,
+    tools=Support.YES,
+    price=FREE,
+    local=True,
+    clearance=Label(Level.RESTRICTED),
+)
+LARGE = ModelInfo(
+    ref=ModelRef("away", "large"),
+    price=Price(input=Decimal(3), output=Decimal(15)),
+    clearance=TEAM,
+)
+RUN = OwnRun(
+    id=RunId.mint(BEGINNING, SeededEntropy("run")),
+    kind="workflow",
+    status="waiting",
+    created_at=BEGINNING,
+    finished_at=None,
+    name="tidy up",
+    steps=[
+        OwnStep(name="look", tool="files.read", state="done", seconds=0.25),
+        OwnStep(name="drop", tool="files.delete", state="waiting", approval="apr_1"),
+    ],
+)
+
+
+async def models(_caller: Principal) -> list[ModelInfo]:
+    return [SMALL, LARGE]
+
+
+def with_models(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, house=replace(scripted_house(), models=models))
+
+
+async def test_models_are_told_with_what_they_can_do_and_cost(tmp_path: Path) -> None:
+    answer = await with_models(tmp_path)("models_info")
+
+    small, large = facts(answer)["models"]
+    assert (small["model"], small["window"], small["tools"]) == ("ollama:small:1b", 8_192, "yes")
+    assert (small["local"], small["dollars_per_million_input"]) == (True, 0.0)
+    assert (large["model"], large["window"], large["tools"]) == ("away:large", None, "unknown")
+    assert large["dollars_per_million_output"] == 15.0
+    assert "ollama:small:1b  8,192 tokens, tools yes, local" in words(answer)
+
+
+async def test_models_can_be_looked_for_by_a_part_of_their_name(tmp_path: Path) -> None:
+    bench = with_models(tmp_path)
+
+    found = await bench("models_info", search="LARGE")
+    nothing = await bench("models_info", search="huge")
+    first = await bench("models_info", limit=1)
+
+    assert [each["model"] for each in facts(found)["models"]] == ["away:large"]
+    assert words(nothing) == "There is no such model here."
+    assert (len(facts(first)["models"]), facts(first)["more"]) == (1, True)
+
+
+async def test_a_run_is_told_with_its_steps_and_what_it_waits_for(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, house=replace(scripted_house(), runs=ScriptedRuns([RUN])))
+
+    answer = await bench("workflow_state", run=str(RUN.id))
+
+    [told] = facts(answer)["runs"]
+    assert (told["status"], told["name"]) == ("waiting", "tidy up")
+    assert [step["state"] for step in told["steps"]] == ["done", "waiting"]
+    assert told["steps"][1]["approval"] == "apr_1"
+    assert "look  files.read  done  0.2 s" in words(answer)
+
+
+async def test_without_a_name_the_latest_runs_are_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, house=replace(scripted_house(), runs=ScriptedRuns([RUN])))
+
+    [told] = facts(await bench("workflow_state"))["runs"]
+
+    assert told["run"] == str(RUN.id)
+    assert words(await Bench(tmp_path)("workflow_state")) == "You have started no run yet."
+
+
+@pytest.mark.parametrize(("run", "code"), [(str(RUN.id), "run_not_found"), ("mine", "bad_id")])
+async def test_a_run_that_is_not_there_is_the_tools_failure(
+    tmp_path: Path, run: str, code: str
+) -> None:
+    answer = await Bench(tmp_path)("workflow_state", run=run)
+
+    assert answer.failed
+    assert facts(answer)["code"] == code
+
+
+async def test_figures_are_of_the_time_and_the_server_that_were_asked_for(tmp_path: Path) -> None:
+    asked: list[tuple[str, str | None, timedelta]] = []
+
+    async def figures(
+        caller: Principal, *, server: str | None = None, within: timedelta
+    ) -> list[Figures]:
+        asked.append((caller.name, server, within))
+        half, whole = timedelta(milliseconds=500), timedelta(seconds=1)
+        return [Figures("read", 4, 1, half, whole, whole, BEGINNING)]
+
+    async def spent(_caller: Principal, _within: timedelta) -> Spent:
+        return Spent(turns=3, input_tokens=1_200, output_tokens=80, dollars=Decimal("0.02"))
+
+    measures = Measures(figures=figures, spending=spent)
+    bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
+
+    answer = await bench("metrics", BEN, hours=2, server="files")
+
+    assert asked == [("ben", "files", timedelta(hours=2))]
+    assert facts(answer)["calls"] == [
+        {"name": "read", "calls": 4, "failures": 1, "p50_ms": 500.0, "p95_ms": 1000.0}
+    ]
+    assert facts(answer)["models"]["input_tokens"] == 1_200
+    assert "3 turns, 1,200 tokens read, 80 written, 0.0200 dollars" in words(answer)
+
+
+async def test_what_others_spend_through_an_agent_is_not_told_in_its_runs(tmp_path: Path) -> None:
+    async def spent(_caller: Principal, _within: timedelta) -> Spent:
+        raise AssertionError
+
+    measures = Measures(figures=no_figures, spending=spent)
+    bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
+    task = ContextId.mint(BEGINNING, SeededEntropy("task"))
+    agent = replace(BEN, kind=PrincipalKind.AGENT, key=None, context=task)
+
+    answer = await bench("metrics", agent)
+
+    assert facts(answer)["models"] is None
+
+
+async def test_where_nobody_counts_tokens_none_are_told(tmp_path: Path) -> None:
+    measures = Measures(figures=no_figures)
+    bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
+
+    answer = await bench("metrics")
+
+    assert facts(answer) == {"calls": [], "models": None}
+    assert words(answer) == "You have called nothing in this time."
+
+
+@pytest.mark.parametrize(
+    ("decision", "word", "sentence"),
+    [
+        (Denied("no-deletes", "a rule denies it"), "denied", "You may not call files.delete"),
+        (
+            NeedsApproval("default:taint", "strangers were read"),
+            "needs_approval",
+            "A person has to approve files.delete first",
+        ),
+    ],
+)
+async def test_what_would_be_decided_is_told_with_its_rule(
+    tmp_path: Path, decision: Decision, word: str, sentence: str
+) -> None:
+    async def weigh(_caller: Principal, tool: str, arguments: JsonObject | None = None) -> Weighed:
+        assert arguments == {"path": 7}
+        aim = Aim(tool=tool, server="files", effect=Effect.IRREVERSIBLE, pin="p")
+        return Weighed(aim=aim, decision=decision, flaws=("path: 7 is no text",))
+
+    bench = Bench(tmp_path, house=replace(scripted_house(), weigh=weigh))
+
+    answer = await bench("check_permission", tool="files.delete", arguments={"path": 7})
+
+    assert facts(answer)["decision"] == word
+    assert facts(answer)["rule"] == decision.rule
+    assert facts(answer)["flaws"] == ["path: 7 is no text"]
+    assert words(answer).startswith(sentence)
+
+
+async def test_without_arguments_only_the_tool_is_weighed(tmp_path: Path) -> None:
+    answer = await Bench(tmp_path)("check_permission", tool="files.read")
+
+    assert facts(answer)["decision"] == "allowed"
+    assert facts(answer)["reason"] == "it only reads None"
+
+
+async def test_people_are_told_by_whoever_calls_and_the_caller_how_secret_it_is(
+    tmp_path: Path,
+) -> None:
+    heard: list[tuple[str, str, str]] = []
+
+    async def tell(caller: Principal, title: str, text: str) -> Label:
+        heard.append((caller.name, title, text))
+        return TEAM
+
+    bench = Bench(tmp_path, house=replace(scripted_house(), tell=tell))
+
+    answer = await bench("notify", BEN, title="done\0", text="all of it")
+
+    assert heard == [("ben", "done", "all of it")]
+    assert facts(answer) == {"label": "team"}
+
+
+async def test_half_a_letter_is_told_to_nobody(tmp_path: Path) -> None:
+    answer = await Bench(tmp_path).tools.call(
+        target(), "notify", {"title": "\ud800"}, timeout=SECONDS
+    )
+
+    assert facts(answer)["code"] == "bad_body"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("models_info", {}),
+        ("workflow_state", {}),
+        ("metrics", {}),
+        ("check_permission", {"tool": "a.b"}),
+        ("notify", {"title": "hello"}),
+    ],
+)
+async def test_what_is_read_before_it_is_asked_for_is_told_nothing(
+    tmp_path: Path, tool: str, arguments: JsonObject
+) -> None:
+    nobody = replace(target(ANA), acting=None)
+
+    with pytest.raises(UpstreamDown, match="nobody is calling"):
+        await Bench(tmp_path).tools.call(nobody, tool, arguments, timeout=SECONDS)
+
+
+async def test_what_has_nobody_to_ask_is_not_offered(tmp_path: Path) -> None:
+    tools = Bench(tmp_path, house=HouseDoors(models=models)).tools
+
+    offered = {str(tool["name"]) for tool in (await tools.look(target())).tools}
+
+    assert "models_info" in offered
+    assert not offered & {"workflow_state", "metrics", "check_permission", "notify"}
+    assert "There is no notify" in str(tools.vitals(ANA.space, "builtin").lacking)
+    with pytest.raises(UpstreamDown, match="not put together"):
+        await tools.call(target(), "notify", {"title": "hello"}, timeout=SECONDS)
