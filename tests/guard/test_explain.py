@@ -1,5 +1,7 @@
 """Telling somebody what would be decided about them, or about somebody else."""
 
+from dataclasses import replace
+
 import pytest
 
 from portico.guard.core.act import Aim, Allowed, Denied, NeedsApproval
@@ -9,12 +11,14 @@ from portico.guard.core.rules import Rule, Ruling
 from portico.guard.explain import ExplainPolicy
 from portico.guard.issue_key import KeyWish
 from portico.kernel.effect import Effect
-from portico.kernel.principal import Principal
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, MemoryKeys, MemoryPrincipals, an_identity
 from portico.testing.guard_policy import MemoryContexts, MemoryRules
 from portico.testing.kernel import TickingClock
 from tests.guard.room import Room
 
+SECRET = Label(Level.RESTRICTED)
 DENY = Rule(name="no", ruling=Ruling.DENY, tools=("git.*",), who=("bob",))
 
 
@@ -112,3 +116,16 @@ async def test_about_others_one_asks_with_the_scope_for_others() -> None:
     assert (await house.explain(ana, "ana", "git.drop")).act.caller == ana
     with pytest.raises(NotPermitted, match=Scope.PRINCIPALS_READ):
         await house.explain(ana, "bob", "git.drop")
+
+
+async def test_nothing_is_told_of_an_agent_to_those_who_are_not_cleared_for_it() -> None:
+    house = House()
+    ana = house.room.person("ana")
+    ghost = replace(an_identity("ghost", kind=PrincipalKind.AGENT), clearance=SECRET)
+    house.room.holds(ghost)
+
+    for who in ("ghost", str(ghost.id)):
+        with pytest.raises(PrincipalNotFound):
+            await house.explain(ana, who, "git.drop")
+    cleared = replace(ana, clearance=SECRET)
+    assert (await house.explain(cleared, "ghost", "git.drop")).act.caller.id == ghost.id

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import (
     NameTaken,
     NotAuthenticated,
@@ -78,6 +79,32 @@ async def test_everybody_is_listed_page_after_page_in_order_of_arrival() -> None
     rest = await room.list_principals(admin, after=first[-1].id, limit=3)
 
     assert [each.id for each in (*first, *rest)] == [admin.id, *(each.id for each in added)]
+
+
+async def test_an_agent_is_known_to_those_who_are_cleared_for_it() -> None:
+    room = Room()
+    root, bob = room.person("root", Role.ADMIN, SECRET), room.person("bob")
+    boss = room.person("boss", Role.OPERATOR, SECRET)
+    hidden = [
+        await room.add_principal(root, replace(SCOUT, name=f"hidden {number}", clearance=SECRET))
+        for number in range(3)
+    ]
+    scout = await room.add_principal(root, SCOUT)
+    last = await room.add_principal(root, replace(SCOUT, name="last"))
+
+    first = await room.list_principals(bob, after=None, limit=3)
+    second = await room.list_principals(bob, after=first[-1].id, limit=1)
+    rest = await room.list_principals(bob, after=second[-1].id, limit=3)
+
+    assert {each.id for each in first} == {root.id, bob.id, boss.id}
+    assert [each.id for each in (*second, *rest)] == [scout.id, last.id]
+    with pytest.raises(PrincipalNotFound):
+        await room.show_principal(bob, hidden[0].id)
+    assert (await room.show_principal(as_principal(hidden[0]), hidden[0].id)) == hidden[0]
+    assert await room.show_principal(boss, hidden[0].id) == hidden[0]
+    assert {each.id for each in hidden} <= {
+        each.id for each in await room.list_principals(boss, after=None, limit=10)
+    }
 
 
 async def test_a_viewer_sees_themselves_and_nobody_else() -> None:

@@ -84,6 +84,33 @@ def test_a_near_miss_is_told_with_what_was_meant() -> None:
         with_setting(MINE, "server.prot", "1", FILE)
 
 
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("models.providers.mine.kind", "[models.providers.mine]\nkind = …\n"),
+        ("models.providers.mine", "[models.providers.mine]\nSETTING = …\n"),
+        ("models.providers", "[models.providers.NAME]\nSETTING = …\n"),
+        ("servers.x.command", "[servers.x]\ncommand = …\n"),
+        ("ahead.prices.git*", '[ahead.prices]\n"git*" = …\n'),
+    ],
+)
+def test_of_a_table_it_is_told_how_it_is_written(path: str, lines: str) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        with_setting(MINE, path, "sk-secret", FILE)
+
+    [flaw] = caught.value.flaws
+    assert flaw.field == path
+    assert flaw.message == f"is a table, which is written into {FILE} by hand:\n\n{lines}"
+
+
+def test_a_table_is_taken_out_whole_or_by_hand() -> None:
+    text = MINE + '\n[models.providers.mine]\nkind = "openai"\n'
+
+    assert "models.providers" not in without_setting(text, "models.providers", FILE)
+    with pytest.raises(InvalidSettings, match="by hand"):
+        without_setting(text, "models.providers.mine.kind", FILE)
+
+
 @pytest.mark.requirement("settings:change:keeps-the-rest")
 def test_a_setting_is_taken_out_and_the_rest_stays() -> None:
     changed = without_setting(MINE, "server.port", FILE)

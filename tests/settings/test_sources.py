@@ -206,3 +206,14 @@ def test_the_processs_own_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PORTICO_TEST", "after")
 
     assert environment["PORTICO_TEST"] == "before"
+
+
+def test_providers_of_models_are_one_table_with_names_of_the_users_own(tmp_path: Path) -> None:
+    file = tmp_path / "portico.toml"
+    file.write_text('[models]\n[models.providers.my-own]\nkind = "ollama"\nprice_in = 1\n')
+
+    found = from_file(file, {})
+
+    assert list(found) == ["models.providers"]
+    assert found["models.providers"].value == {"my-own": {"kind": "ollama", "price_in": 1}}
+    assert found["models.providers"].origin.describe("models.providers").startswith(str(file))

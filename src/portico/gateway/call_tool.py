@@ -166,7 +166,7 @@ class CallTool:
             there = await self.ahead.claim(act, now, timeout=timeout)
             if there is not None:
                 return there
-            target = _target(act, await now(), in_run=in_run)
+            target = _target(act, await now(), call, in_run=in_run)
             try:
                 return unmarked(
                     await self.upstreams.call(
@@ -186,10 +186,10 @@ class CallTool:
         return shelf.server(ref.server)
 
 
-def _target(act: Act, server: Server, *, in_run: bool) -> Target:
+def _target(act: Act, server: Server, call: Call, *, in_run: bool) -> Target:
     caller = act.caller
     links = caller.may(Scope.TOOLS_WRITE)
-    acting = OnBehalf(caller, in_run=in_run)
+    acting = OnBehalf(caller, in_run=in_run, call=str(call.id))
     return Target.of(caller.space, server, caller.id, links=links, acting=acting)
 
 

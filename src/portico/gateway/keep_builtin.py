@@ -21,6 +21,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
 _log: Final = logging.getLogger("portico.gateway")
@@ -37,6 +38,10 @@ class KeepBuiltin:
     clock: Clock
     entropy: Entropy
     launch: Inside
+    label: Label = PUBLIC
+    """Of what its tools give."""
+    timeout: float | None = None
+    """Seconds for one call; None for the setting."""
     _kept: set[SpaceId] = field(default_factory=set)
     _unasked: asyncio.Queue[SpaceId] = field(default_factory=asyncio.Queue)
 
@@ -58,6 +63,16 @@ class KeepBuiltin:
         if not self.sure(space):
             self._kept.add(space)
             self._unasked.put_nowait(space)
+
+    async def ask_again(self, space: SpaceId) -> None:
+        """What it offers has changed."""
+        known = self.sure(space)
+        await self(space)
+        if known:
+            self._unasked.put_nowait(space)
+
+    async def ours(self, space: SpaceId) -> Server | None:
+        return await self._ours(house(space))
 
     async def run(self, index: Index) -> None:
         """What it offers depends on the machine: it is asked anew once a process, until this is
@@ -88,6 +103,8 @@ class KeepBuiltin:
             launch=self.launch,
             launch_pin=launch_pin(self.launch),
             created_at=now,
+            timeout=self.timeout,
+            label=self.label,
         )
         with suppress(ServerExists):  # another process was faster
             async with self.together(caller):

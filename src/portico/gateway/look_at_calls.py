@@ -58,6 +58,27 @@ class ShowFigures:
         return await self.history.figures(caller, since=since, server=server, beyond=beyond)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOwnFigures:
+    """How the caller's own calls went, for which nobody needs a right to look at others'."""
+
+    history: CallHistory
+    servers: Servers
+    clock: Clock
+
+    async def __call__(
+        self, caller: Principal, *, server: str | None = None, within: timedelta
+    ) -> Sequence[Figures]:
+        """One a server; with a server, one a tool of it."""
+        permit(caller, Scope.TOOLS_READ)
+        since = self.clock.now() - within
+        beyond = await _beyond(caller, self.servers)
+        task = caller.context if caller.shared else None
+        return await self.history.figures(
+            caller, since=since, server=server, of=caller.id, task=task, beyond=beyond
+        )
+
+
 async def _beyond(caller: Principal, servers: Servers) -> Collection[str]:
     """What has been labelled above the caller since it was called."""
     every = await servers.all(caller)

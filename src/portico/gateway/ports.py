@@ -18,7 +18,7 @@ from portico.gateway.core.tally import Tally
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.core.upstream import Question, Seen, Target, Vitals, Wanted
 from portico.kernel.errors import Flaw
-from portico.kernel.ids import PrincipalId, SpaceId
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
@@ -265,6 +265,8 @@ class CallHistory(Protocol):
         *,
         since: datetime,
         server: str | None,
+        of: PrincipalId | None = None,
+        task: ContextId | None = None,
         beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
         """One a server; with a server, one a tool of it; of what `page` would show."""

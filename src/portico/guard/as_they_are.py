@@ -3,6 +3,7 @@ with what they may then."""
 
 from dataclasses import dataclass, replace
 
+from portico.guard.core.api_key import KeyHolder
 from portico.guard.core.authentication import opens, principal_of
 from portico.guard.core.errors import KeyEnded
 from portico.guard.ports import KeyRing
@@ -24,10 +25,17 @@ class AsTheyAre:
         that they said they were at. Raises `KeyEnded`."""
         if key is None:
             return replace(worker, context=at)
-        holder = await self.key_ring.find(key)
-        if holder is None or holder.identity.id != worker.id or not opens(holder, self.clock.now()):
+        holder = await self.opening(key)
+        if holder.identity.id != worker.id:
             raise KeyEnded(key)
         return replace(principal_of(holder), context=at)
+
+    async def opening(self, key: str) -> KeyHolder:
+        """Raises `KeyEnded`."""
+        holder = await self.key_ring.find(key)
+        if holder is None or not opens(holder, self.clock.now()):
+            raise KeyEnded(key)
+        return holder
 
     async def no_more(
         self, worker: Principal, *, key: str | None, at: ContextId | None

@@ -54,7 +54,7 @@ class ExplainPolicy:
         after = None
         while found := await self.principals.page(caller, after=after, limit=_PAGE):
             for identity in found:
-                if who in (identity.name, str(identity.id)):
+                if who in (identity.name, str(identity.id)) and identity.known_to(caller):
                     return as_principal(identity)
             after = found[-1].id
         raise PrincipalNotFound(who)

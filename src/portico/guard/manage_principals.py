@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from portico.guard.core.audit_facts import about_principal, identity_facts
-from portico.guard.core.errors import OwnAccess
+from portico.guard.core.errors import OwnAccess, PrincipalNotFound
 from portico.guard.core.identity import Identity
 from portico.guard.core.reach import check_tools
 from portico.guard.core.roles import Role, Scope, check_reach, scopes_of
@@ -75,8 +75,16 @@ class ListPrincipals:
     async def __call__(
         self, caller: Principal, *, after: PrincipalId | None, limit: int
     ) -> Sequence[Identity]:
+        """Without the agents that are more secret than the caller is cleared for."""
         permit(caller, Scope.PRINCIPALS_READ)
-        return await self.principals.page(caller, after=after, limit=limit)
+        known: list[Identity] = []
+        while len(known) < limit:
+            found = await self.principals.page(caller, after=after, limit=limit)
+            known += [identity for identity in found if identity.known_to(caller)]
+            if len(found) < limit:
+                break
+            after = found[-1].id
+        return known[:limit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +95,10 @@ class ShowPrincipal:
         """Oneself always; others with the scope. Raises `PrincipalNotFound`."""
         if principal != caller.id:
             permit(caller, Scope.PRINCIPALS_READ)
-        return await self.principals.get(caller, principal)
+        identity = await self.principals.get(caller, principal)
+        if not identity.known_to(caller):
+            raise PrincipalNotFound(str(principal))
+        return identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,11 @@ class Principals(Protocol):
     ) -> Sequence[Identity]: ...
 
     async def save(self, caller: Principal, identity: Identity) -> None:
-        """Raises `PrincipalNotFound`."""
+        """Its name stays. Raises `PrincipalNotFound`."""
+        ...
+
+    async def rename(self, caller: Principal, principal: PrincipalId, name: str) -> None:
+        """Raises `PrincipalNotFound`, `NameTaken`."""
         ...
 
 

@@ -7,16 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from portico.adapters.builtin.check_permission import CheckPermission, Weigh
 from portico.adapters.builtin.fetch import Fetch
 from portico.adapters.builtin.list_files import ListFiles
 from portico.adapters.builtin.make_folder import MakeFolder
+from portico.adapters.builtin.metrics import Measures, Metrics
+from portico.adapters.builtin.models_info import Models, ModelsInfo
 from portico.adapters.builtin.move_file import MoveFile
+from portico.adapters.builtin.notify import Notify, Tell
 from portico.adapters.builtin.read_file import ReadFile
 from portico.adapters.builtin.remove_file import RemoveFile
 from portico.adapters.builtin.run_code import RunCode
 from portico.adapters.builtin.send_request import SendRequest
 from portico.adapters.builtin.server import BuiltinTools
 from portico.adapters.builtin.shell import OpenBox, Shell
+from portico.adapters.builtin.workflow_state import OwnRuns, WorkflowState
 from portico.adapters.builtin.workspace import Owner, Workspaces
 from portico.adapters.builtin.write_file import WriteFile
 from portico.box.core.errors import BoxUnavailable
@@ -29,9 +34,21 @@ if TYPE_CHECKING:
     from portico.adapters.monty.interpreter import MontyInterpreter
 
 
+@dataclass(slots=True, kw_only=True)
+class HouseDoors:
+    """Other parts of Portico, each brought as soon as it is put together."""
+
+    models: Models | None = None
+    runs: OwnRuns | None = None
+    measures: Measures | None = None
+    weigh: Weigh | None = None
+    tell: Tell | None = None
+
+
 @dataclass(slots=True)
 class BuiltinDoors:
     ground: Ground
+    house: HouseDoors = field(default_factory=HouseDoors)
     _client: "httpx2.AsyncClient | None" = None
     _interpreter: "MontyInterpreter | None" = None
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -66,6 +83,7 @@ class BuiltinDoors:
 
 def open_builtin(ground: Ground, doors: BuiltinDoors, open_box: OpenBox) -> BuiltinTools:
     workspaces = Workspaces(ground.loaded.paths.workspaces, _files, owner=_owner(ground))
+    house = doors.house
     return BuiltinTools(
         [
             Shell(open_box, workspaces),
@@ -78,6 +96,11 @@ def open_builtin(ground: Ground, doors: BuiltinDoors, open_box: OpenBox) -> Buil
             Fetch(doors.open_web),
             SendRequest(doors.open_web),
             RunCode(doors.open_interpreter),
+            ModelsInfo(lambda: house.models),
+            WorkflowState(lambda: house.runs),
+            Metrics(lambda: house.measures),
+            CheckPermission(lambda: house.weigh),
+            Notify(lambda: house.tell),
         ]
     )
 

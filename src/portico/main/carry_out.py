@@ -15,8 +15,7 @@ from portico.engine.kinds import Kind, Kinds
 from portico.kernel.clock import Clock
 from portico.main.ground import Ground
 from portico.main.outside import Outside
-from portico.settings.gateway import GatewaySettings
-from portico.settings.model import EngineSettings
+from portico.settings.model import Settings
 
 _log: Final = logging.getLogger("portico.engine")
 _FORGETTING: Final = timedelta(hours=1)
@@ -56,17 +55,19 @@ async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateL
             working(wishes, outside, kinds, there) as carrying_out,
             forgetting(engine) as retain,
         ):
-            there.near = carrying_out.take_up
-            await retain(_keep(settings, ground.loaded.settings.gateway)).every(_FORGETTING)
+            there.near = carrying_out
+            await retain(_keep(ground.loaded.settings)).every(_FORGETTING)
     finally:
         await there.close()
 
 
-def _keep(settings: EngineSettings, gateway: GatewaySettings) -> Keep:
+def _keep(settings: Settings) -> Keep:
+    engine = settings.engine
     return Keep(
-        calls=timedelta(days=gateway.keep_calls_days),
-        runs=timedelta(days=settings.keep_runs_days),
-        most_runs=settings.keep_runs,
-        events=timedelta(days=settings.keep_events_days),
-        receipts=timedelta(days=settings.keep_receipts_days),
+        calls=timedelta(days=settings.gateway.keep_calls_days),
+        runs=timedelta(days=engine.keep_runs_days),
+        most_runs=engine.keep_runs,
+        events=timedelta(days=engine.keep_events_days),
+        receipts=timedelta(days=engine.keep_receipts_days),
+        traces=timedelta(days=settings.agents.keep_days),
     )

@@ -13,11 +13,12 @@ from typing import Final
 import httpx2
 
 from portico.adapters.builtin.offers import LAUNCH
-from portico.adapters.builtin.routing import RoutedUpstreams
+from portico.adapters.builtin.routing import Part, RoutedUpstreams
 from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.client_files.sources import FileSources
 from portico.adapters.embeddings.source import open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.joins.agent_tools import AgentTools
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.terms import Terms
@@ -40,7 +41,7 @@ from portico.faces.http.use_cases import UseCases
 from portico.faces.mcp.uses import GatewayUses, WorkflowUses
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.server import BUILTIN
+from portico.gateway.core.server import AGENTS, BUILTIN
 from portico.gateway.follow_sources import FollowSources
 from portico.gateway.house import house
 from portico.gateway.keep_builtin import KeepBuiltin
@@ -52,6 +53,7 @@ from portico.guard.authenticate import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import PrincipalId, SpaceId
+from portico.main.about_house import bring_house
 from portico.main.ahead import open_ahead
 from portico.main.approvals import GatewaySide, open_approvals
 from portico.main.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
@@ -93,6 +95,8 @@ class Opened:
     telling: Sequence[Lasting]
     inline: Lasting
     """Carries out the runs of this process alone."""
+    agent_tools: AgentTools
+    """For whoever brings the agents."""
 
     @asynccontextmanager
     async def running(self, home: Home) -> AsyncIterator[None]:
@@ -178,7 +182,9 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     )
     builtin = BuiltinDoors(ground)
     inside = open_builtin(ground, builtin, boxes.find)
-    upstreams = RoutedUpstreams({BUILTIN: inside}, logins.upstreams(pool))
+    agent_tools = AgentTools()
+    ours: Mapping[str, Part] = {BUILTIN: inside, AGENTS: agent_tools}
+    upstreams = RoutedUpstreams(ours, logins.upstreams(pool))
     policy = open_policy(ground, outside)
     results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
     line = LineAfterCommit(outside.line, transactions)
@@ -256,6 +262,15 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
         )
     )
     told.append(gateway)
+    bring_house(
+        builtin.house,
+        outside,
+        catalogues=gateway.catalogues,
+        servers=servers,
+        schemas=schemas,
+        workflows=workflows,
+        decide=policy.gate().decide,
+    )
     learn = gateway.plan_lessons.note
     follow = FollowSources(
         sources=sources(ground),
@@ -295,6 +310,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
             ],
         ),
         telling=approvals.lasting,
+        agent_tools=agent_tools,
     )
 
 

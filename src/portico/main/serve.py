@@ -104,7 +104,7 @@ async def _bring_up_to_date(ground: Ground) -> None:
         raise SchemaBehind(pending)
 
 
-def app(
+def app(  # noqa: PLR0915 # what is put together, one by one
     ground: Ground, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
 ) -> "ASGIApp":
     from portico.adapters.dbos.late_line import LateLine
@@ -123,6 +123,7 @@ def app(
     from portico.faces.http.host_guard import allowed
     from portico.faces.mcp.mount import McpFace
     from portico.main.agent_key import make_up_agent_key
+    from portico.main.agents import open_agents
     from portico.main.audit import note_configuration, open_audit
     from portico.main.background import kept_up
     from portico.main.carry_out import carry_out_runs, every_kind
@@ -152,7 +153,7 @@ def app(
             home = partial(home_of, ground, use.authenticate)
             configured = partial(note_configuration, ground, auditing, home)
             lasting.append(background.create_task(kept_up(configured), name="configuration"))
-            async with opened.running(home), mcp.running():
+            async with opened.running(home), agents.running(), mcp.running():
                 yield
             for task in lasting:
                 task.cancel()
@@ -176,7 +177,8 @@ def app(
         line=line,
     )
     opened = open_gateway(ground, outside)
-    kinds = every_kind(clock, *opened.kinds)
+    agents = open_agents(ground, outside, opened)
+    kinds = every_kind(clock, *opened.kinds, *agents.kinds)
     shared = Shared(
         bus=bus,
         line=line,
@@ -196,5 +198,6 @@ def app(
         running,
         beside={"/mcp": mcp},
         resource=protected_resource(ground),
+        rooms=agents.rooms,
     )
     return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

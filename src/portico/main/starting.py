@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from portico.agents.start_run import AGENT
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.ports import Line, Runs
 from portico.engine.start_run import StartRun
@@ -12,8 +13,10 @@ from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject, JsonValue
 
-LED: Final = (WORKFLOW, PROGRAM)
-"""What the gateway itself steps into: it withdraws what was asked, and knows what was begun."""
+CALLING: Final = (WORKFLOW, PROGRAM)
+"""What the gateway starts."""
+LED: Final = (*CALLING, AGENT)
+"""What only its own room steps into: it withdraws what was asked, and knows what was begun."""
 
 
 def starting(runs: Runs, line: Line, clock: Clock, entropy: Entropy, *kinds: str) -> StartRun:

@@ -25,7 +25,7 @@ from portico.kernel.entropy import Entropy
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_workflows import WorkflowDoors, WorkflowLimits
 from portico.main.outside import Outside
-from portico.main.starting import LED, starting
+from portico.main.starting import CALLING, starting
 from portico.settings.workflows import WorkflowsSettings
 
 _REMEMBERED = 2_000
@@ -61,7 +61,7 @@ def inline_side(engine: InlineEngine, clock: Clock, entropy: Entropy) -> EngineS
         runs=engine.runs,
         line=engine.line,
         bus=engine.bus,
-        start_run=starting(engine.runs, engine.line, clock, entropy, *LED),
+        start_run=starting(engine.runs, engine.line, clock, entropy, *CALLING),
         outputs=lambda: outputs,
     )
 
@@ -84,7 +84,7 @@ def open_workflows(
         runs=runs,
         line=line,
         bus=BusAfterCommit(outside.bus, transactions),
-        start_run=starting(runs, line, clock, entropy, *LED),
+        start_run=starting(runs, line, clock, entropy, *CALLING),
         outputs=lambda: SealedOutputs(
             side.results, clock, entropy, timedelta(days=settings.keep_days)
         ),

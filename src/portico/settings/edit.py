@@ -8,11 +8,14 @@ from tomlkit.exceptions import TOMLKitError
 
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings
-from portico.settings.kinds import known_settings, suggestion, typed
+from portico.settings.kinds import holds_tables, known_settings, suggestion, table_of, typed
 
 
 def with_setting(text: str, path: str, value: str | list[str], file: Path) -> str:
-    """`text` with `path` set; a number or a truth value is written as one."""
+    """`text` with `path` set; a number or a truth value is written as one. Raises
+    `InvalidSettings`, also for what is a table, which is told how to be written."""
+    if (table := table_of(path)) is not None:
+        raise InvalidSettings([Flaw(path, _by_hand(path, table, file))])
     section, name = known_setting(path)
     document = _parsed(text, file)
     written = typed(path, value) if isinstance(value, str) else value
@@ -22,7 +25,9 @@ def with_setting(text: str, path: str, value: str | list[str], file: Path) -> st
 
 
 def without_setting(text: str, path: str, file: Path) -> str:
-    """`text` without a value for `path`; as it is if it has none."""
+    """`text` without a value for `path`; as it is if it has none. Raises `InvalidSettings`."""
+    if table_of(path) not in {None, path}:
+        raise InvalidSettings([Flaw(path, f"is a part of a table: take it out of {file} by hand")])
     section, name = known_setting(path)
     document = _parsed(text, file)
     if section in document:
@@ -56,6 +61,17 @@ def _parsed(text: str, file: Path) -> tomlkit.TOMLDocument:
         return tomlkit.parse(text)
     except TOMLKitError as error:
         raise InvalidSettings([Flaw(str(file), f"not valid TOML: {error}")]) from error
+
+
+def _by_hand(path: str, table: str, file: Path) -> str:
+    """The value itself is not repeated: it may be secret."""
+    names = path.removeprefix(table).strip(".").split(".", 1)
+    entry = names[0] or "NAME"
+    lines = [f"[{table}]", f"{tomlkit.key(entry).as_string()} = …"]
+    if holds_tables(table):
+        setting = names[1] if len(names) > 1 else "SETTING"
+        lines = [f"[{table}.{tomlkit.key(entry).as_string()}]", f"{setting} = …"]
+    return "\n".join([f"is a table, which is written into {file} by hand:", "", *lines, ""])
 
 
 def _table(document: tomlkit.TOMLDocument, section: str, file: Path) -> MutableMapping[str, object]:

@@ -1,7 +1,7 @@
 """Which settings there are, and what a text means for each of them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final, get_args, get_origin
 
@@ -22,6 +22,16 @@ def known_paths() -> Iterator[str]:
 
 def known_settings() -> Iterator[str]:
     return (path for path in known_paths() if "." in path)
+
+
+def table_of(path: str) -> str | None:
+    """The table of entries with names of the user's own that this is, or is a part of."""
+    return next((it for it in _tables() if f"{path}.".startswith(f"{it}.")), None)
+
+
+def holds_tables(table: str) -> bool:
+    """Whether each of its entries is a table, too."""
+    return any(issubclass(kind, BaseModel) for kind in _kinds(_tables()[table]))
 
 
 def suggestion(path: str) -> str:
@@ -55,6 +65,17 @@ def _sections() -> Iterator[tuple[str, type[BaseModel]]]:
         model = field.annotation
         if isinstance(model, type) and issubclass(model, BaseModel):
             yield section, model
+
+
+def _tables() -> Mapping[str, object]:
+    """What each of them is declared as."""
+    tops = {name: field.annotation for name, field in Settings.model_fields.items()}
+    inner = {
+        f"{section}.{name}": field.annotation
+        for section, model in _sections()
+        for name, field in model.model_fields.items()
+    }
+    return {path: kind for path, kind in (tops | inner).items() if get_origin(kind) is Mapping}
 
 
 def _kinds(annotation: object) -> Iterator[type]:

@@ -17,12 +17,14 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from portico.settings.agents import AgentsSettings
 from portico.settings.ahead import AheadSettings
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.audit import AuditSettings
 from portico.settings.box import BoxSettings, WebSettings
 from portico.settings.gateway import GatewaySettings, Seconds, Servers
 from portico.settings.limits import LimitSettings
+from portico.settings.models import ModelsSettings
 from portico.settings.oauth import OauthSettings
 from portico.settings.policy import PolicySettings
 from portico.settings.secrets import SecretsSettings
@@ -309,6 +311,8 @@ class Settings(BaseModel):
     ahead: AheadSettings = Field(default_factory=AheadSettings)
     workflows: WorkflowsSettings = Field(default_factory=WorkflowsSettings)
     oauth: OauthSettings = Field(default_factory=OauthSettings)
+    models: ModelsSettings = Field(default_factory=ModelsSettings)
+    agents: AgentsSettings = Field(default_factory=AgentsSettings)
     servers: Servers = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -14,7 +14,9 @@ from portico.settings.kinds import known_settings, typed
 
 PREFIX: Final = "PORTICO_"
 SERVERS: Final = "servers"
-_TABLES: Final = frozenset({"limits.tools", "limits.servers", "oauth.scopes", "ahead.prices"})
+_TABLES: Final = frozenset(
+    {"limits.tools", "limits.servers", "oauth.scopes", "ahead.prices", "models.providers"}
+)
 """Settings that are tables themselves, with names of the user's own in them."""
 _NOT_SETTINGS: Final = frozenset({"PORTICO_HOME", "PORTICO_CONFIG"})
 _FLAGS: Final[Mapping[str, str]] = {

@@ -25,7 +25,7 @@ from portico.gateway.core.server import Http
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.act import Act
 from portico.kernel.clock import Clock
-from portico.kernel.ids import PrincipalId
+from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.label import PUBLIC, join, may_read
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, TickingClock
@@ -129,10 +129,14 @@ class MemoryCallHistory:
         *,
         since: datetime,
         server: str | None,
+        of: PrincipalId | None = None,
+        task: ContextId | None = None,
         beyond: Collection[str] = (),
     ) -> Sequence[Figures]:
         named: defaultdict[str, list[Call]] = defaultdict(list)
         for call in self._known(caller, beyond):
+            if of not in (None, call.principal) or task not in (None, call.context):
+                continue
             if call.started_at >= since and server in (None, call.ref.server) and call.outcome:
                 named[call.ref.server if server is None else call.ref.name].append(call)
         return [_figures(name, named[name]) for name in sorted(named)]

@@ -54,11 +54,11 @@ class MemoryFiles:
         names, new = names_inside(path), names_inside(to)
         if names not in self._files and names not in self._folders:
             raise FileTrouble(path, self._why_no_file(names))
-        self._must_be_folder(to, new[:-1])
+        if new[:-1][: len(names)] == names:
+            raise FileTrouble(to, "it would be inside itself")
+        self._make(to, new[:-1])
         if new in self._files or new in self._folders:
             raise FileTrouble(to, "it is there already")
-        if new[: len(names)] == names:
-            raise FileTrouble(to, "it would be inside itself")
         self._files = {_moved(each, names, new): kept for each, kept in self._files.items()}
         self._folders = {_moved(each, names, new): at for each, at in self._folders.items()}
 

@@ -138,6 +138,13 @@ class MemoryPrincipals:
             disabled_at=identity.disabled_at,
         )
 
+    async def rename(self, caller: Principal, principal: PrincipalId, name: str) -> None:
+        found = await self.get(caller, principal)
+        others = (its for its in self._world.identities.values() if its.space == caller.space)
+        if any(its.name == name and its.id != principal for its in others):
+            raise NameTaken(name)
+        self._world.identities[caller.space, principal] = replace(found, name=name)
+
 
 class MemorySpaces:
     def __init__(self, world: MemoryWorld) -> None:

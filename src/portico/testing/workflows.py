@@ -9,7 +9,7 @@ from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.outputs import SealedOutputs
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_workflows import WorkflowDoors
-from portico.main.starting import LED, starting
+from portico.main.starting import CALLING, starting
 from portico.main.workflows import InlineEngine, inline_engine, inline_side
 from portico.testing.calls import MemoryCallHistory
 
@@ -28,7 +28,7 @@ def memory_workflows(
         runs=durable.runs,
         line=durable.line,
         bus=durable.bus,
-        start_run=starting(durable.runs, durable.line, clock, entropy, *LED),
+        start_run=starting(durable.runs, durable.line, clock, entropy, *CALLING),
         outputs=lambda: SealedOutputs(approvals.results, clock, entropy, timedelta(days=7)),
     )
     return WorkflowDoors(

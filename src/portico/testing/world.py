@@ -14,6 +14,8 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
+from portico.agents.core.agent import Agent, AgentId, AgentVersion
+from portico.agents.core.trace import PersonSaid, RunTrace, ToolUse, TurnTrace
 from portico.engine.core.entry import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.graph.edge import Sightings, ToolEdge
@@ -31,7 +33,7 @@ from portico.guard.core.identity import Identity
 from portico.guard.core.login import Attempt, LoginClient, Tokens
 from portico.guard.core.rules import Rule
 from portico.guard.core.space import Space
-from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, SpaceId
+from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
@@ -136,6 +138,14 @@ class KnownContext:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentSaid:
+    """What somebody said to a run, as secret as the run was then."""
+
+    said: PersonSaid
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
 class Acquaintance:
     """`calls` is what they counted for at `called_at`."""
 
@@ -170,6 +180,13 @@ class MemoryWorld:
         self.saved_workflows: Rows[tuple[SpaceId, str], SavedWorkflow] = Rows()
         self.past_plans: Rows[tuple[SpaceId, PastPlanId], KeptPlan] = Rows()
         self.suggestions: Rows[tuple[SpaceId, SuggestionId], KeptSuggestion] = Rows()
+        self.agents: Rows[tuple[SpaceId, AgentId], Agent] = Rows()
+        self.agent_versions: Rows[tuple[SpaceId, AgentId, int], AgentVersion] = Rows()
+        self.agent_runs: Rows[tuple[SpaceId, RunId], RunTrace] = Rows()
+        self.agent_stops: Rows[tuple[SpaceId, RunId], datetime] = Rows()
+        self.agent_turns: Rows[tuple[SpaceId, RunId, int], TurnTrace] = Rows()
+        self.agent_uses: Rows[tuple[SpaceId, RunId, int, int], ToolUse] = Rows()
+        self.agent_said: Rows[tuple[SpaceId, RunId, int], AgentSaid] = Rows()
         self.audit: Rows[tuple[SpaceId, int], Link] = Rows()
         self.audit_heads: Rows[SpaceId, Head] = Rows()
         self.approvals: Rows[tuple[SpaceId, ApprovalId], KeptApproval] = Rows()
@@ -205,6 +222,13 @@ class MemoryWorld:
         self.saved_workflows.drop(lambda place, _: place[0] == space)
         self.past_plans.drop(lambda place, _: place[0] == space)
         self.suggestions.drop(lambda place, _: place[0] == space)
+        self.agents.drop(lambda place, _: place[0] == space)
+        self.agent_versions.drop(lambda place, _: place[0] == space)
+        self.agent_runs.drop(lambda place, _: place[0] == space)
+        self.agent_stops.drop(lambda place, _: place[0] == space)
+        self.agent_turns.drop(lambda place, _: place[0] == space)
+        self.agent_uses.drop(lambda place, _: place[0] == space)
+        self.agent_said.drop(lambda place, _: place[0] == space)
         self.audit.drop(lambda place, _: place[0] == space)
         self.audit_heads.pop(space, None)
         self.token_subjects.drop(lambda place, _: place[0] == space)

@@ -131,6 +131,7 @@ def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
     lacking = principal_of(holder(person)).scopes - principal_of(holder(agent)).scopes
 
     assert lacking == {
+        Scope.AGENTS_WRITE,
         Scope.APPROVALS_ANSWER,
         Scope.COMPARTMENTS_GRANT,
         Scope.CONTEXTS_OPEN,
@@ -145,6 +146,7 @@ def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
         Scope.SPACE_DELETE,
         Scope.SPACE_EXPORT,
         Scope.SPACE_WRITE,
+        Scope.TRACES_READ,
         Scope.WORKFLOWS_WRITE,
     }
 

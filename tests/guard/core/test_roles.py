@@ -29,7 +29,9 @@ def test_the_roles_and_their_scopes() -> None:
     assert {str(role): sorted(scopes) for role, scopes in SCOPES_OF.items()} == snapshot(
         {
             "viewer": [
+                Scope.AGENTS_READ,
                 Scope.EVENTS_READ,
+                Scope.MODELS_READ,
                 Scope.RUNS_READ,
                 Scope.SERVERS_READ,
                 Scope.SPACE_READ,
@@ -38,10 +40,14 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_READ,
             ],
             "member": [
+                Scope.AGENTS_READ,
+                Scope.AGENTS_RUN,
+                Scope.AGENTS_WRITE,
                 Scope.APPROVALS_READ,
                 Scope.CONTEXTS_OPEN,
                 Scope.EVENTS_READ,
                 Scope.KEYS_OWN,
+                Scope.MODELS_READ,
                 Scope.POLICY_READ,
                 Scope.PRINCIPALS_READ,
                 Scope.RUNS_READ,
@@ -54,6 +60,9 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_WRITE,
             ],
             "operator": [
+                Scope.AGENTS_READ,
+                Scope.AGENTS_RUN,
+                Scope.AGENTS_WRITE,
                 Scope.APPROVALS_ANSWER,
                 Scope.APPROVALS_READ,
                 Scope.CALLS_READ,
@@ -62,6 +71,7 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.KEYS_OWN,
                 Scope.KEYS_READ,
                 Scope.KEYS_WRITE,
+                Scope.MODELS_READ,
                 Scope.POLICY_READ,
                 Scope.PRINCIPALS_READ,
                 Scope.RUNS_CONTROL,
@@ -76,9 +86,13 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_CALL,
                 Scope.TOOLS_READ,
                 Scope.TOOLS_WRITE,
+                Scope.TRACES_READ,
                 Scope.WORKFLOWS_WRITE,
             ],
             "admin": [
+                Scope.AGENTS_READ,
+                Scope.AGENTS_RUN,
+                Scope.AGENTS_WRITE,
                 Scope.APPROVALS_ANSWER,
                 Scope.APPROVALS_READ,
                 Scope.AUDIT_READ,
@@ -89,6 +103,7 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.KEYS_OWN,
                 Scope.KEYS_READ,
                 Scope.KEYS_WRITE,
+                Scope.MODELS_READ,
                 Scope.POLICY_READ,
                 Scope.POLICY_WRITE,
                 Scope.PRINCIPALS_READ,
@@ -109,6 +124,7 @@ def test_the_roles_and_their_scopes() -> None:
                 Scope.TOOLS_CALL,
                 Scope.TOOLS_READ,
                 Scope.TOOLS_WRITE,
+                Scope.TRACES_READ,
                 Scope.WORKFLOWS_WRITE,
             ],
         }

@@ -133,7 +133,7 @@ class RunAhead:
             stands=stands,
             mode=switches.mode_of(server),
             external=switches.external_for(server),
-            workflows=server.holds_workflows,
+            workflows=server.holds_workflows or server.holds_agents,
             task=task,
             trusted={its.id for its in shelf.servers.values() if its.trusted},
             flaws=self._flaws(shelf, act, wanted),

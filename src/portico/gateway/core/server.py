@@ -28,7 +28,10 @@ BUILTIN: Final = "builtin"
 WORKFLOWS: Final = "workflows"
 """The same of the one whose tools are the plans that a space has saved."""
 
-RESERVED: Final = (BUILTIN, WORKFLOWS)
+AGENTS: Final = "agents"
+"""The same of the one whose tools are the agents that a space has exposed."""
+
+RESERVED: Final = (BUILTIN, WORKFLOWS, AGENTS)
 """Names that nobody else's server is given."""
 
 
@@ -202,6 +205,11 @@ class Server:
     def holds_workflows(self) -> bool:
         """Whether its tools are the workflows that the space has saved."""
         return isinstance(self.launch, Inside) and self.launch.name == WORKFLOWS
+
+    @property
+    def holds_agents(self) -> bool:
+        """Whether its tools are the agents that the space has exposed."""
+        return isinstance(self.launch, Inside) and self.launch.name == AGENTS
 
     @property
     def said(self) -> str:

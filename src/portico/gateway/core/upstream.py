@@ -24,6 +24,8 @@ class OnBehalf:
     caller: Principal
     in_run: bool = False
     """Whether it is a run that calls, and goes on with what it is given."""
+    call: str | None = None
+    """The id of the call: the same however often a run comes to make it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

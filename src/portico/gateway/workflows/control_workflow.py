@@ -7,7 +7,7 @@ from itertools import count
 from typing import Final
 
 from portico.engine.control_run import control_topic
-from portico.engine.core.errors import AlreadyAnswered, RunNotOver
+from portico.engine.core.errors import AlreadyAnswered, LedElsewhere, RunNotOver
 from portico.engine.core.run import Run, RunStatus, Step
 from portico.gateway.core.plan.outline import outline_from
 from portico.gateway.core.plan.standings import owner
@@ -19,6 +19,7 @@ from portico.gateway.workflows.acting import asker_of
 from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.errors import Unsettled
 from portico.gateway.workflows.find_begun import Begun, FindBegun
+from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.gateway.workflows.take_over import take_over
 from portico.guard.approval_ports import Approvals
 from portico.guard.core.approval import Approval, Outcome, Status, Waiter
@@ -137,5 +138,8 @@ def _to_forget(run: Run, journal: Sequence[Step], begun: Begun) -> Sequence[str]
 
 
 def check_control(caller: Principal, run: Run) -> None:
-    """One's own, or with the right to speak for others. Raises `NotPermitted`."""
+    """One's own, or with the right to speak for others. Raises `NotPermitted`, and `LedElsewhere`
+    for a run of another room."""
+    if run.kind not in {WORKFLOW, PROGRAM}:
+        raise LedElsewhere(str(run.id), run.kind)
     permit(caller, Scope.TOOLS_CALL if run.principal == caller.id else Scope.RUNS_CONTROL)

@@ -75,6 +75,7 @@ _FORMS: Final[Sequence[tuple[Danger, re.Pattern[str]]]] = [
     (Danger.PATH, re.compile(r"(?:/|~/|\.\.?/|[A-Za-z]:\\)[^\s/]")),
 ]
 """By what a value looks like at its beginning, whatever it is called."""
+_MOVED: Final = frozenset({"path", "source", "src"})
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -129,7 +130,8 @@ def _members(place: _Place, whole: JsonObject) -> Iterator[Mark]:
         yield Mark(place.pointer, Danger.HIDDEN)
         return
     for (name, item), (seen_name, seen) in zip(whole.items(), place.shown.items(), strict=True):
-        inside = place.inner(item, seen, seen_name, _named(name))
+        why = Danger.PATH if _is_new_place(name, item, whole) else _named(name)
+        inside = place.inner(item, seen, seen_name, why)
         if name != seen_name:
             yield Mark(inside.pointer, Danger.HIDDEN)
         yield from _walk(inside)
@@ -144,6 +146,13 @@ def _items(place: _Place, whole: Sequence[JsonValue]) -> Iterator[Mark]:
 def _named(name: str) -> Danger | None:
     words = [word.lower() for word in _WORD.findall(name)]
     return next((why for why, form in _WORDS if any(map(form.fullmatch, words))), None)
+
+
+def _is_new_place(name: str, item: JsonValue, beside: JsonObject) -> bool:
+    """`to` beside a `path`: where that goes, unless it is somebody."""
+    if name != "to" or not isinstance(item, str) or not _MOVED & beside.keys():
+        return False
+    return not set("@:") & set(item) and any(sign in item for sign in "/.")
 
 
 def _looks_like(text: str) -> Danger | None:

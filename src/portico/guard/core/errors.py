@@ -45,8 +45,12 @@ PorticoError
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 from portico.kernel.errors import Flaw, Kind, PorticoError
+
+NO_SCOPE: Final = "default:scope"
+"""The rule by which a key without the scope is refused a tool."""
 
 
 class NotAuthenticated(PorticoError):
@@ -194,10 +198,10 @@ class Refused(PorticoError):
         self, tool: str, rule: str, reason: str, *, who: str, key: str | None = None
     ) -> None:
         whose = who if key is None else f"key:{key}"
-        super().__init__(
-            f"{who!r} may not use {tool}: {reason} (rule {rule}).",
-            fix=f"See why: portico policy explain {whose} {tool}",
-        )
+        fix = f"See why: portico policy explain {whose} {tool}"
+        if rule == NO_SCOPE:
+            fix = "Come with a key that has it; an agent's run has what its starter's key has."
+        super().__init__(f"{who!r} may not use {tool}: {reason} (rule {rule}).", fix=fix)
         self.tool = tool
         self.rule = rule
         self.reason = reason

@@ -6,7 +6,7 @@ from datetime import datetime
 from portico.guard.core.roles import MOST_OF_AGENTS, Role, Scope, scopes_of
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +27,9 @@ class Identity:
     def scopes(self) -> frozenset[Scope]:
         brought = scopes_of(self.roles, self.grants)
         return brought & MOST_OF_AGENTS if self.kind is PrincipalKind.AGENT else brought
+
+    def known_to(self, caller: Principal) -> bool:
+        """People are known to everybody; an agent to those who are cleared for all that it may
+        read, and to itself."""
+        secret = self.kind is PrincipalKind.AGENT and self.id != caller.id
+        return not secret or caller.clearance.covers(self.clearance)

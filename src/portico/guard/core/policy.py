@@ -10,6 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from portico.guard.core.act import Act, Allowed, Decision, Denied, NeedsApproval, TaskContext
+from portico.guard.core.errors import NO_SCOPE
 from portico.guard.core.roles import Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling, matching
 from portico.guard.core.tool_lists import OFF_LIST, on_lists
@@ -37,9 +38,9 @@ def _barred(act: Act) -> Denied | None:
     if not aim.live:
         return Denied("default:approved", "nobody has approved it as it is now")
     if not caller.may(Scope.TOOLS_CALL):
-        return Denied("default:scope", f"the key does not have the scope {Scope.TOOLS_CALL}")
+        return Denied(NO_SCOPE, f"the key does not have the scope {Scope.TOOLS_CALL}")
     if not aim.effect.reads_only and not caller.may(Scope.TOOLS_WRITE):
-        return Denied("default:scope", f"the key does not have the scope {Scope.TOOLS_WRITE}")
+        return Denied(NO_SCOPE, f"the key does not have the scope {Scope.TOOLS_WRITE}")
     if not caller.clearance.covers(aim.label):
         return Denied("default:clearance", "what comes from it is above the caller's clearance")
     if not on_lists(caller, aim.tool):

@@ -39,6 +39,12 @@ class Scope(StrEnum):
     """What only reads; with `tools:write` also what changes something."""
     TOOLS_WRITE = "tools:write"
     WORKFLOWS_WRITE = "workflows:write"
+    AGENTS_READ = "agents:read"
+    AGENTS_WRITE = "agents:write"
+    AGENTS_RUN = "agents:run"
+    TRACES_READ = "traces:read"
+    """Of the runs of agents that others started; one's own need no scope."""
+    MODELS_READ = "models:read"
     CALLS_READ = "calls:read"
     CONTEXTS_OPEN = "contexts:open"
     POLICY_READ = "policy:read"
@@ -67,6 +73,8 @@ _VIEWER: Final = frozenset(
         Scope.SERVERS_READ,
         Scope.TOOLS_READ,
         Scope.TOOLS_CALL,
+        Scope.AGENTS_READ,
+        Scope.MODELS_READ,
     }
 )
 _MEMBER: Final = _VIEWER | {
@@ -74,6 +82,8 @@ _MEMBER: Final = _VIEWER | {
     Scope.KEYS_OWN,
     Scope.RUNS_WRITE,
     Scope.TOOLS_WRITE,
+    Scope.AGENTS_WRITE,
+    Scope.AGENTS_RUN,
     Scope.CONTEXTS_OPEN,
     Scope.POLICY_READ,
     Scope.APPROVALS_READ,
@@ -85,6 +95,7 @@ _OPERATOR: Final = _MEMBER | {
     Scope.SERVERS_WRITE,
     Scope.SERVERS_APPROVE,
     Scope.WORKFLOWS_WRITE,
+    Scope.TRACES_READ,
     Scope.CALLS_READ,
     Scope.APPROVALS_ANSWER,
     Scope.SECRETS_READ,
@@ -109,12 +120,14 @@ SCOPES_OF: Final[Mapping[Role, AbstractSet[Scope]]] = MappingProxyType(
     }
 )
 
-NEVER_OF_PROGRAMS: Final = frozenset({Scope.KEYS_OWN, Scope.CONTEXTS_OPEN})
-"""A program's task is its key, and either would let it forget what it read."""
+NEVER_OF_PROGRAMS: Final = frozenset({Scope.KEYS_OWN, Scope.CONTEXTS_OPEN, Scope.AGENTS_WRITE})
+"""A program's task is its key, and either of the first two would let it forget what it read. The
+third says what the agents of others are told to do, in their name."""
 
 FOR_AGENTS: Final[frozenset[Scope]] = _MEMBER - NEVER_OF_PROGRAMS
 """The most that a key of a program may bring. It answers no requests, its own least of all; and as
-its task is its key, another key or another task would forget what it has read."""
+its task is its key, another key or another task would forget what it has read. It may start an
+agent: that has no more than whoever starts it, and has read what they have."""
 
 MOST_OF_AGENTS: Final[frozenset[Scope]] = FOR_AGENTS | {
     Scope.KEYS_READ,

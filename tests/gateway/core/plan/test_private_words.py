@@ -43,7 +43,7 @@ def test_what_is_no_error_of_ours_is_told_by_its_type() -> None:
 
 def test_an_error_without_words_is_kept_by_its_name() -> None:
     assert words_of(ValueError()) == {"words": "ValueError"}
-    assert words_of(_REFUSED) == {"words": str(_REFUSED)}
+    assert words_of(_REFUSED) == {"words": str(_REFUSED), "fix": _REFUSED.fix}
 
 
 def test_its_words_stand_where_its_kind_stood() -> None:

@@ -23,7 +23,9 @@ _KEPT: Final = re.compile(r"(The step '[^']*' failed: )?(.*) \[in full: (res_[0-
 
 def words_of(error: Exception) -> JsonObject:
     """What is kept for the caller."""
-    return {"words": str(error) or type(error).__name__}
+    words = {"words": str(error) or type(error).__name__}
+    fix = error.fix if isinstance(error, PorticoError) else None
+    return {**words, "fix": fix} if fix else words
 
 
 def discreet(error: Exception, step: str | None, kept: str | None) -> Failure:

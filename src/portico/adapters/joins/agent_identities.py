@@ -1,0 +1,133 @@
+"""Agents as principals of the space: each calls tools as itself, and never with more than whoever
+has started it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from portico.agents.core.agent import Agent
+from portico.agents.core.errors import AgentNameTaken
+from portico.guard.approval_ports import Approvals
+from portico.guard.core.approval import Approval, Status
+from portico.guard.core.audit_facts import about_principal, identity_facts
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.errors import NameTaken, PrincipalDisabled
+from portico.guard.core.identity import Identity
+from portico.guard.core.reach import check_tools
+from portico.guard.core.roles import Role, Scope, check_reach
+from portico.guard.ports import Audit, Principals, Together
+from portico.guard.withdraw_approval import WithdrawApproval
+from portico.kernel.clock import Clock
+from portico.kernel.label import meet
+from portico.kernel.principal import Principal, PrincipalKind
+
+_ROLES: Final = frozenset({Role.MEMBER})
+_NAME: Final = 100
+"""Letters of the name of one that is gone; its id stands behind them."""
+_LOT: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentIdentities:
+    principals: Principals
+    approvals: Approvals
+    withdraw: WithdrawApproval
+    audit: Audit
+    together: Together
+    clock: Clock
+
+    async def add(self, caller: Principal, agent: Agent) -> None:
+        """Whoever makes it gives it no more than they have."""
+        identity = Identity(
+            id=agent.principal,
+            space=caller.space,
+            kind=PrincipalKind.AGENT,
+            name=agent.name,
+            roles=_ROLES,
+            clearance=agent.spec.label,
+            tools=agent.spec.tools,
+            created_at=self.clock.now(),
+        )
+        _check(caller, identity)
+        async with self.together(caller):
+            try:
+                await self.principals.add(caller, identity)
+            except NameTaken as error:
+                raise AgentNameTaken(agent.name) from error
+            await self.audit.note(caller, about_principal("principal.added", identity))
+
+    async def change(self, caller: Principal, agent: Agent) -> None:
+        """Raises `AgentNameTaken`, `Overreach`."""
+        async with self.together(caller):
+            before = await self.principals.hold(caller, agent.principal)
+            after = replace(
+                before, name=agent.name, clearance=agent.spec.label, tools=agent.spec.tools
+            )
+            _check(caller, after)
+            await self._changed(caller, before, after)
+
+    async def remove(self, caller: Principal, agent: Agent) -> None:
+        """The principal stays, since what it did is in the record; its name is free again. What it
+        has asked people for is asked for no more, which wakes the runs that wait for that: they
+        find that it is gone."""
+        async with self.together(caller):
+            before = await self.principals.hold(caller, agent.principal)
+            gone = f"{before.name[:_NAME]} ({agent.principal})"
+            after = replace(before, name=gone, disabled_at=self.clock.now())
+            if before.disabled_at is None:
+                await self._changed(caller, before, after)
+        while asked := await self._asked(caller, agent):
+            for each in asked:
+                await self.withdraw.closed(caller, each, "the agent that asked was removed")
+
+    async def _asked(self, caller: Principal, agent: Agent) -> Sequence[Approval]:
+        return await self.approvals.page(
+            caller,
+            of=agent.principal,
+            statuses=[Status.WAITING],
+            before=None,
+            now=self.clock.now(),
+            limit=_LOT,
+        )
+
+    async def _changed(self, caller: Principal, before: Identity, after: Identity) -> None:
+        if after == before:
+            return
+        try:
+            if after.name != before.name:
+                await self.principals.rename(caller, after.id, after.name)
+        except NameTaken as error:
+            raise AgentNameTaken(after.name) from error
+        await self.principals.save(caller, after)
+        entry = about_principal("principal.changed", after, was=identity_facts(before))
+        await self.audit.note(caller, entry)
+
+    async def acting(self, starter: Principal, agent: Agent) -> Principal:
+        """An agent that was itself started by an agent starts no others, so that no circle of them
+        goes on for ever: whoever acts in a run has come with no key of its own."""
+        identity = await self.principals.get(starter, agent.principal)
+        if identity.disabled_at is not None:
+            raise PrincipalDisabled(identity.name)
+        whole = as_principal(identity)
+        scopes = whole.scopes & starter.scopes
+        if starter.kind is PrincipalKind.AGENT and starter.key is None:
+            scopes -= {Scope.AGENTS_RUN}
+        return replace(
+            whole,
+            scopes=frozenset(scopes),
+            clearance=meet(whole.clearance, starter.clearance),
+            whole=False,
+            until=starter.until,
+            tools=_each_once([*whole.tools, agent.spec.tools, *starter.tools]),
+        )
+
+
+def _check(caller: Principal, identity: Identity) -> None:
+    """Raises `Overreach`. An agent's scopes are those of whoever starts it, each time: only what it
+    may know and use is given to it for good."""
+    check_reach(caller, frozenset(), identity.clearance)
+    check_tools(caller, identity.tools)
+
+
+def _each_once(lists: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(lists))
