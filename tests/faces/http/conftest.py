@@ -45,6 +45,9 @@ from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.walls import ScriptedWalls
 from portico.testing.world import MemoryWorld, together
 from tests.faces.http.asgi import Answer, Header, ask
+from tests.faces.http.memory_agents import memory_agents
+from tests.faces.http.memory_models import memory_models
+from tests.faces.http.memory_runs import KIND, MemoryRuns, memory_runs
 
 HOST: Header = (b"host", b"127.0.0.1:3100")
 PEPPER = b"pepper"
@@ -72,6 +75,7 @@ class Site:
     upstreams: ScriptedUpstreams
     walls: ScriptedWalls
     over_mcp: GatewayUses
+    agent_runs: MemoryRuns
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
@@ -104,7 +108,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     bus, audit = MemoryBus(), MemoryAudit(world, clock)
     log = MemoryEventLog(world, bus)
     runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([Queue(name="runs")], clock)
-    kinds = Kinds([drill_kind(clock, "this process")])
+    kinds = Kinds([drill_kind(clock, "this process"), KIND])
     doors = Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
@@ -158,16 +162,24 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         drill_kind(clock, "this process"),
         plans.kind(whole.step_call, plans.engines.durable, whole.plan_lessons.note),
         whole.programs.kind(whole.step_call, plans.engines.durable),
+        KIND,
     ]
     leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
+    agent_runs = memory_runs(world, doors, use, gateway)
+    rooms = {
+        "agent_runs": agent_runs.use,
+        "agents": memory_agents(world, doors, agent_runs.use),
+        "models": memory_models(),
+    }
     return Site(
-        build(use, gateway, allowed(3100, None), nothing_running),
-        routes(use, gateway, nothing_running),
+        build(use, gateway, allowed(3100, None), nothing_running, rooms=rooms),
+        routes(use, gateway, nothing_running, rooms=rooms),
         use,
         gateway,
         upstreams,
         walls,
         over_mcp(whole, use, bus, doors.version),
+        agent_runs,
         installed.key.key.reveal(),
         partial(_working, partial(line.working, leg, runs.due), partial(_quick, whole, plans)),
     )

@@ -159,6 +159,54 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("GET", "/api/v1/graph/path"): door(Scope.TOOLS_READ, query="from=a.b&to=a.c"),
     ("GET", "/api/v1/graph/communities"): door(Scope.TOOLS_READ),
     ("GET", "/api/v1/graph/neighbours/{tool}"): door(Scope.TOOLS_READ),
+    ("POST", "/api/v1/agents/{name}/runs"): door(Scope.AGENTS_RUN, body={"message": "Hello"}),
+    ("POST", "/api/v1/agents/{name}/ag-ui"): door(
+        Scope.AGENTS_RUN,
+        body={
+            "threadId": "t",
+            "runId": "r",
+            "messages": [{"id": "1", "role": "user", "content": "Hello"}],
+        },
+    ),
+    ("GET", "/api/v1/agents/runs/{run_id}/events"): door(),
+    ("POST", "/api/v1/agents/runs/{run_id}/messages"): door(
+        Scope.AGENTS_RUN, body={"message": "Stay"}
+    ),
+    ("POST", "/api/v1/agents/runs/{run_id}/stop"): door(Scope.AGENTS_RUN),
+    ("POST", "/api/v1/agents/runs/{run_id}/resume"): door(Scope.AGENTS_RUN),
+    ("POST", "/api/v1/agents/runs/{run_id}/resolve"): door(
+        Scope.APPROVALS_ANSWER, body={"step": "call-1-0", "outcome": "skip"}
+    ),
+    ("GET", "/api/v1/models"): door(Scope.MODELS_READ),
+    ("GET", "/api/v1/models/providers"): door(Scope.MODELS_READ),
+    ("GET", "/api/v1/models/{model}"): door(Scope.MODELS_READ),
+    ("POST", "/api/v1/models/test"): door(Scope.AGENTS_RUN, body={"model": "router:m"}),
+    ("GET", "/v1/models"): door(Scope.AGENTS_READ),
+    ("GET", "/v1/models/{model}"): door(Scope.AGENTS_READ),
+    ("POST", "/v1/chat/completions"): door(
+        Scope.AGENTS_RUN,
+        body={"model": "agent/files", "messages": [{"role": "user", "content": "Hello"}]},
+    ),
+    ("GET", "/api/v1/agents"): door(Scope.AGENTS_READ),
+    ("POST", "/api/v1/agents"): door(Scope.AGENTS_WRITE, body={"name": "?", "model": "a:b"}),
+    ("POST", "/api/v1/agents/check"): door(Scope.AGENTS_READ, Scope.AGENTS_WRITE, body={}),
+    ("POST", "/api/v1/agents/import"): door(Scope.AGENTS_WRITE, body={"toml": "a = "}),
+    ("GET", "/api/v1/agents/templates"): door(),
+    ("GET", "/api/v1/agents/{name}"): door(Scope.AGENTS_READ),
+    ("PUT", "/api/v1/agents/{name}"): door(
+        Scope.AGENTS_WRITE, body={"name": "files", "model": "a:b"}
+    ),
+    ("DELETE", "/api/v1/agents/{name}"): door(Scope.AGENTS_WRITE),
+    ("POST", "/api/v1/agents/{name}/duplicate"): door(Scope.AGENTS_WRITE, body={"name": "other"}),
+    ("GET", "/api/v1/agents/{name}/versions"): door(Scope.AGENTS_READ),
+    ("GET", "/api/v1/agents/{name}/diff"): door(Scope.AGENTS_READ, query="from=1&to=2"),
+    ("POST", "/api/v1/agents/{name}/restore"): door(Scope.AGENTS_WRITE, body={"version": 1}),
+    ("GET", "/api/v1/agents/{name}/export"): door(Scope.AGENTS_READ),
+    ("GET", "/api/v1/traces"): door(Scope.AGENTS_READ),
+    ("GET", "/api/v1/traces/{run_id}"): door(),
+    ("GET", "/api/v1/traces/{run_id}/export"): door(),
+    ("GET", "/api/v1/stats/tools"): door(Scope.AGENTS_READ),
+    ("GET", "/api/v1/stats/models"): door(Scope.AGENTS_READ),
     ("GET", "/metrics"): door(Scope.METRICS_READ),
 }
 

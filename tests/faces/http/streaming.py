@@ -35,7 +35,8 @@ def understood(block: str) -> Sent:
 
 
 class Stream:
-    def __init__(self) -> None:
+    def __init__(self, sent: bytes = b"") -> None:
+        self.sent = sent
         self.status: int | None = None
         self.headers: dict[str, str] = {}
         self.body = b""
@@ -78,7 +79,7 @@ class Stream:
     async def receive(self) -> Message:
         if not self._asked:
             self._asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": self.sent, "more_body": False}
         await self._left.wait()
         return {"type": "http.disconnect"}
 
@@ -97,15 +98,21 @@ class Stream:
 
 @asynccontextmanager
 async def streaming(
-    app: ASGIApp, path: str, headers: Sequence[Header], query: str = "", *, lined: bool = True
+    app: ASGIApp,
+    path: str,
+    headers: Sequence[Header],
+    query: str = "",
+    *,
+    lined: bool = True,
+    body: object = None,
 ) -> AsyncIterator[Stream]:
-    """Leaves at the end, and waits until the server has noticed."""
-    stream = Stream()
+    """Leaves at the end, and waits until the server has noticed. With a body it is a POST."""
+    stream = Stream(b"" if body is None else json.dumps(body).encode())
     scope: dict[str, Any] = {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
-        "method": "GET",
+        "method": "GET" if body is None else "POST",
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),

@@ -219,7 +219,7 @@ async def test_a_problem_says_what_is_wrong_where_and_what_to_do(site: Site) -> 
             "type": "urn:portico:problem:invalid_request",
             "title": "The request is invalid",
             "status": 422,
-            "detail": "3 field(s) are not as they must be.",
+            "detail": "3 fields are not as they must be.",
             "code": "invalid_request",
             "fix": "Mend what is named for each field.",
             "retryable": False,

@@ -12,8 +12,8 @@ from inline_snapshot import snapshot
 
 from portico.engine.core.entry import NewEntry
 from portico.faces.http.app import build
-from portico.faces.http.event_stream import Manners
 from portico.faces.http.host_guard import allowed
+from portico.faces.http.lasting import Manners
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level

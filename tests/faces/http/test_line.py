@@ -10,8 +10,8 @@ import uvicorn
 
 from portico.engine.core.entry import NewEntry
 from portico.faces.http.app import build
-from portico.faces.http.event_stream import Manners
 from portico.faces.http.host_guard import allowed
+from portico.faces.http.lasting import Manners
 from portico.faces.http.protocol import LineProtocol
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal

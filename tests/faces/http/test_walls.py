@@ -102,6 +102,7 @@ PLACES = {
     "run_id": "run_" + "0" * 26,
     "topic": "answer",
     "name": "files",
+    "model": "agent/files:small",
     "tool": "files.read",
     "result": "res_" + "0" * 26,
     "approval": "apr_" + "0" * 26,

@@ -11,6 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from portico.faces.http import (
+    ag_ui,
+    agent_runs,
+    agents,
     ahead,
     approvals,
     audit,
@@ -23,6 +26,9 @@ from portico.faces.http import (
     keys,
     logins,
     metrics,
+    models,
+    openai_chat,
+    openai_models,
     plan_checks,
     policy,
     principals,
@@ -35,17 +41,20 @@ from portico.faces.http import (
     server_profiles,
     servers,
     spaces,
+    stats,
     suggestions,
     tools,
+    traces,
     trust,
     workflows,
 )
 from portico.faces.http.authentication import Authentication
 from portico.faces.http.body_limit import BodyLimit
 from portico.faces.http.challenge import Challenging, ProtectedResource
-from portico.faces.http.event_stream import MANNERS, Manners
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import Allowed, HostGuard
+from portico.faces.http.lasting import MANNERS, Manners
+from portico.faces.http.openai_errors import OpenAIErrors
 from portico.faces.http.problems import (
     Problem,
     on_http_error,
@@ -98,6 +107,12 @@ _ROOMS: Final = (
     contexts,
     audit,
     secrets,
+    agent_runs,
+    ag_ui,
+    agents,
+    models,
+    traces,
+    stats,
 )
 
 Running = Callable[[], AbstractAsyncContextManager[None]]
@@ -112,16 +127,18 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     manners: Manners = MANNERS,
     beside: Mapping[str, ASGIApp] | None = None,
     resource: ProtectedResource | None = None,
+    rooms: Mapping[str, object] | None = None,
 ) -> ASGIApp:
     """`running` is entered while the server runs. What is returned has every wall around it.
 
     `beside` are applications by the path that they begin at, each with a second wall of its own:
     what is called a thousand times a second does not go through the routes of everything else.
-    `resource` is this server to those who give out tokens for it, if any are taken.
+    `resource` is this server to those who give out tokens for it, if any are taken. `rooms` are
+    the use cases of the other rooms, each by the name that its routes know it by.
     """
-    inside = BodyLimit(routes(use, gateway, running, manners, resource))
+    inside = BodyLimit(routes(use, gateway, running, manners, resource, rooms=rooms))
     walled = Authentication(inside, use.authenticate, use.enter_context)
-    every = Doors(walled, beside) if beside else walled
+    every = OpenAIErrors(Doors(walled, beside) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)
 
 
@@ -146,6 +163,8 @@ def routes(
     running: Running,
     manners: Manners = MANNERS,
     resource: ProtectedResource | None = None,
+    *,
+    rooms: Mapping[str, object] | None = None,
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -175,12 +194,16 @@ def routes(
     app.state.gateway = gateway
     app.state.manners = manners
     app.state.protected_resource = resource
+    for name, use_cases in (rooms or {}).items():
+        setattr(app.state, name, use_cases)
     for room in _ROOMS:
         app.include_router(room.router, prefix=API)
     app.include_router(health.probes)
     app.include_router(metrics.router)
     app.include_router(invitations.join_page)
     app.include_router(logins.pages)
+    app.include_router(openai_models.router)
+    app.include_router(openai_chat.router)
     _describe(app)
     return app
 

@@ -1,7 +1,6 @@
 """The audit over REST: look at it, take it out, and have it checked."""
 
 import json
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -9,7 +8,7 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, JsonValue
+from pydantic import BaseModel, JsonValue
 from starlette.responses import StreamingResponse
 
 from portico.engine.core.errors import BadCursor
@@ -17,7 +16,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, opaque, position
 from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
-from portico.faces.http.words import OneLine, wire
+from portico.faces.http.words import Moment, OneLine, wire
 from portico.guard.core.audit_chain import Link, Verdict
 from portico.guard.core.audit_heads import link_line, verdict_json
 from portico.guard.read_audit import Found, Progress, Wanted
@@ -27,19 +26,6 @@ _LINES: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
 }
 _LARGEST: Final = 2**63 - 1
-_ISO: Final = re.compile(
-    r"[0-9]{4}(-[0-9]{2}){2}[Tt][0-9]{2}(:[0-9]{2}){2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
-)
-
-
-def _only_a_moment(text: object) -> object:
-    """The library would also take a number, as seconds since 1970."""
-    if isinstance(text, str) and not _ISO.fullmatch(text):
-        raise ValueError("must be a moment, as in 2026-01-31T12:00:00Z")
-    return text
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_only_a_moment)]
 
 
 class EntryOut(BaseModel):

@@ -34,7 +34,10 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="portico"'},
     503: {"Retry-After": "1"},
 }
-_FIELD: Final = re.compile(r"[a-z_]{1,40}|[0-9]{1,9}")
+_NAMED: Final = re.compile(r"\{[^}]*\}")
+"""What stands for a name in an address."""
+_FIELD: Final = re.compile(r"[a-z_]{1,40}|[a-z]{1,20}([A-Z][a-z]{1,20}){1,3}|[0-9]{1,9}")
+_NO_OBJECT: Final = frozenset({"dict_type", "model_type", "model_attributes_type"})
 _BY_STATUS: Final[Mapping[int, tuple[str, str, str | None]]] = {
     400: ("bad_request", "The request cannot be read", "Send valid JSON in UTF-8."),
     404: (
@@ -104,11 +107,16 @@ async def on_invalid_request(_request: Request, error: Exception) -> JSONRespons
     return _response(
         422,
         "The request is invalid",
-        f"{len(errors)} field(s) are not as they must be.",
+        _count(errors),
         "invalid_request",
         "Mend what is named for each field.",
         errors=errors,
     )
+
+
+def _count(errors: Sequence[ProblemDetail]) -> str:
+    fields = "1 field is not as it" if len(errors) == 1 else f"{len(errors)} fields are not as they"
+    return f"{fields} must be."
 
 
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
@@ -135,12 +143,14 @@ async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
 
 
 def _methods(request: Request) -> list[str]:
-    """All that this address has; the framework names only those of the first route it met."""
-    found: set[str] = set()
-    for route in iter_route_contexts(request.app.routes):
-        if route.path_regex.match(request.url.path):
-            found |= route.methods or set()
-    return sorted(found)
+    """All that this address has; the framework names only those of the first route it met. Of
+    routes that could all be meant, those count that say the most of it themselves."""
+    path = request.url.path
+    met = [each for each in iter_route_contexts(request.app.routes) if each.path_regex.match(path)]
+    said = [len(_NAMED.sub("", each.path_format or "")) for each in met]
+    most = max(said, default=0)
+    meant = [each for each, much in zip(met, said, strict=True) if much == most]
+    return sorted({method for each in meant for method in each.methods or ()})
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -193,6 +203,8 @@ def _message(detail: Mapping[str, Any]) -> str:
         return "is not valid JSON"
     if detail["type"] == "extra_forbidden":
         return "there is no such field"
+    if detail["type"] in _NO_OBJECT and tuple(detail["loc"]) == ("body",):
+        return "must be an object of JSON, sent with Content-Type: application/json"
     pattern = detail.get("ctx", {}).get("pattern")
     return HINTS.get(pattern, detail["msg"]) if pattern else str(detail["msg"])
 

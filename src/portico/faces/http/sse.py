@@ -10,6 +10,7 @@ MEDIA_TYPE: Final = "text/event-stream"
 HEARTBEAT: Final = b":\n\n"
 END: Final = b"event: end\ndata: {}\n\n"
 _UNSAFE: Final = re.compile(r"[^\x21-\x7e]")
+_LINE_ENDS: Final = {0x85: r"\u0085", 0x2028: r"\u2028", 0x2029: r"\u2029"}
 
 
 class ServerSentEvents:
@@ -19,13 +20,18 @@ class ServerSentEvents:
         # What cannot be UTF-8, half of a surrogate pair, is written as JSON escapes it.
         name = _UNSAFE.sub("_", happened.type)
         text = json.dumps(event_json(happened), ensure_ascii=False, separators=(",", ":"))
-        return f"event: {name}\ndata: {text}\n\n".encode(errors="backslashreplace")
+        return f"event: {name}\ndata: {one_line(text)}\n\n".encode(errors="backslashreplace")
 
     def marked(self, cursor: str, told: bytes) -> bytes:
         return f"id: {cursor}\n".encode() + told
 
     def trimmed(self, topic: str) -> bytes:
         return f"event: reset\ndata: {json.dumps({'topic': topic})}\n\n".encode()
+
+
+def one_line(text: str) -> str:
+    """JSON that is one line to everybody: some readers end one wherever Unicode does."""
+    return text.translate(_LINE_ENDS)
 
 
 def retry_after(milliseconds: int) -> bytes:

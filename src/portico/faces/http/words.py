@@ -1,9 +1,17 @@
 """The small words of the wire: names, labels, ids, as they may be written."""
 
+import re
 from typing import Annotated, Final, cast
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 from pydantic import JsonValue as WireJson
 
 from portico.guard.core.roles import Role
@@ -18,12 +26,14 @@ _KEY_ID: Final = "^[0-9A-Za-z]{12}$"
 SECRET_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # noqa: S105 # how it is spelt, not what it is
 RULE_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _WILDCARD: Final = r"^[!-+\--~]+$"
+_TEXT: Final = r"^[^\x00]*$"
 
 HINTS: Final = {
     _NAME: "must be plain text on one line",
     _LABEL: "must be public, team, confidential or restricted, and compartments: team+finance",
     _KEY_ID: "must be a key's id, twelve letters and digits, as `portico keys list` shows it",
     _WILDCARD: "must be a tool with wildcards, without spaces or commas: github.* or github.get_?",
+    _TEXT: "must be text, without the letter NUL",
     SECRET_NAME: "must be letters, digits, -, _ and ., beginning with a letter or a digit",
     RULE_NAME: "must be letters, digits, -, _ and ., beginning with a letter or a digit",
     f"^prn_{_ID}$": "must be a principal's id: prn_…",
@@ -47,6 +57,8 @@ Switch = Annotated[bool, Field(strict=True)]
 """A yes or no, and no number that could be taken for one."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NAME)]
 OneLine = Annotated[str, StringConstraints(min_length=1, pattern=_NAME)]
+Text = Annotated[str, StringConstraints(pattern=_TEXT)]
+"""Of any length that a request may have, and of several lines."""
 LabelText = Annotated[str, StringConstraints(max_length=300, pattern=_LABEL)]
 Wildcard = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_WILDCARD)]
 ToolList = Annotated[list[Wildcard], Field(max_length=200)]
@@ -57,6 +69,7 @@ PrincipalIdText = Annotated[str, StringConstraints(pattern=f"^prn_{_ID}$")]
 KeyIdPath = Annotated[str, Path(pattern=_KEY_ID)]
 ContextIdPath = Annotated[str, Path(pattern=f"^ctx_{_ID}$")]
 RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]
+RunIdText = Annotated[str, StringConstraints(pattern=f"^run_{_ID}$")]
 SuggestionIdText = Annotated[str, StringConstraints(pattern=f"^sug_{_ID}$")]
 RunOrSuggestionText = Annotated[str, StringConstraints(pattern=f"^(run|sug)_{_ID}$")]
 
@@ -69,3 +82,18 @@ def wire(value: JsonValue) -> WireJson:
 
 def wire_object(value: JsonObject) -> dict[str, WireJson]:
     return cast("dict[str, WireJson]", dict(value))
+
+
+_ISO: Final = re.compile(
+    r"[0-9]{4}(-[0-9]{2}){2}[Tt][0-9]{2}(:[0-9]{2}){2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _only_a_moment(text: object) -> object:
+    """The library would also take a number, as seconds since 1970."""
+    if isinstance(text, str) and not _ISO.fullmatch(text):
+        raise ValueError("must be a moment, as in 2026-01-31T12:00:00Z")
+    return text
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_only_a_moment)]

@@ -1,0 +1,40 @@
+"""The use cases of runs of agents that faces call."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from portico.agents.answer_interrupts import AnswerInterrupts
+from portico.agents.follow_run import AnswerOf, FollowRun
+from portico.agents.resume_run import ResumeAgentRun
+from portico.agents.start_run import StartAgentRun
+from portico.agents.steer_run import SteerRun
+from portico.agents.stop_run import StopRun
+from portico.agents.take_question import TakeQuestion
+from portico.gateway.workflows.resolve_step import ResolveStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRunUseCases:
+    start_agent_run: StartAgentRun
+    follow_run: FollowRun
+    answer_of: AnswerOf
+    steer_run: SteerRun
+    stop_run: StopRun
+    resume_agent_run: ResumeAgentRun
+    resolve_step: ResolveStep
+    """Of a call of which nobody knows whether it was made."""
+    take_question: TakeQuestion
+    answer_interrupts: AnswerInterrupts
+    chat_patience: timedelta = timedelta(seconds=120)
+    """How long a chat goes on while people are asked, before it ends and can be picked up."""
+
+
+def _use(request: Request) -> AgentRunUseCases:
+    found: AgentRunUseCases = request.app.state.agent_runs
+    return found
+
+
+Runs = Annotated[AgentRunUseCases, Depends(_use)]

@@ -1,0 +1,25 @@
+"""What the routes of models can call."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from portico.agents.list_models import ListModels, ListProviders, ShowModel
+from portico.agents.test_model import TestModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUseCases:
+    list_models: ListModels
+    show_model: ShowModel
+    list_providers: ListProviders
+    test_model: TestModel
+
+
+def _use(request: Request) -> ModelUseCases:
+    found: ModelUseCases = request.app.state.models
+    return found
+
+
+Models = Annotated[ModelUseCases, Depends(_use)]

@@ -1,0 +1,38 @@
+"""Agents as a list of models, each by the name that it is asked under."""
+
+from inline_snapshot import snapshot
+
+from tests.faces.http.conftest import Site
+from tests.faces.http.desk import opened
+
+
+async def test_each_agent_is_a_model(site: Site) -> None:
+    await opened(site)
+
+    listed = await site.ask("GET", "/v1/models")
+    one = await site.ask("GET", "/v1/models/agent/clerk")
+
+    assert listed.json == {"object": "list", "data": [one.json]}
+    assert {**one.json, "created": int} == snapshot(
+        {
+            "id": "agent/clerk",
+            "object": "model",
+            "created": int,
+            "owned_by": "ana",
+            "description": "Answers letters.",
+        }
+    )
+
+
+async def test_what_is_no_agent_is_no_model(site: Site) -> None:
+    for name in ("agent/nobody", "gpt-5", "agent/"):
+        answer = await site.ask("GET", f"/v1/models/{name}")
+        assert (answer.status, answer.json["error"]["type"]) == (404, "not_found_error")
+
+
+async def test_without_the_scope_none_is_listed(site: Site) -> None:
+    made = await site.ask("POST", "/api/v1/keys", {"name": "bare", "scopes": []})
+
+    answer = await site.ask("GET", "/v1/models", key=made.json["key"])
+
+    assert (answer.status, answer.json["error"]["code"]) == (403, "not_permitted")
