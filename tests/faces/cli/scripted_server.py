@@ -20,6 +20,24 @@ class Streamed:
     """Until then nothing more is told, and it is not over."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """An answer that says no."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+class InTurn:
+    """One answer after another; the last for all that are asked for after it."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = [*answers]
+
+    def take(self) -> Any:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
 class ScriptedServer(ThreadingHTTPServer):
     def __init__(self, answers: Mapping[str, Any], *, late: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -64,11 +82,16 @@ class _Handler(BaseHTTPRequestHandler):
             return
         exactly = f"{self.command} {self.path.removeprefix('/api/v1')}"
         found = self.server.answers.get(exactly, self.server.answers.get(asked))
+        if isinstance(found, InTurn):
+            found = found.take()
         if isinstance(found, Streamed):
             self._stream(found)
             return
+        status = 404 if found is None else 200
+        if isinstance(found, Problem):
+            status, found = found.status, found.body
         text = json.dumps(found if found is not None else {"code": "unknown"}).encode()
-        self.send_response(404 if found is None else 200)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()

@@ -55,7 +55,7 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     with os.fdopen(slave, "r") as stdin:
         screen = a_screen(monkeypatch)
         monkeypatch.setattr("sys.stdin", stdin)
-        monkeypatch.setattr("portico.faces.cli.approval_watch._READ_FIRST", 0.0)
+        monkeypatch.setattr("portico.faces.cli.approval_keys._READ_FIRST", 0.0)
         yield Person(screen, master)
     os.close(master)
 
@@ -136,7 +136,7 @@ def test_what_was_typed_before_it_could_be_read_counts_for_nothing(
 ) -> None:
     def act(person: Person) -> None:
         person.sees(KEYS)
-        monkeypatch.setattr("portico.faces.cli.approval_watch._READ_FIRST", 60.0)
+        monkeypatch.setattr("portico.faces.cli.approval_keys._READ_FIRST", 60.0)
         person.types("aw")
 
     _, server = watch(tmp_path, monkeypatch, ONE, act)
@@ -198,11 +198,11 @@ def test_arguments_are_changed_and_then_approved(
         person.sees(KEYS)
         person.types("e")
         person.sees("Approve it once like this?")
-        person.types("n\n")
+        person.types("n")
         person.sees("Nothing was answered.")
         person.types("e")
         person.sees("Approve it once like this?", 2)
-        person.types("y\n")
+        person.types("y")
         person.sees("Waiting for requests")
 
     _, server = watch(tmp_path, monkeypatch, ONE, act)

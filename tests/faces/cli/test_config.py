@@ -256,6 +256,8 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "workflows",
         "ahead",
         "secrets",
+        "models",
+        "agents",
     }
     assert set(schema["properties"]) == sections
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]

@@ -119,8 +119,9 @@ def test_what_is_told_of_a_name_is_told_of_no_key_and_how_to_ask_for_one(
     assert run(house, ["policy", "explain", "ana", "mail.send"]) == 0
 
     assert (
-        "  task     of no key, has read public and no strangers' words; each key has a task of its "
-        "own: portico policy explain key:ID TOOL\n"
+        "  task     of no key, has read public and no strangers' words\n"
+        "  keys     each has a task of its own, and may have fewer scopes and tools than this: "
+        "portico policy explain key:ID TOOL\n"
     ) in capsys.readouterr().out
 
 

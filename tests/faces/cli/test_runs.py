@@ -325,7 +325,7 @@ def test_stepping_in_says_what_became_of_it(house: ScriptedHouse, capsys: Captur
     assert run(house, ["runs", "fork", ONE, "--from", "step-2"]) == 0
 
     captured = capsys.readouterr()
-    assert captured.out.splitlines() == [f"{ONE} is cancelled.", f"{ONE} is queued.", TWO]
+    assert captured.out.splitlines() == [f"{ONE} is cancelled.", f"{ONE} goes on.", TWO]
     assert captured.err == "To follow it: portico runs tail 0bbbbb\n"
 
 

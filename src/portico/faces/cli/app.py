@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,7 +16,7 @@ from cyclopts import (
 
 from portico.faces.cli.commands import COMMANDS, HELP, OPTIONS
 from portico.faces.cli.errors import Broken, SystemRefused
-from portico.faces.cli.exits import Exit, exit_for
+from portico.faces.cli.exits import Exit, exit_for, nobody_reads
 from portico.faces.cli.house import House
 from portico.faces.cli.standard_input import STANDARD_INPUT
 from portico.faces.cli.terminal import PLAIN, Terminal
@@ -96,7 +95,7 @@ def _guarded(app: App, tokens: Sequence[str], terminal: Terminal) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        return _nobody_reads()
+        return nobody_reads()
     except CycloptsError:
         raise
     except Exception as error:  # noqa: BLE001 # the edge of this face: nothing gets past it
@@ -117,15 +116,6 @@ def _told(error: Exception) -> PorticoError:
             return SystemRefused(error)
         case _:
             return Broken(error)
-
-
-def _nobody_reads() -> int:
-    """What is still to be written goes nowhere, else Python complains of it at its end."""
-    import os
-
-    with suppress(OSError):  # it may be no file at all
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.OK
 
 
 def _call(app: App, tokens: Sequence[str], terminal: Terminal) -> int:

@@ -1,20 +1,13 @@
 """Other arguments than those that were asked for, written by whoever approves them."""
 
 import json
-import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from portico.faces.cli.editor import in_editor
 from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.terminal import Terminal
 from portico.kernel.redaction import BLACK
-
-_EDITORS: Final = ("VISUAL", "EDITOR")
-_AT_HAND: Final = "vi"
 
 
 def edited(at: Terminal, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +19,7 @@ def edited(at: Terminal, request: Mapping[str, Any]) -> dict[str, Any]:
             fix="Reject it, and have it asked for anew.",
         )
     try:
-        after = json.loads(_in_editor(before))
+        after = json.loads(in_editor(before, "arguments.json", lost="nothing was answered"))
     except ValueError as error:
         raise BadUsage(f"What you have written is not JSON: {error}.") from error
     if not isinstance(after, dict):
@@ -38,15 +31,3 @@ def edited(at: Terminal, request: Mapping[str, Any]) -> dict[str, Any]:
         if was != now:
             at.line(f"  {name}: {json.dumps(was)} → {json.dumps(now)}", loud=True)
     return after
-
-
-def _in_editor(text: str) -> str:
-    """In a file that only we can read."""
-    editor = next((found for name in _EDITORS if (found := os.environ.get(name))), _AT_HAND)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "arguments.json"
-        file.write_text(text + "\n", encoding="utf-8")
-        done = subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603 # the user's own
-        if done.returncode != 0:
-            raise BadUsage(f"{editor} ended with {done.returncode}: nothing was answered.")
-        return file.read_text(encoding="utf-8")

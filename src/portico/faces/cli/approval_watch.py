@@ -1,43 +1,21 @@
-"""`portico approvals watch`: each request as it comes, answered with one key.
-
-Keys never change their meaning, and what was typed before a request could be read counts for
-nothing. Lines are only ever added: nothing on the screen is drawn anew.
-"""
+"""`portico approvals watch`: each request as it comes, answered with one key."""
 
 import json
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from portico.faces.cli.approval_edit import edited
-from portico.faces.cli.approval_words import (
-    KEYS,
-    KEYS_ONCE,
-    answered,
-    asker,
-    asks_on,
-    came_of,
-    grants,
-    over,
-    short,
-    told,
-)
-from portico.faces.cli.errors import BadUsage
+from portico.faces.cli.approval_keys import ApprovalKeys, Request
+from portico.faces.cli.approval_words import answered, asker, came_of, over, short, told
 from portico.faces.cli.following import Following, Told
 from portico.faces.cli.keystrokes import Inbox, Keyboard
 from portico.faces.cli.paths import path_to
-from portico.faces.cli.server import Refused, Server
+from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import Terminal
 from portico.kernel.errors import PorticoError
 
-Request = Mapping[str, Any]
-
-_READ_FIRST: Final = 0.4
-"""Seconds in which nobody can have read a request: a key that comes then was meant for something
-else."""
 _WAITING: Final = "Waiting for requests; q ends."
 
 
@@ -53,7 +31,8 @@ def watched(server: Server, at: Terminal, *, bell: bool) -> None:
     threading.Thread(target=_heard, args=(server, at, inbox), daemon=True).start()
     keyboard = Keyboard(sys.stdin.fileno())
     with keyboard.open():
-        _Watch(server, at, inbox, keyboard, bell=bell).run()
+        keys = ApprovalKeys(server, at, keyboard, bell=bell)
+        _Watch(server, at, inbox, keyboard, keys).run()
 
 
 def _heard(server: Server, at: Terminal, inbox: "Inbox[Told | PorticoError]") -> None:
@@ -70,14 +49,10 @@ class _Watch:
     at: Terminal
     inbox: "Inbox[Told | PorticoError]"
     keyboard: Keyboard
-    bell: bool
+    keys: ApprovalKeys
     open: dict[str, Request] = field(default_factory=dict)
     """Oldest first."""
-    skipped: set[str] = field(default_factory=set)
-    mine: set[str] = field(default_factory=set)
-    """Those that were answered here."""
     me: str = ""
-    shown_at: float = 0.0
     idle: bool = False
 
     def run(self) -> None:
@@ -95,31 +70,23 @@ class _Watch:
             if isinstance(happened, Told):
                 over = self._heard(happened, current)
             else:
-                over = current is not None and self._pressed(happened, self.open[current])
+                over = current is not None and self.keys.pressed(happened, self.open[current])
             if over or current is None:
                 current = self._next(current if over else None)
 
     def _next(self, done: str | None) -> str | None:
         """Shows the next one that waits, if there is one."""
-        if done is not None and done not in self.skipped:
+        skipped = self.keys.skipped
+        if done is not None and done not in skipped:
             self.open.pop(done, None)
-        found = next((each for each in self.open if each not in self.skipped), None)
+        found = next((each for each in self.open if each not in skipped), None)
         if found is not None:
-            self._show(self.open[found])
+            more = sum(each not in skipped for each in self.open) - 1
+            self.keys.show(self.open[found], more=more)
         elif not self.idle:
             self.at.say(_WAITING)
         self.idle = found is None
         return found
-
-    def _show(self, request: Request, *, whole: bool = False) -> None:
-        ring = "\a" if self.bell and not whole else ""
-        print(ring, file=sys.stderr, flush=True)
-        more = sum(each not in self.skipped for each in self.open) - 1
-        for line in told(request, whole=whole, more=more, width=self.at.width):
-            self.at.line(line.text, loud=line.loud)
-        self.keyboard.forget()
-        self.shown_at = time.monotonic()
-        self.at.line(_keys(request))
 
     def _heard(self, news: Told, current: str | None) -> bool:
         """Whether what is being shown is over."""
@@ -132,7 +99,7 @@ class _Watch:
         if name == current:
             self.at.say(over(request))
             return True
-        if name in self.mine and request["outcome"]:
+        if name in self.keys.mine and request["outcome"]:
             self.at.say(f"{short(name)} {came_of(request)}")
         self.open.pop(name, None)
         return False
@@ -141,103 +108,10 @@ class _Watch:
         name = request["id"]
         self.open[name] = request
         if request["asker"]["id"] == self.me:
-            self.skipped.add(name)
+            self.keys.skipped.add(name)
             self.at.say(f"{short(name)} is your own: {request['tool']}; somebody else answers it.")
         elif busy:
             self.at.say(f"{short(name)} waits too: {asker(request)}, {request['tool']}")
-
-    def _pressed(self, key: str, request: Request) -> bool:
-        """Whether it is over. A key that means nothing does nothing."""
-        act = self._acts.get(key)
-        if act is None or time.monotonic() - self.shown_at < _READ_FIRST:
-            return False
-        try:
-            return act(request)
-        except BadUsage as error:
-            self.at.fail(error)
-            return False
-
-    @property
-    def _acts(self) -> Mapping[str, Callable[[Request], bool]]:
-        return {
-            "a": self._once,
-            "r": self._for_the_run,
-            "p": self._always,
-            "x": self._reject,
-            "e": self._edit,
-            "w": self._why,
-            "s": self._skip,
-        }
-
-    def _once(self, request: Request) -> bool:
-        return self._answer(request, {"answer": "once"})
-
-    def _for_the_run(self, request: Request) -> bool:
-        if why := asks_on(request):
-            self.at.say(why)
-            return False
-        return self._answer(request, {"answer": "run"})
-
-    def _skip(self, request: Request) -> bool:
-        self.skipped.add(request["id"])
-        self.at.say(f"{short(request['id'])} goes on waiting.")
-        return True
-
-    def _answer(self, request: Request, body: dict[str, Any]) -> bool:
-        try:
-            made = self.server.post(
-                path_to("approvals", request["id"], "answer"), {**body, "via": "cli"}
-            )
-        except Refused as error:
-            self.at.fail(error)
-            self.skipped.add(request["id"])
-            return True
-        sign = "✗" if body["answer"] == "reject" else "✓"
-        self.mine.add(made["id"])
-        self.at.line(f"{sign} {short(request['id'])} {answered(made)}", loud=True)
-        return True
-
-    def _always(self, request: Request) -> bool:
-        """Two steps: for what, and the whole word."""
-        if why := asks_on(request):
-            self.at.say(why)
-            return False
-        tool = request["tool"]
-        asked = f"For which tools? Enter for {tool}, or a pattern such as {request['server']}.*: "
-        pattern = self.keyboard.sentence(asked)
-        if pattern is None:
-            return self._nothing(request)
-        rule = grants(request, "always", pattern)
-        word = self.keyboard.sentence(f"{rule}. Type always to make this rule: ")
-        if word != "always":
-            return self._nothing(request)
-        return self._answer(request, {"answer": "always", "pattern": pattern or None})
-
-    def _reject(self, request: Request) -> bool:
-        reason = self.keyboard.sentence("Why not? (Enter: no reason; Ctrl-C: back) ")
-        if reason is None:
-            return self._nothing(request)
-        return self._answer(request, {"answer": "reject", "reason": reason or None})
-
-    def _edit(self, request: Request) -> bool:
-        with self.keyboard.lent():
-            arguments = edited(self.at, request)
-        word = self.keyboard.sentence("Approve it once like this? [y/N] ")
-        if word not in {"y", "yes"}:
-            return self._nothing(request)
-        return self._answer(request, {"answer": "once", "arguments": arguments})
-
-    def _why(self, request: Request) -> bool:
-        self._show(request, whole=True)
-        return False
-
-    def _nothing(self, request: Request) -> bool:
-        self.at.say(f"Nothing was answered. {_keys(request)}")
-        return False
-
-
-def _keys(request: Request) -> str:
-    return KEYS_ONCE if asks_on(request) else KEYS
 
 
 def _waiting(server: Server) -> list[Request]:

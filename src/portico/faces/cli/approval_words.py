@@ -25,6 +25,8 @@ ANSWERS: Final[Mapping[str, str]] = {
     "always": "approved from now on",
     "reject": "rejected",
 }
+_OF_AGENT: Final = re.compile(r"call-\d+-\d+")
+"""What a step is called in which a run of an agent calls a tool."""
 _LONG: Final = 300
 """Letters of a value that nothing is said against; what is marked is never cut."""
 _INDENT: Final = 9
@@ -134,9 +136,8 @@ def told(
     yield from _fact("because", because, width)
     yield from _fact("expires", left(request), width)
     if (step := asking_step(request)) is not None:
-        yield from _fact(
-            "step", f"{step} (portico workflows show {request['run'][-SHORT:]})", width
-        )
+        see = "agents trace" if _OF_AGENT.fullmatch(request["step"]) else "workflows show"
+        yield from _fact("step", f"{step} (portico {see} {request['run'][-SHORT:]})", width)
     if request["tainted"]:
         yield from _fact("task", has_read(request), width)
     yield from _before(request["before"], width)

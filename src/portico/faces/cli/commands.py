@@ -28,6 +28,20 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "See and answer what agents ask to be allowed.",
         ),
     },
+    "Agents": {
+        "agents": (
+            "portico.faces.cli.agents:app",
+            "Make agents, talk to them, see what they did.",
+        ),
+        "models": (
+            "portico.faces.cli.models:app",
+            "The models that agents are run by.",
+        ),
+        "notifications": (
+            "portico.faces.cli.notifications:notifications",
+            "What agents tell the people here.",
+        ),
+    },
     "Work": {
         "run": (
             "portico.faces.cli.run_file:run",

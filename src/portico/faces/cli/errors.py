@@ -9,6 +9,10 @@ PorticoError
 ├── RunNotDone
 ├── WorkflowNotDone
 ├── WorkflowWaits
+├── AgentNotDone
+├── AgentWaits
+├── ModelDoesNotAnswer
+├── BadToml         faces.cli.agent_file
 ├── SystemRefused
 ├── Broken
 ├── BadLink         faces.cli.join
@@ -26,7 +30,12 @@ from typing import Any, Final
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.redaction import blacked_out
 
-_ENDED: Final = {"failed": "failed", "cancelled": "was cancelled", "stuck": "is stuck"}
+_ENDED: Final = {
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "stuck": "is stuck",
+    "exhausted": "reached a limit",
+}
 _SAID_NO: Final = "approval_rejected"
 
 
@@ -139,6 +148,56 @@ class WorkflowWaits(PorticoError):
             f"It waits for {', '.join(asked[:4]) or 'an answer'}, and goes on by itself then.",
             fix="; ".join([*fixes, f"to wait with it: portico run --attach {run[-6:]} --wait"]),
         )
+
+
+class AgentNotDone(PorticoError):
+    kind = Kind.CONFLICT
+    code = "agent_not_done"
+    title = "The agent was not done"
+
+    def __init__(self, run: str, ended: Mapping[str, Any] | None) -> None:
+        """`ended` is what the server says of its end."""
+        see = f"See what it did: portico agents trace {run[-6:]}"
+        if ended is None:
+            super().__init__("Nobody knows how it ended.", fix=see)
+            return
+        reason = f": {ended['error']}" if ended.get("error") else "."
+        fix, status = ended.get("fix") or see, str(ended["status"])
+        super().__init__(
+            blacked_out(f"The run {_ENDED.get(status, status)}{reason}"), fix=blacked_out(fix)
+        )
+        if status == "exhausted":
+            self.kind = Kind.EXHAUSTED
+        if ended.get("error_code"):
+            self.code = str(ended["error_code"])
+
+
+class ModelDoesNotAnswer(PorticoError):
+    """It was tried, and what it did was told already."""
+
+    kind = Kind.UNAVAILABLE
+    code = "model_does_not_answer"
+    title = "The model does not answer"
+
+    def __init__(self, model: str, problem: str | None, fix: str | None) -> None:
+        super().__init__(blacked_out(problem or f"{model} says nothing."), fix=fix)
+
+
+class AgentWaits(PorticoError):
+    """It needs somebody, and whoever asked it does not wait with it."""
+
+    kind = Kind.CONFLICT
+    code = "agent_waits"
+    title = "The agent waits for somebody"
+
+    def __init__(self, run: str, tool: str, approval: str) -> None:
+        short = approval[-6:]
+        super().__init__(
+            f"{tool} has to be approved, and the run goes on by itself then.",
+            fix=f"At a terminal: portico approvals approve {short}, or portico approvals watch; "
+            f"what comes of it: portico agents trace {run[-6:]}. To wait for it: --wait",
+        )
+        self.run, self.tool, self.approval = run, tool, approval
 
 
 class SystemRefused(PorticoError):

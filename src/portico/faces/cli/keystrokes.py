@@ -5,12 +5,24 @@ import select
 import sys
 import termios
 import tty
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 News = TypeVar("News")
+
+_ESCAPE: Final = b"\x1b"
+_INTRODUCERS: Final = (b"[", b"O")
+_LAST: Final = (b"@", b"~")
+"""From which to which byte ends what an arrow or a function key sends."""
+_LONG_LETTERS: Final = ((3, b"\xf0"), (2, b"\xe0"), (1, b"\xc0"))
+"""How many bytes follow the first of a letter in UTF-8, by the least that it can be."""
+_ENTER: Final = ("\r", "\n")
+_NO_MORE: Final = "\x04"
+_ERASES: Final = frozenset("\x7f\b\x15\x17")
+"""A letter (twice, as terminals differ), the line, or a word."""
 
 
 class Inbox(Generic[News]):
@@ -80,6 +92,32 @@ class Keyboard:
             tty.setcbreak(self._source)
         return line.strip() if line else None
 
+    def one_key(self, prompt: str) -> str:
+        """The next key, without Enter; nothing if it was broken off."""
+        _show(prompt)
+        try:
+            key = self._letter()
+        except KeyboardInterrupt:
+            key = ""
+        print(key if key.isprintable() else "", file=sys.stderr, flush=True)
+        return key
+
+    def line(self, prompt: str, begun: str) -> str | None:
+        """As a sentence, of which something is typed already: all of it is seen, however fast it
+        comes, and can be erased."""
+        typed = begun
+        _show(f"{prompt}{begun}")
+        try:
+            while (key := self._letter()) not in _ENTER:
+                if not key or (key == _NO_MORE and not typed):
+                    return None
+                typed = _typed_on(typed, key)
+        except KeyboardInterrupt:
+            return None
+        finally:
+            print(file=sys.stderr)
+        return typed.strip()
+
     @contextmanager
     def lent(self) -> Iterator[None]:
         """To a program of the user's, such as an editor."""
@@ -91,7 +129,62 @@ class Keyboard:
             self.forget()
 
     def _key(self) -> str:
-        return os.read(self._source, 1).decode("latin-1") or "q"
+        return self._letter() or "q"
+
+    def _letter(self) -> str:
+        """Whole, however many bytes it has; of a key that sends several, such as an
+        arrow, only that there was one."""
+        first = os.read(self._source, 1)
+        if first == _ESCAPE:
+            self._pass_over()
+        more = next((size for size, least in _LONG_LETTERS if first >= least), 0)
+        rest = os.read(self._source, more) if more else b""
+        return (first + rest).decode(errors="replace")
+
+    def _pass_over(self) -> None:
+        """What follows an escape at once, to its last byte."""
+        byte = self._at_once()
+        if byte in _INTRODUCERS:
+            byte = self._at_once()
+            while byte and not _LAST[0] <= byte <= _LAST[1]:
+                byte = self._at_once()
+
+    def _at_once(self) -> bytes:
+        ready, _, _ = select.select([self._source], [], [], 0)
+        return os.read(self._source, 1) if ready else b""
 
     def _restore(self) -> None:
         termios.tcsetattr(self._source, termios.TCSADRAIN, self._before)
+
+
+def _typed_on(typed: str, key: str) -> str:
+    if key in _ERASES:
+        kept = _erased(typed, key)
+        gone = sum(_columns(letter) for letter in typed[len(kept) :])
+        _show("\b \b" * gone)
+        return kept
+    letter = " " if key == "\t" else key
+    if not letter.isprintable():
+        return typed
+    _show(letter)
+    return typed + letter
+
+
+def _erased(typed: str, key: str) -> str:
+    match key:
+        case "\x15":
+            return ""
+        case "\x17":
+            return typed[: typed.rstrip().rfind(" ") + 1]
+        case _:
+            return typed[:-1]
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _show(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)

@@ -256,4 +256,8 @@ def _task(found: dict[str, Any]) -> str:
     read = f"has read {context['label']} and {words}"
     if key is not None:
         return f"of key {key}, {read}"
-    return f"of no key, {read}; each key has a task of its own: portico policy explain key:ID TOOL"
+    return (
+        f"of no key, {read}\n"
+        "  keys     each has a task of its own, and may have fewer scopes and tools than this: "
+        "portico policy explain key:ID TOOL"
+    )

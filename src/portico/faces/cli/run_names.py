@@ -21,15 +21,17 @@ def find_run(server: Server, text: str) -> str:
     return named(text, (str(each["id"]) for each in islice(server.pages("/runs"), LATEST)))
 
 
-def named(text: str, latest: Iterable[str]) -> str:
-    """Which of the latest it is; they are looked at only if it is short. Raises the same."""
+def named(text: str, latest: Iterable[str], *, listed: str = "portico runs list") -> str:
+    """Which of the latest it is; they are looked at only if it is short. As lists show it, with
+    three dots before it, it is known too; `listed` is what lists them. Raises the same."""
+    text = text.removeprefix("…")
     if _WHOLE.fullmatch(text):
         return text
     if len(text.removeprefix("run_")) < SHORT:
         raise BadUsage(
             f"{text!r} is too short for the name of a run: it takes at least six letters, of the"
             " beginning or the end of its id.",
-            fix="See which there are: portico runs list",
+            fix=f"See which there are: {listed}",
         )
     found = [run for run in latest if _is_short_for(text, run)]
     if not found:

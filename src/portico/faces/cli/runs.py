@@ -168,7 +168,8 @@ def cancel(run: str, /, *, at: At) -> None:
     run
         Its id, or six letters or more of its beginning or its end.
     """
-    _step_in(at, run, "cancel")
+    found = _step_in(at, run, "cancel")
+    at.data(found, f"{found['id']} is {found['status']}.")
 
 
 @app.command(sort_key=6)
@@ -180,7 +181,8 @@ def resume(run: str, /, *, at: At) -> None:
     run
         Its id, or six letters or more of its beginning or its end.
     """
-    _step_in(at, run, "resume")
+    found = _step_in(at, run, "resume")
+    at.data(found, f"{found['id']} goes on.")
 
 
 @app.command(sort_key=7)
@@ -275,10 +277,10 @@ def _listed(topics: Sequence[str]) -> str:
     return ", ".join(map(shown, topics))
 
 
-def _step_in(at: At, run: str, verb: str) -> None:
+def _step_in(at: At, run: str, verb: str) -> JsonObject:
     server = Server(at.house)
-    found = server.post(path_to("runs", find_run(server, run), verb))
-    at.data(found, f"{found['id']} is {found['status']}.")
+    found: JsonObject = server.post(path_to("runs", find_run(server, run), verb))
+    return found
 
 
 def _all_of(server: Server, run: str) -> Iterator[JsonObject]:

@@ -41,7 +41,7 @@ _USUAL: Final = 30.0
 _LONG: Final = 3660.0
 """Seconds for what a server of tools has a part in: the longest that one may be given, and then
 some."""
-_SLOW: Final = ("/calls", "/restart", "/approve-launch")
+_SLOW: Final = ("/calls", "/restart", "/approve-launch", "/test")
 _SILENCE: Final = 60
 """Seconds; a server that lives says so four times as often."""
 
@@ -143,8 +143,8 @@ class Server:
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         return self._ask("PATCH", path, json=body, headers=headers)
 
-    def put(self, path: str, body: object) -> Any:  # noqa: ANN401 # likewise
-        return self._ask("PUT", path, json=body)
+    def put(self, path: str, body: object, **query: object) -> Any:  # noqa: ANN401 # likewise
+        return self._ask("PUT", path, json=body, params=query)
 
     def delete(self, path: str, **query: object) -> None:
         self._ask("DELETE", path, params=query)

@@ -1,0 +1,103 @@
+"""One key at a time, however many bytes it sends."""
+
+import os
+
+import pytest
+
+from portico.faces.cli.keystrokes import Inbox, Keyboard
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("ab", ["a", "b"]),
+        ("é€😀z", ["é", "€", "😀", "z"]),
+        ("\x1b[Aa", ["\x1b", "a"]),
+        ("\x1b[1;5Cb", ["\x1b", "b"]),
+        ("\x1bOPc", ["\x1b", "c"]),
+        ("\x1b", ["\x1b"]),
+    ],
+)
+def test_a_key_is_one_key(typed: str, keys: list[str]) -> None:
+    master, slave = os.openpty()
+    keyboard, inbox = Keyboard(slave), Inbox[int]()
+    try:
+        with keyboard.open():
+            os.write(master, typed.encode())
+            found: list[str | int | None] = [_key(keyboard, inbox, 5.0) for _ in keys]
+            nothing = _key(keyboard, inbox, 0.0)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+    assert found == keys
+    assert nothing is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "key", "seen"), [("yes", "y", "Sure? y\n"), ("\n", "\n", "Sure? \n")]
+)
+def test_a_question_may_be_answered_with_one_key(
+    capsys: pytest.CaptureFixture[str], typed: str, key: str, seen: str
+) -> None:
+    master, slave = os.openpty()
+    keyboard = Keyboard(slave)
+    try:
+        with keyboard.open():
+            os.write(master, typed.encode())
+            found = keyboard.one_key("Sure? ")
+    finally:
+        os.close(master)
+        os.close(slave)
+
+    assert found == key
+    assert capsys.readouterr().err == seen
+
+
+def test_a_question_may_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_source: int, _count: int) -> bytes:
+        raise KeyboardInterrupt
+
+    master, slave = os.openpty()
+    keyboard = Keyboard(slave)
+    try:
+        monkeypatch.setattr(os, "read", interrupted)
+        assert keyboard.one_key("Sure? ") == ""
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line", "seen"),
+    [
+        ("aste it all\n", "paste it all", "say> paste it all\n"),
+        ("\x7fno\r", "no", "say> p\b \bno\n"),
+        ("\x7f\x7f\x7f\r", "", "say> p\b \b\n"),
+        ("日\x7f!\r", "p!", "say> p日\b \b\b \b!\n"),
+        ("ut it\x17off\r", "put off", "say> put it\b \b\b \boff\n"),
+        ("ut\x15go\r", "go", "say> put" + "\b \b" * 3 + "go\n"),
+        ("a\tb\x1b[A\x01\x04\r", "pa b", "say> pa b\n"),
+        ("\x7f\x04", None, "say> p\b \b\n"),
+    ],
+)
+def test_of_a_line_that_is_begun_all_is_seen_and_can_be_erased(
+    capsys: pytest.CaptureFixture[str], typed: str, line: str | None, seen: str
+) -> None:
+    master, slave = os.openpty()
+    keyboard = Keyboard(slave)
+    try:
+        with keyboard.open():
+            os.write(master, typed.encode())
+            found = keyboard.line("say> ", "p")
+    finally:
+        os.close(master)
+        os.close(slave)
+
+    assert found == line
+    assert capsys.readouterr().err == seen
+
+
+def _key(keyboard: Keyboard, inbox: Inbox[int], seconds: float) -> str | int | None:
+    pressed: str | int | None = keyboard.key_within(inbox, seconds)
+    return pressed
