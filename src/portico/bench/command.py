@@ -35,3 +35,6 @@ app.command(
 app.command(
     "portico.bench.ahead:ahead", name="ahead", help="Calls made ahead: what is won, and wasted."
 )
+app.command(
+    "portico.bench.agents:agents", name="agents", help="Agents: a turn, many runs, the first word."
+)

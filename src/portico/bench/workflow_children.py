@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from portico.bench.processes import DidNotAnswer
 from portico.bench.workflow_shapes import Shape
@@ -29,17 +29,22 @@ class Child:
 
     def timed(self, way: str, shape: Shape, server: str) -> Timed:
         asked = {"way": way, "server": server, "name": shape.name, "nominal": shape.nominal}
-        self._tells.write(json.dumps({**asked, "needs": shape.needs}) + "\n")
-        self._tells.flush()
-        found: Timed = json.loads(self.said())
+        found: Timed = self.told({**asked, "needs": shape.needs})
         return found
+
+    def told(self, asked: Mapping[str, object]) -> Any:  # noqa: ANN401 # JSON
+        self._tells.write(json.dumps(asked) + "\n")
+        self._tells.flush()
+        return json.loads(self.said())
 
 
 @contextmanager
-def child(name: str, env: Mapping[str, str], home: Path) -> Iterator[Child]:
+def child(
+    name: str, env: Mapping[str, str], home: Path, module: str = "portico.bench.workflow_child"
+) -> Iterator[Child]:
     """Ready to be told."""
     log = home / f"{name}.log"
-    command = [sys.executable, "-m", "portico.bench.workflow_child", name]
+    command = [sys.executable, "-m", module, name]
     pipe = subprocess.PIPE
     with (
         log.open("ab") as stream,

@@ -1,0 +1,146 @@
+"""The gateway, the engine and the agents of `portico bench agents`, in the process measured."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.dbos.late_line import LateLine
+from portico.adapters.postgres.bus import PostgresBus
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.agents.core.asking import ModelAsk, Piece
+from portico.agents.core.happening import RunEnded
+from portico.agents.core.message import UserSaid
+from portico.agents.start_run import AgentRunWish
+from portico.bench.agents_figures import Ended
+from portico.bench.agents_scripts import Script
+from portico.bench.agents_setting_up import AGENT, SERVER
+from portico.faces.http.agent_run_use_cases import AgentRunUseCases
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.principal import Principal
+from portico.main.agents import LateModels, agent_doors
+from portico.main.audit import open_audit
+from portico.main.background import kept_up
+from portico.main.carry_out import carry_out_runs, every_kind
+from portico.main.gateway import Opened, open_gateway
+from portico.main.ground import Ground
+from portico.main.outside import Outside
+from portico.main.secrets import SecretDoors
+from portico.main.use_cases import use_cases
+
+_PATIENCE: Final = timedelta(minutes=10)
+_REST: Final = 0.4
+"""Seconds."""
+
+
+@dataclass(slots=True)
+class NotedModels(LateModels):
+    """Remembers what it was asked, so that the same can be asked again without a run."""
+
+    noted: dict[str, list[ModelAsk]] = field(default_factory=lambda: defaultdict(list))
+    """By the words that a conversation began with."""
+
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+        begun = next((each.text for each in ask.messages if isinstance(each, UserSaid)), "")
+        self.noted[begun].append(ask)
+        async with aclosing(LateModels.ask(self, caller, ask)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentHouse:
+    opened: Opened
+    runs: AgentRunUseCases
+    models: NotedModels
+    caller: Principal
+    """The person whom `init` has left a key for."""
+
+    async def run(self, script: Script, name: str) -> Ended:
+        """From its start to its end, as its starter hears of it."""
+        started = time.monotonic()
+        wish = AgentRunWish(agent=AGENT, message=script.asked(name))
+        begun = await self.runs.start_agent_run(self.caller, wish)
+        ended = await self.runs.answer_of(self.caller, begun.run, patience=_PATIENCE)
+        told = Ended(
+            run=name, started=started, ended=time.monotonic(), status="not over", answer=""
+        )
+        if not isinstance(ended, RunEnded):
+            return told
+        return replace(told, status=ended.status, answer=ended.answer, error=ended.error or "")
+
+    async def asks(self, script: Script, _name: str) -> None:
+        """What a run of it asks its model, by the same adapter, and nothing else."""
+        known = next(asks for words, asks in self.models.noted.items() if _is_of(script, words))
+        for ask in known[: len(script.turns)]:
+            async with aclosing(LateModels.ask(self.models, self.caller, ask)) as pieces:
+                async for _ in pieces:
+                    pass
+
+    async def calls(self, script: Script, name: str) -> None:
+        """What a run of it calls, one after the other, and nothing else."""
+        call, ref = self.opened.gateway.over_http.call_tool, ToolRef(SERVER, "look")
+        for turn in script.turns:
+            for wish in turn.calls:
+                await call(self.caller, ref, {**wish.arguments, "run": name})
+
+    async def idle(self, _script: Script, _name: str) -> None:
+        await asyncio.sleep(_REST)
+
+
+def _is_of(script: Script, words: str) -> bool:
+    return words.startswith(f"{script.asked('').rstrip()} ")
+
+
+@asynccontextmanager
+async def agent_house() -> AsyncIterator[AgentHouse]:
+    """As a server opens it, without its faces."""
+    ground = Ground()
+    addresses, clock = ground.store.addresses, SystemClock()
+    bus, line = PostgresBus(addresses.app, system_entropy), LateLine()
+    secret_doors = SecretDoors(ground)
+    size = ground.loaded.settings.database.pool_size
+    async with open_pool(addresses.app, size) as pool, asyncio.TaskGroup() as background:
+        transactions = Transactions(pool)
+        auditing = open_audit(ground, transactions)
+        outside = Outside(
+            transactions=transactions,
+            bus=bus,
+            audit=auditing.audit,
+            clock=clock,
+            entropy=system_entropy,
+            vault=secret_doors.vault,
+            keeper=secret_doors.references,
+            line=line,
+        )
+        opened = open_gateway(ground, outside)
+        models = NotedModels()
+        doors = replace(agent_doors(ground, outside, opened), models=models)
+        kinds = every_kind(clock, *opened.kinds, doors.kind())
+        await secret_doors.begin()
+        lasting = [
+            background.create_task(each)
+            for each in (
+                bus.run(),
+                kept_up(auditing.run),
+                secret_doors.keep_up(),
+                carry_out_runs(ground, outside, kinds, line),
+            )
+        ]
+        key = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
+        entry = await use_cases(ground, transactions).authenticate(key.strip())
+        async with opened.running(_no_files), models.opened(ground, outside):
+            yield AgentHouse(
+                opened=opened, runs=doors.runs(), models=models, caller=entry.principal
+            )
+        for task in lasting:
+            task.cancel()
+
+
+async def _no_files() -> None:
+    """What other clients' files describe is not measured here."""
