@@ -75,3 +75,19 @@ def test_the_overview_names_every_command_and_option() -> None:
 
     named = {name for group in COMMANDS.values() for name in group} | {"bench"} | set(OPTIONS)
     assert {name for name in named if f"  {name} " not in text} == set()
+
+
+def test_whoever_reads_only_the_beginning_of_the_overview_is_told_no_more() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "portico"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -55,10 +55,10 @@ def lock_file(shelf: Shelf) -> Path:
 def _stocked(shelf: Shelf) -> Path:
     fill = _fill_npm if shelf is Shelf.NPM else _fill_python
     runtime = NODE.stat().st_size if shelf is Shelf.NPM else sys.version
-    return _once(shelf.value, f"{lock_file(shelf).read_text()}{runtime}", fill)
+    return once(shelf.value, f"{lock_file(shelf).read_text()}{runtime}", fill)
 
 
-def _once(name: str, content: str, fill: Callable[[Path, str], None]) -> Path:
+def once(name: str, content: str, fill: Callable[[Path, str], None]) -> Path:
     """The folder for this content, filled by whoever comes first."""
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     folder = _cache() / f"{name}-{digest}"
@@ -102,7 +102,7 @@ def _fill_python(folder: Path, name: str) -> None:
 
 
 def uv() -> str:
-    return shutil.which("uv") or str(_once("uv", UV, _fill_uv) / "bin" / "uv")
+    return shutil.which("uv") or str(once("uv", UV, _fill_uv) / "bin" / "uv")
 
 
 def _fill_uv(folder: Path, _name: str) -> None:

@@ -796,6 +796,80 @@ REQUIREMENTS = [
         "A change of a program of which nobody knows is never made again but by a person.",
     ),
     Requirement(
+        "agents:storm:every-point",
+        "design.md §1",
+        "Killed at any point, a run of an agent finishes elsewhere, and nothing is paid for twice.",
+    ),
+    Requirement(
+        "agents:loop:cut-off-anywhere",
+        "issue 9",
+        "A run of an agent that is cut off anywhere ends as if it had not been: what is written "
+        "down is not asked for again, and no call is made twice.",
+    ),
+    Requirement(
+        "agents:budgets:never-passed",
+        "issue 9",
+        "Whatever servers say of what they used, however long they go on, no limit of a run is "
+        "passed; with any one rule of the books taken out, one would be.",
+    ),
+    Requirement(
+        "agents:models:real-model",
+        "issue 9",
+        "A real model answers by the protocols of OpenAI and of Anthropic: in pieces, held to a "
+        "form, cut short, counted, four at once.",
+    ),
+    Requirement(
+        "agents:models:wire",
+        "issue 9",
+        "OpenAI's, Anthropic's and Ollama's protocols: chat, stream, tools, several tools at once, "
+        "429, 5xx, and streams that are malformed or break off.",
+    ),
+    Requirement(
+        "agents:models:ollama-truncation",
+        "issue 9",
+        "A prompt that Ollama has not read whole is told as that before its answer counts.",
+    ),
+    Requirement(
+        "agents:data:crud",
+        "seed 002:124; issue 9",
+        "Agents are made, read, changed, removed and listed by what they are.",
+    ),
+    Requirement(
+        "agents:data:every-fault",
+        "issue 9",
+        "Everything that is wrong with an agent is told at once, each fault with its field.",
+    ),
+    Requirement(
+        "agents:data:toml",
+        "issue 9",
+        "An agent is taken out as TOML and brought in as it was.",
+    ),
+    Requirement(
+        "agents:data:principal",
+        "issue 9",
+        "An agent is a principal of its own, with its label and its list of tools.",
+    ),
+    Requirement(
+        "agents:data:labels",
+        "design.md §4.3",
+        "What a secret agent is told counts as read by whoever reads it.",
+    ),
+    Requirement(
+        "agents:traces:query",
+        "seed 002:405; issue 9",
+        "Runs are found by agent, status, time, tool, error and text.",
+    ),
+    Requirement(
+        "agents:traces:own",
+        "issue 9",
+        "What is said in a run is for its starter, and for those who may read others' traces.",
+    ),
+    Requirement(
+        "agents:traces:otlp",
+        "issue 9",
+        "A trace is exported under the ids that it was written with, and without its words.",
+    ),
+    Requirement(
         "gateway:graph:never-ranks",
         "design.md §5",
         "The learnt graph never ranks search.",

@@ -12,6 +12,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Final, Protocol, cast
 
+from portico.adapters.joins.agent_toolbox import AsksNobody, WouldAsk
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.faces.mcp.calls import Calls
 from portico.faces.mcp.knock import Knock
@@ -320,6 +321,23 @@ class Direct:
 
 
 @dataclass(frozen=True)
+class Early:
+    """As an agent's read is begun while its model still speaks: nobody can be asked."""
+
+    name: str = "early"
+
+    async def __call__(self, house: House, wish: Wish) -> None:
+        at_once = replace(house.call_tool, ask_first=AsksNobody())
+        with suppress(PorticoError, WouldAsk):
+            await at_once(house.caller(wish), wish.tool, wish.arguments)
+
+    def expected(self, house: House, wish: Wish) -> Verdict | None:
+        """What would have to be asked is left undone, and nobody is asked."""
+        found = Direct().expected(house, wish)
+        return "deny" if found == "ask" else found
+
+
+@dataclass(frozen=True)
 class McpVerbs:
     """`call_read` and its like, of which a model may choose the wrong one; and the door of one
     server, which has no verbs."""
@@ -420,5 +438,11 @@ async def _again() -> Entry:
     raise NotImplementedError
 
 
-CALL_PATHS: Final[tuple[Path, ...]] = (Direct(), McpVerbs(), Resource(), WithTicket())
+CALL_PATHS: Final[tuple[Path, ...]] = (
+    Direct(),
+    Early(),
+    McpVerbs(),
+    Resource(),
+    WithTicket(),
+)
 """Whoever builds another way to a tool adds it here; those of runs are in `effect_run_paths`."""

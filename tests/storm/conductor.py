@@ -25,7 +25,12 @@ Verdict = Callable[[Said], bool]
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["tests.storm.worker", "tests.storm.approving", "tests.storm.plan_worker"]
+    [
+        "tests.storm.worker",
+        "tests.storm.approving",
+        "tests.storm.plan_worker",
+        "tests.storm.agent_worker",
+    ]
 )
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +76,8 @@ class PlanHouse:
     resolved: set[tuple[str, int]] = field(default_factory=set)
     plans: dict[str, str] = field(default_factory=dict)
     """The name of each by its run."""
+    runs_at: str = "/workflows"
+    """Where people say what became of a step of which nobody knows."""
 
     async def start(self, plan: Mapping[str, Any], name: str, **more: object) -> str:
         body = {"plan": plan, "inputs": {"plan": name}, **more}
@@ -129,9 +131,9 @@ class PlanHouse:
         for run, number, step in await self._rows(_UNCERTAIN_STEPS):
             if (run, number) not in self.resolved:
                 outcome = self._seen(self.plans[run], _called(step))
-                sent = await self._post(f"/workflows/{run}/resolve", step=step, outcome=outcome)
-                self.said[f"step {outcome}" if sent.status_code == 200 else "not yet"] += 1
-                if sent.status_code == 200:
+                sent = await self._post(f"{self.runs_at}/{run}/resolve", step=step, outcome=outcome)
+                self.said[f"step {outcome}" if sent.is_success else "not yet"] += 1
+                if sent.is_success:
                     self.resolved.add((run, number))
 
     def _seen(self, plan: str, step: str) -> str:
@@ -162,22 +164,30 @@ def _called(step: str) -> str:
 
 
 @asynccontextmanager
-async def plan_house(*, works: bool = False) -> AsyncIterator[PlanHouse]:
-    """`works`: its front carries plans out itself, and there are no others."""
+async def plan_house(
+    *,
+    works: bool = False,
+    prepare: Callable[[Path], None] = lambda _: None,
+    ordered: type[PlanOrders] = PlanOrders,
+    work: Callable[[Any], None] = main,
+) -> AsyncIterator[PlanHouse]:
+    """`works`: its front carries plans out itself, and there are no others. `prepare` is given its
+    home before anything is started; `ordered` and `work` are what its workers are."""
     async with AsyncExitStack() as around:
         made = around.enter_context(installation())
+        prepare(made.home)
         front = Front(made.home, made.port, works=works)
         folder = made.home.parent
         ledger = folder / "ledger"
         outside = around.enter_context(_outside(ledger))
         server = around.enter_context(front.serving())
-        orders = PlanOrders(
+        orders = ordered(
             environment=front.environment,
             conductor=folder / "conductor",
             log=folder / "workers.log",
             settings={"PORTICO_ENGINE__WORK": "true"},
         )
-        conductor = PlanConductor(orders, main)
+        conductor = PlanConductor(orders, work)
         listening = await asyncio.start_unix_server(conductor.attend, orders.conductor)
         around.push_async_callback(_ended, conductor, listening)
         person, agent = [
