@@ -32,12 +32,13 @@ test *arguments:
 # kernel and cores: every branch
 coverage *arguments:
     coverage erase
-    coverage run -m pytest {{ arguments }} --timeout=60 -m "not scenario and not postgres" tests/kernel tests/guard tests/box tests/engine tests/gateway
+    coverage run -m pytest -n 2 --dist loadscope --timeout=60 -m "not scenario and not postgres" {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents
+    coverage combine --quiet
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 
 # storms and soaks at full size
 proof:
-    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_approvals_storm.py tests/scenarios/test_plan_storm.py tests/scenarios/test_program_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py tests/scenarios/test_limits.py tests/scenarios/test_hostile_runs.py tests/scenarios/test_racing_files.py tests/scenarios/test_hostile_code.py tests/scenarios/test_hostile_calling.py tests/scenarios/test_way_out.py tests/scenarios/test_audit_tamper.py tests/scenarios/test_effect_gate.py tests/scenarios/test_ahead_safety.py tests/scenarios/test_ahead_intents.py tests/scenarios/test_ahead_habits.py tests/scenarios/test_ahead_bounds.py
+    PORTICO_PROOF=1 pytest -s tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_approvals_storm.py tests/scenarios/test_plan_storm.py tests/scenarios/test_program_storm.py tests/scenarios/test_agent_storm.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py tests/scenarios/test_limits.py tests/scenarios/test_hostile_runs.py tests/scenarios/test_racing_files.py tests/scenarios/test_hostile_code.py tests/scenarios/test_hostile_calling.py tests/scenarios/test_way_out.py tests/scenarios/test_audit_tamper.py tests/scenarios/test_effect_gate.py tests/scenarios/test_ahead_safety.py tests/scenarios/test_ahead_intents.py tests/scenarios/test_ahead_habits.py tests/scenarios/test_ahead_bounds.py
 
 # generate the reference and build the site; fails on what is stale
 docs:

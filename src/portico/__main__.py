@@ -9,13 +9,22 @@ def main() -> None:
     if sys.argv[1:] in ([], ["--help"], ["-h"]):
         from portico.faces.cli.commands import overview
 
-        print(overview(extra))
-        return
+        sys.exit(_shown(overview(extra)))
 
     from portico.faces.cli.app import run
     from portico.main.house import PorticoHouse
 
     sys.exit(run(PorticoHouse(), sys.argv[1:], extra=extra))
+
+
+def _shown(text: str) -> int:
+    from portico.faces.cli.exits import Exit, nobody_reads
+
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        return nobody_reads()
+    return Exit.OK
 
 
 if __name__ == "__main__":

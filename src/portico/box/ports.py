@@ -78,7 +78,7 @@ class Files(Protocol):
     async def make_folder(self, path: str) -> None: ...
 
     async def move(self, path: str, to: str) -> None:
-        """Replaces nothing that is there."""
+        """Folders on the way to its new place are made; nothing that is there is replaced."""
         ...
 
     async def remove(self, path: str) -> None:

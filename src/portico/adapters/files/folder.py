@@ -127,11 +127,13 @@ class FolderFiles:
         with closing_descriptor(_told(path, find)) as source:
 
             def work() -> None:
-                with closing_descriptor(self._opening.folder(self._root, new_way)) as target:
+                with closing_descriptor(made_folder(self._opening, self._root, new_way)) as target:
                     move_name(source, name, target, new_name)
 
             # Whether what is moved is there is said of it, and all else of where it goes
             _told(path, lambda: os.stat(name, dir_fd=source, follow_symlinks=False))
+            if new_way[: len(way) + 1] == [*way, name]:
+                raise FileTrouble(to, "it would be inside itself")
             _told(to, work)
 
     def _remove(self, path: str) -> None:
