@@ -1,1 +1,1 @@
-"""A shared workspace for agents and people: projects, memory, conversations, labels (to come)."""
+"""A shared workspace for agents and people: projects, memory, conversations, labels."""

@@ -1,0 +1,65 @@
+"""Where a reader stands in some conversations, and for how much of them that holds."""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from portico.bridge.core.conversation import ConversationId
+from portico.engine.core.cursor import packed, unpacked
+from portico.engine.core.errors import BadCursor
+from portico.kernel.json import canonical
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+
+MOST_CONVERSATIONS: Final = 16
+_SEEN: Final = 16
+"""Bytes that tell one clearance from another."""
+
+Places = Mapping[ConversationId, int]
+"""The place of the last message that the reader was shown of each; 0 if none."""
+
+
+class Direction(StrEnum):
+    """A cursor that leads on does not lead back."""
+
+    ON = "bridge"
+    BACK = "bridge back"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    places: Places
+    reset: bool = False
+    """The cursor is of somebody who could see more, or less: they begin anew."""
+
+
+def content_of(places: Places, visible: Label) -> bytes:
+    """Always as long for as many conversations: a length that grew would tell of what is hidden."""
+    return packed({str(each): place for each, place in places.items()}) + _digest(visible)
+
+
+def standing_of(
+    conversations: Collection[ConversationId], visible: Label, content: bytes
+) -> Standing:
+    """Raises `BadCursor`."""
+    if len(content) < _SEEN:
+        raise BadCursor
+    places = unpacked([str(each) for each in conversations], content[:-_SEEN])
+    if content[-_SEEN:] != _digest(visible):
+        return Standing(dict.fromkeys(conversations, 0), reset=True)
+    return Standing({each: places[str(each)] for each in conversations})
+
+
+def good_for(
+    caller: Principal, conversations: Collection[ConversationId], direction: Direction
+) -> bytes:
+    """This reader and exactly these conversations: elsewhere it opens nothing."""
+    names = sorted(str(each) for each in conversations)
+    whole = canonical([str(caller.space), str(caller.id), str(direction), *names])
+    return hashlib.sha256(whole).digest()
+
+
+def _digest(visible: Label) -> bytes:
+    return hashlib.sha256(str(visible).encode()).digest()[:_SEEN]

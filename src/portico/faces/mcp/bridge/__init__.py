@@ -1,0 +1,1 @@
+"""The bridge over MCP: sixteen tools, its resources, and word of what is new."""

@@ -1,0 +1,156 @@
+"""What the contracts of a project's things cannot see: what the application has no right to, and
+how much a row holds."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import LiteralString
+
+import psycopg
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bridge_attachments import PostgresAttachments
+from portico.adapters.postgres.bridge_leases import PostgresLeases
+from portico.adapters.postgres.bridge_memory import PostgresMemory
+from portico.adapters.postgres.bridge_projects import PostgresProjects
+from portico.adapters.postgres.bridge_work import PostgresWorks
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.bridge.core.attachment import LARGEST, Attachment, Digest
+from portico.bridge.core.lease import LeaseId, LeaseWish
+from portico.bridge.core.memory import MOST_OF_VALUE, ToRemember
+from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.task import NewWork, WorkId
+from portico.guard.core.api_key import ApiKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.kernel.json import JsonValue
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.guard import a_space, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from tests.contracts.doors import a_key
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+
+TEAM, SECRET = Label(Level.TEAM), Label(Level.RESTRICTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    transactions: Transactions
+    root: Principal
+    project: Project
+
+    async def rows(self, statement: LiteralString) -> list[dict[str, object]]:
+        values = {"space": self.root.space.value, "project": self.project.id.value}
+        async with self.transactions.begin(self.root) as connection:
+            return await (await connection.execute(statement, values)).fetchall()
+
+    async def read_more(self) -> None:
+        contexts = PostgresTaskContexts(self.transactions, TickingClock())
+        await contexts.rise(self.root, SECRET, untrusted=False)
+
+
+@pytest.fixture
+async def scene(embedded_database: Addresses) -> AsyncIterator[Scene]:
+    async with open_pool(embedded_database.app, 2) as pool:
+        transactions, space = Transactions(pool), a_space()
+        admin = an_identity("root", space=space, roles=[Role.ADMIN])
+        key = ApiKey.mint(SeededEntropy("key"))
+        await PostgresSpaces(transactions).found(space, admin, a_key(admin, key), key.digest(b"p"))
+        root = replace(as_principal(admin), clearance=SECRET)
+        project = Project(
+            id=ProjectId.mint(BEGINNING, SeededEntropy("project")),
+            name="apollo",
+            label=TEAM,
+            made_by=root.id,
+            made_at=BEGINNING,
+            active_at=BEGINNING,
+        )
+        await PostgresProjects(transactions).add(root, project)
+        yield Scene(transactions, root, project)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT token FROM portico.project",
+        "UPDATE portico.project SET token = 0",
+        "UPDATE portico.memory SET value = '1'",
+        "DELETE FROM portico.memory",
+        "UPDATE portico.attachment SET name = 'x'",
+        "UPDATE portico.lease SET principal_id = principal_id",
+        "UPDATE portico.work SET level = 0",
+    ],
+)
+async def test_some_things_are_nobodys_to_change(scene: Scene, statement: LiteralString) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await scene.rows(statement)
+
+
+async def test_from_a_higher_task_no_token_is_given(scene: Scene) -> None:
+    given: LiteralString = "SELECT portico.bridge_next_token(%(project)s) AS token"
+    assert await scene.rows(given) == [{"token": 1}]
+
+    await scene.read_more()
+
+    assert await scene.rows(given) == [{"token": None}]
+
+
+async def test_the_database_by_itself_lets_no_higher_task_change_what_others_see(
+    scene: Scene,
+) -> None:
+    ids, works = SeededEntropy("ids"), PostgresWorks(scene.transactions)
+    wish = LeaseWish(project=scene.project.id, resource="src")
+    await PostgresLeases(scene.transactions).take(scene.root, LeaseId.mint(BEGINNING, ids), wish)
+    work = NewWork(project=scene.project.id, title="Mend it")
+    await works.add(scene.root, WorkId.mint(BEGINNING, ids), work, TEAM, BEGINNING)
+
+    await scene.read_more()
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await scene.rows("UPDATE portico.work SET state = 'dropped' RETURNING work_id")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await scene.rows("UPDATE portico.lease SET expires_at = now() RETURNING lease_id")
+    assert await scene.rows("DELETE FROM portico.lease RETURNING lease_id") == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        " ".join(f"{number:x}" for number in range(MOST_OF_VALUE))[:MOST_OF_VALUE],
+        "a" * MOST_OF_VALUE,
+        "語 " * (MOST_OF_VALUE // 2),
+        [*range(18_000)],
+        {f"key-{number}": {"-1.5e3": f"www.a{number}.org/x"} for number in range(2_000)},
+    ],
+    ids=["words", "one word", "letters", "numbers", "addresses"],
+)
+async def test_the_longest_value_can_be_kept_and_looked_for(scene: Scene, value: JsonValue) -> None:
+    memory = PostgresMemory(scene.transactions, TickingClock())
+    wanted = ToRemember(project=scene.project.id, key="k/word", value=value)
+
+    await memory.put(scene.root, wanted, TEAM, BEGINNING)
+
+    [found] = await memory.find(scene.root, scene.project.id, "word", 5)
+    assert found.value == value
+
+
+async def test_the_largest_attachment_can_be_kept(scene: Scene) -> None:
+    content = SeededEntropy("content")(LARGEST)
+    attachment = Attachment(
+        digest=Digest.of(content),
+        label=TEAM,
+        name="large",
+        media_type="application/octet-stream",
+        size=LARGEST,
+        by=scene.root.id,
+        at=BEGINNING,
+    )
+    attachments = PostgresAttachments(scene.transactions)
+
+    await attachments.put(scene.root, attachment, content)
+
+    assert await attachments.get(scene.root, attachment.digest) == (attachment, content)

@@ -1,0 +1,165 @@
+"""The bridge, the guard and the engine in memory: a bot wants a message lowered, people answer."""
+
+from datetime import timedelta
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.joins.errands import RunErrands
+from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
+from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.declassification import Proposal
+from portico.bridge.core.message import Message
+from portico.bridge.core.scan import found
+from portico.bridge.declassify import ListDeclassifications, ProposeDeclassification
+from portico.bridge.open_conversation import OpenMessage
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Run
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import StartRun
+from portico.guard.answer_approval import AnswerApproval, Reply
+from portico.guard.ask_approval import AskApproval
+from portico.guard.core.approval import AnswerKind, Approval, Via
+from portico.guard.core.roles import Role
+from portico.kernel.durable import Work
+from portico.kernel.ids import ApprovalId
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
+from portico.testing.bridge_declassifications import MemoryDeclassifications, PlainSigning
+from portico.testing.guard import MemoryKeyRing
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.vault import MemoryVault
+from portico.testing.world import together
+from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
+from tests.engine.room import nothing
+
+HOUR = timedelta(hours=1)
+TEXT = "Ask ana@example.com.\nThe budget is fine.\nkey ghp_aaaaaaaaaaaaaaaaaaaaaaaa"
+
+
+class LoweringRoom(TalkRoom):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ana = self.enters("ana", kind=PrincipalKind.PERSON, roles=[Role.OPERATOR])
+        self.ben = self.enters("ben", kind=PrincipalKind.PERSON, roles=[Role.OPERATOR])
+        self.bot = self.enters("bot")
+        self.low = self.enters("low", TEAM)
+        self.approvals = MemoryApprovals(self.world)
+        self.told = ApprovalsTold()
+        self.declassifications = MemoryDeclassifications(self.world)
+        self.signing = PlainSigning()
+        inline = InlineBus()
+        self.runs = InlineRuns(self.clock, self.entropy, inline)
+        line = InlineLine([Queue(name="runs")], self.clock)
+        kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
+        start_run = StartRun(
+            runs=self.runs, line=line, kinds=kinds, clock=self.clock, entropy=self.entropy
+        )
+        errands = RunErrands(
+            start_run=start_run, runs=self.runs, line=line, bus=inline, kind=DECLASSIFICATION
+        )
+        open_message = OpenMessage(self.messages, self.marks)
+        self.propose = ProposeDeclassification(
+            conversations=self.conversations,
+            open_message=open_message,
+            marks=self.marks,
+            scan=found,
+            ask=AskApproval(
+                approvals=self.approvals,
+                errands=errands,
+                news=self.told,
+                audit=self.audit,
+                vault=MemoryVault(),
+                together=together,
+                clock=self.clock,
+                entropy=self.entropy,
+                hide=lambda value: value,
+                expires=HOUR,
+                most=50,
+            ),
+        )
+        self.answer_approval = AnswerApproval(
+            approvals=self.approvals,
+            errands=errands,
+            news=self.told,
+            rules=MemoryRules((), self.world),
+            audit=self.audit,
+            vault=MemoryVault(),
+            check=AnyArguments(),
+            together=together,
+            clock=self.clock,
+            entropy=self.entropy,
+            hide=lambda value: value,
+            expires=HOUR,
+        )
+        self.carry_out = CarryOutDeclassification(
+            approvals=self.approvals,
+            messages=self.messages,
+            declassifications=self.declassifications,
+            scan=found,
+            signing=self.signing,
+            key_ring=MemoryKeyRing(self.world),
+            news=self.told,
+            audit=self.audit,
+            together=together,
+            bus=self.bus,
+            clock=self.clock,
+            entropy=self.entropy,
+        )
+        self.list = ListDeclassifications(
+            declassifications=self.declassifications,
+            open_message=open_message,
+            marks=self.marks,
+            signing=self.signing,
+        )
+        self._inline = inline
+
+    async def a_secret(
+        self, *, body: str = TEXT, closed: bool = False
+    ) -> tuple[Conversation, Message]:
+        """Something confidential, said by a bot in a conversation for the team."""
+        talk = await self.a_talk(self.bot, TEAM, closed=closed)
+        return talk, await self.says(self.bot, talk, body, SECRET)
+
+    async def asked(self, message: Message, to: Label = TEAM) -> Proposal:
+        return await self.propose(self.bot, message.id, to)
+
+    async def answer(
+        self,
+        approval: ApprovalId,
+        kind: AnswerKind = AnswerKind.ONCE,
+        *,
+        by: Principal | None = None,
+    ) -> Approval:
+        reply = Reply(kind=kind, via=Via.CLI)
+        return await self.answer_approval(by or self.ana, approval, reply)
+
+    async def seen(self, approval: ApprovalId) -> Approval:
+        return await self.approvals.get(self.ana, approval)
+
+    async def leg(self, approval: ApprovalId, carry_out: Work | None = None) -> Run:
+        """The run behind it goes as far as it can, here and now."""
+        run = await self.runs.get(self.ana, (await self.seen(approval)).run)
+        run_leg = RunLeg(
+            journal=self.runs,
+            bus=self._inline,
+            kinds=Kinds([Kind(name=DECLASSIFICATION, work=carry_out or self.carry_out)]),
+            clock=self.clock,
+            grace=timedelta(0),
+        )
+        await run_leg(Leg(run.id, run.leg))
+        return await self.runs.get(self.ana, run.id)
+
+    async def lowered(self, message: Message, to: Label = TEAM) -> Proposal:
+        """All the way."""
+        proposal = await self.asked(message, to)
+        await self.leg(proposal.approval)
+        await self.answer(proposal.approval)
+        await self.leg(proposal.approval)
+        return proposal
+
+    async def read_by(self, who: Principal, talk: Conversation) -> list[Message]:
+        stretch = await self.messages.after(who, talk.id, after=0, limit=100)
+        return [placed.message for placed in stretch.found]

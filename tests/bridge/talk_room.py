@@ -1,0 +1,281 @@
+"""The bridge with in-memory doors: every use case of talking over one world, and who talks."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
+from portico.bridge.change_message import DeleteMessage, EditMessage, ShowVersions
+from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.cursor import Direction
+from portico.bridge.core.message import Message, NewMessage
+from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.cursors import Cursors
+from portico.bridge.follow_conversations import FollowConversations
+from portico.bridge.inbox import CountUnread, ShowInbox
+from portico.bridge.manage_conversations import (
+    ChangeConversation,
+    CreateConversation,
+    ListConversations,
+    ShowConversation,
+)
+from portico.bridge.manage_projects import (
+    ChangeProject,
+    CreateProject,
+    ListProjects,
+    ShowProject,
+)
+from portico.bridge.mark_read import MarkOne, MarkRead
+from portico.bridge.marks import Marks
+from portico.bridge.news import Bulletin
+from portico.bridge.open_conversation import OpenConversation, OpenMessage
+from portico.bridge.open_project import OpenProject
+from portico.bridge.participation import Join, Leave, ListParticipants, Mute
+from portico.bridge.places import at_place
+from portico.bridge.read_messages import (
+    LookBack,
+    ReadMessages,
+    ReadThread,
+    ShowMessage,
+    TailCursor,
+)
+from portico.bridge.search_messages import SearchMessages
+from portico.bridge.send_message import SendMessage
+from portico.bridge.whoami import WhoAmI
+from portico.guard.as_they_are import AsTheyAre
+from portico.guard.core.api_key import Purpose, StoredKey
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.roles import Role
+from portico.kernel.ids import SpaceId
+from portico.kernel.label import PUBLIC, Label
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.audit import MemoryAudit
+from portico.testing.bridge_memory import MemoryAttachments
+from portico.testing.bridge_messages import MemoryMessages
+from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
+from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.events import MemoryBus
+from portico.testing.guard import MemoryKeyRing, a_space, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.world import HeldKey, MemoryWorld, together
+
+TOP = Label.parse("restricted+finance+legal")
+SECRET = Label.parse("confidential")
+TEAM = Label.parse("team")
+
+
+class DeafBus(MemoryBus):
+    deaf = False
+
+    def wake(self, space: SpaceId, topic: str) -> None:
+        if not self.deaf:
+            super().wake(space, topic)
+
+
+async def meaning(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    """Texts that have the same letters mean the same."""
+    return [[float(text.lower().count(letter)) for letter in "abcdefgh"] for text in texts]
+
+
+class TalkRoom:
+    def __init__(
+        self,
+        messages: type[MemoryMessages] = MemoryMessages,
+        conversations: type[MemoryConversations] = MemoryConversations,
+        marking: type[Marks] = Marks,
+        look: float = 0.05,
+    ) -> None:
+        self.world = world = MemoryWorld()
+        self.clock = clock = TickingClock(BEGINNING + timedelta(days=1))
+        self.entropy = entropy = SeededEntropy("talk")
+        self.bus = bus = DeafBus()
+        self.audit = audit = MemoryAudit(world, clock)
+        self.projects = projects = MemoryProjects(world)
+        self.conversations = talks = conversations(world, clock)
+        self.messages = said = messages(world)
+        self.read_state = read_state = MemoryReadState(world)
+        self.attachments = attachments = MemoryAttachments(world)
+        self.marks = marks = marking(MemoryTaskContexts(world))
+        space = a_space()
+        world.spaces[space.id] = space
+        as_they_are = AsTheyAre(key_ring=MemoryKeyRing(world), clock=clock)
+        on = Cursors(AesSivSeal.from_pepper(b"pepper"))
+        opened = OpenConversation(talks, marks)
+        message = OpenMessage(said, marks)
+        self.bulletin = bulletin = Bulletin(
+            conversations=talks, messages=said, as_they_are=as_they_are, bus=bus, look=look
+        )
+
+        self.create_project = CreateProject(
+            projects=projects, marks=marks, clock=clock, entropy=entropy
+        )
+        self.show_project = ShowProject(projects=projects, marks=marks)
+        self.change_project = ChangeProject(
+            projects=projects, marks=marks, together=together, audit=audit, clock=clock
+        )
+        self.list_projects = ListProjects(projects=projects, marks=marks)
+        self.create_conversation = CreateConversation(
+            open_project=OpenProject(projects, marks),
+            conversations=talks,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+        )
+        self.show_conversation = ShowConversation(open_conversation=opened)
+        self.change_conversation = ChangeConversation(
+            conversations=talks,
+            open_conversation=opened,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+        )
+        self.list_conversations = ListConversations(
+            projects=projects, conversations=talks, marks=marks
+        )
+        self.list_participants = ListParticipants(conversations=talks, open_conversation=opened)
+        self.join = Join(
+            conversations=talks,
+            open_conversation=opened,
+            marks=marks,
+            together=together,
+            audit=audit,
+        )
+        self.leave = Leave(
+            conversations=talks,
+            open_conversation=opened,
+            marks=marks,
+            together=together,
+            audit=audit,
+        )
+        self.mute = Mute(conversations=talks)
+        self.send_message = SendMessage(
+            conversations=talks,
+            open_conversation=opened,
+            messages=said,
+            attachments=attachments,
+            people=MemoryPeople(world),
+            marks=marks,
+            bus=bus,
+            clock=clock,
+            entropy=entropy,
+        )
+        self.edit_message = EditMessage(
+            messages=said, open_message=message, marks=marks, clock=clock
+        )
+        self.delete_message = DeleteMessage(
+            messages=said,
+            open_message=message,
+            marks=marks,
+            together=together,
+            audit=audit,
+            clock=clock,
+        )
+        self.show_versions = ShowVersions(messages=said, open_message=message, marks=marks)
+        self.read_messages = ReadMessages(
+            messages=said, marks=marks, cursors=on, bulletin=bulletin, as_they_are=as_they_are
+        )
+        self.look_back = LookBack(
+            messages=said, marks=marks, cursors=replace(on, direction=Direction.BACK)
+        )
+        self.read_thread = ReadThread(messages=said, open_message=message, marks=marks)
+        self.show_message = ShowMessage(open_message=message)
+        self.tail_cursor = TailCursor(messages=said, marks=marks, cursors=on)
+        self.mark_read = MarkRead(read_state=read_state, cursors=on)
+        self.mark_one = MarkOne(read_state=read_state, open_message=message)
+        self.acknowledge = Acknowledge(
+            messages=said, open_message=message, marks=marks, clock=clock
+        )
+        self.list_acknowledged = ListAcknowledged(messages=said, open_message=message)
+        self.count_unread = CountUnread(read_state=read_state, marks=marks)
+        self.show_inbox = ShowInbox(
+            conversations=talks,
+            messages=said,
+            read_state=read_state,
+            marks=marks,
+            clock=clock,
+        )
+        self.follow = FollowConversations(conversations=talks, bulletin=bulletin, marks=marks)
+        self.search = SearchMessages(
+            search=MemoryMessageSearch(world, meaning), meaning=meaning, marks=marks
+        )
+        self.who_am_i = WhoAmI(marks=marks)
+
+    def enters(
+        self,
+        name: str,
+        clearance: Label = TOP,
+        *,
+        kind: PrincipalKind = PrincipalKind.AGENT,
+        roles: Collection[Role] = (Role.MEMBER,),
+    ) -> Principal:
+        """With a key, as whoever comes by the network."""
+        identity = an_identity(name, kind=kind, roles=roles, clearance=clearance)
+        key = StoredKey(
+            id=f"key-{name}",
+            space=identity.space,
+            principal=identity.id,
+            purpose=Purpose.ACCESS,
+            name=name,
+            scopes=None,
+            clearance=TOP,
+            created_at=BEGINNING,
+        )
+        self.world.identities[identity.space, identity.id] = identity
+        self.world.keys[key.id] = HeldKey(key, b"")
+        return replace(as_principal(identity), key=key.id, reach=TOP)
+
+    def cleared_for(self, who: Principal, clearance: Label) -> Principal:
+        """From now on."""
+        place = (who.space, who.id)
+        identity = replace(self.world.identities[place], clearance=clearance)
+        self.world.identities[place] = identity
+        return replace(who, clearance=clearance)
+
+    def revoke(self, who: Principal, at: datetime) -> None:
+        held = self.world.keys[who.key or ""]
+        self.world.keys[held.key.id] = replace(held, key=replace(held.key, revoked_at=at))
+
+    async def a_project(self, by: Principal, label: Label = PUBLIC, name: str = "p") -> Project:
+        fresh = replace(by, kind=PrincipalKind.PERSON, context=None)
+        return await self.create_project(fresh, name, "", label)
+
+    async def a_talk(
+        self,
+        by: Principal,
+        label: Label = PUBLIC,
+        *,
+        closed: bool = False,
+        with_: Sequence[Principal] = (),
+    ) -> Conversation:
+        """In a project of its own; by somebody who has nothing else in mind."""
+        project = await self.a_project(by, label, f"p{len(self.world.projects)}")
+        fresh = replace(by, kind=PrincipalKind.PERSON, context=None)
+        return await self.create_conversation(
+            fresh, project.id, "talk", closed=closed, participants=[who.id for who in with_]
+        )
+
+    async def says(
+        self, who: Principal, where: Conversation, body: str, label: Label | None = None
+    ) -> Message:
+        sent = await self.send_message(
+            who, NewMessage(conversation=where.id, body=body, label=label)
+        )
+        return sent.message
+
+    async def mark(self, who: Principal, where: ConversationId | ProjectId | None = None) -> Label:
+        return (await self.marks.at(at_place(who, where))).label
+
+    async def unread(self, who: Principal) -> int:
+        return sum(each.count for each in await self.read_state.unread(who))
+
+
+async def settled() -> None:
+    """Whoever can go on has done so: in memory nothing waits but for others."""
+    for _ in range(100):
+        await asyncio.sleep(0)

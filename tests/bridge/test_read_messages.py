@@ -1,0 +1,312 @@
+"""Reading what was said: all of it, once, in order, and nothing that is hidden."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound, MessageNotFound
+from portico.bridge.core.message import NewMessage, Page
+from portico.engine.core.errors import BadCursor
+from portico.guard.core.errors import KeyEnded, NotPermitted
+from portico.guard.core.roles import Role
+from portico.kernel.label import PUBLIC, Label
+from portico.kernel.principal import PrincipalKind
+from portico.testing.kernel import BEGINNING
+from tests.bridge.talk_room import SECRET, TEAM, TalkRoom, settled
+
+LONG = timedelta(seconds=30)
+
+
+def bodies(page: Page) -> list[str]:
+    return [message.body for message in page.messages]
+
+
+async def a_mixed_talk(room: TalkRoom, *said: str) -> Conversation:
+    """Where what begins with an exclamation mark is secret."""
+    boss = room.enters("boss", kind=PrincipalKind.PERSON)
+    talk = await room.a_talk(boss, TEAM)
+    for body in said:
+        await room.says(boss, talk, body, SECRET if body.startswith("!") else TEAM)
+    return talk
+
+
+async def test_page_by_page_each_comes_once_and_in_order() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b", "c", "d", "!e")
+    low = room.enters("low", TEAM)
+
+    first = await room.read_messages(low, [talk.id], limit=2)
+    second = await room.read_messages(low, [talk.id], cursor=first.cursor, limit=2)
+
+    assert (bodies(first), first.more) == (["a", "c"], True)
+    assert (bodies(second), second.more) == (["d"], False)
+
+
+async def test_where_one_stands_does_not_tell_of_what_is_hidden() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a")
+    low = room.enters("low", TEAM)
+    first = await room.read_messages(low, [talk.id])
+    tail = await room.tail_cursor(low, [talk.id])
+    back = await room.look_back(low, talk.id)
+
+    await room.says(room.enters("boss"), talk, "!b", SECRET)
+
+    again = await room.read_messages(low, [talk.id], cursor=first.cursor)
+    assert (again.messages, again.cursor) == ([], first.cursor)
+    assert await room.tail_cursor(low, [talk.id]) == tail
+    assert await room.look_back(low, talk.id) == back
+
+
+async def test_whoever_reads_has_read_before_they_are_told() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b")
+    ana = room.enters("ana")
+
+    low = await room.read_messages(ana, [talk.id], upto=TEAM)
+    assert (bodies(low), await room.mark(ana)) == (["a"], TEAM)
+    high = await room.read_messages(ana, [talk.id])
+    assert (bodies(high), await room.mark(ana)) == (["a", "!b"], SECRET)
+
+
+async def test_that_nothing_was_said_is_as_secret_as_where() -> None:
+    room = TalkRoom()
+    ana = room.enters("ana")
+    talk = await room.a_talk(room.enters("boss"), SECRET)
+
+    await room.read_messages(ana, [talk.id])
+
+    assert await room.mark(ana) == SECRET
+    with pytest.raises(ConversationNotFound):
+        await room.read_messages(ana, [talk.id], upto=TEAM)
+
+
+async def test_a_cursor_is_of_one_reader_and_one_clearance() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b")
+    ana, bob = room.enters("ana"), room.enters("bob")
+    page = await room.read_messages(ana, [talk.id])
+
+    with pytest.raises(BadCursor):
+        await room.read_messages(bob, [talk.id], cursor=page.cursor)
+    with pytest.raises(BadCursor):
+        await room.read_messages(ana, [talk.id], cursor="nonsense ä")
+    with pytest.raises(BadCursor):
+        await room.look_back(ana, talk.id, before=page.cursor)
+    lower = await room.read_messages(room.cleared_for(ana, TEAM), [talk.id], cursor=page.cursor)
+    assert (bodies(lower), lower.reset) == (["a"], True)
+    there_again = await room.read_messages(ana, [talk.id], cursor=page.cursor)
+    assert (bodies(there_again), there_again.reset) == ([], False)
+
+
+async def test_a_cursor_of_a_lower_look_misses_nothing_of_a_higher_one() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "!a", "b")
+    ana = room.enters("ana")
+    low = await room.read_messages(ana, [talk.id], upto=TEAM)
+
+    high = await room.read_messages(ana, [talk.id], cursor=low.cursor)
+
+    assert (bodies(high), high.reset) == (["!a", "b"], True)
+
+
+async def test_several_conversations_are_read_as_one() -> None:
+    room = TalkRoom()
+    ana = room.enters("ana")
+    one, two = await room.a_talk(ana), await room.a_talk(ana)
+    for number, talk in enumerate([one, two, two, one]):
+        await room.says(ana, talk, str(number))
+
+    first = await room.read_messages(ana, [two.id, one.id], limit=3)
+    second = await room.read_messages(ana, [one.id, two.id], cursor=first.cursor)
+
+    assert (bodies(first), first.more) == (["0", "1", "2"], True)
+    assert (bodies(second), second.more) == (["3"], False)
+
+
+async def test_each_conversation_is_a_persons_task_of_its_own() -> None:
+    room = TalkRoom()
+    ana = room.enters("ana", kind=PrincipalKind.PERSON)
+    low, high = await a_mixed_talk(room, "a"), await a_mixed_talk(room, "!b")
+
+    await room.read_messages(ana, [low.id, high.id])
+
+    assert await room.mark(ana, low.id) == TEAM
+    assert await room.mark(ana, high.id) == SECRET
+    assert await room.mark(ana) == PUBLIC
+
+
+async def test_from_now_on_is_after_all_that_one_may_see() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b")
+    ana = room.enters("ana")
+    tail = await room.tail_cursor(ana, [talk.id])
+    assert await room.mark(ana) == SECRET
+
+    await room.says(room.enters("bob"), talk, "c")
+
+    assert bodies(await room.read_messages(ana, [talk.id], cursor=tail)) == ["c"]
+
+
+async def test_one_looks_back_from_the_end() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b", "c", "d")
+    low = room.enters("low", TEAM)
+
+    last = await room.look_back(low, talk.id, limit=2)
+    first = await room.look_back(low, talk.id, before=last.cursor, limit=2)
+    none = await room.look_back(low, talk.id, before=first.cursor, limit=2)
+
+    assert (bodies(last), last.more) == (["c", "d"], True)
+    assert (bodies(first), first.more) == (["a"], False)
+    assert (bodies(none), none.more) == ([], False)
+    moved = await room.look_back(
+        room.cleared_for(low, SECRET), talk.id, before=last.cursor, limit=2
+    )
+    assert (bodies(moved), moved.reset) == (["c", "d"], True)
+
+
+async def test_a_thread_is_read_whole_by_each_of_its_messages() -> None:
+    room = TalkRoom()
+    ana, low = room.enters("ana"), room.enters("low", TEAM)
+    talk = await room.a_talk(ana, TEAM)
+    root = await room.says(ana, talk, "a")
+    await room.says(ana, talk, "aside")
+    answers = []
+    for body, label in (("b", TEAM), ("!c", SECRET)):
+        wanted = NewMessage(conversation=talk.id, body=body, reply_to=root.id, label=label)
+        answers.append((await room.send_message(ana, wanted)).message)
+
+    seen = [its.body for its in await room.read_thread(low, answers[0].id)]
+
+    assert seen == ["a", "b"]
+    assert [its.body for its in await room.read_thread(ana, root.id)] == ["a", "b", "!c"]
+    with pytest.raises(MessageNotFound):
+        await room.read_thread(low, answers[1].id)
+
+
+async def test_a_long_thread_is_read_page_by_page() -> None:
+    room = TalkRoom()
+    ana = room.enters("ana")
+    talk, other = await room.a_talk(ana), await room.a_talk(ana)
+    root = await room.says(ana, talk, "0")
+    elsewhere = await room.says(ana, other, "elsewhere")
+    for number in range(1, 6):
+        wanted = NewMessage(conversation=talk.id, body=str(number), reply_to=root.id)
+        await room.send_message(ana, wanted)
+
+    first = await room.read_thread(ana, root.id, limit=3)
+    then = await room.read_thread(ana, root.id, after=first[-1].id, limit=3)
+
+    assert [its.body for its in first] == ["0", "1", "2"]
+    assert [its.body for its in then] == ["3", "4", "5"]
+    assert await room.read_thread(ana, root.id, after=then[-1].id) == []
+    with pytest.raises(MessageNotFound):
+        await room.read_thread(ana, root.id, after=elsewhere.id)
+
+
+async def test_a_thread_whose_beginning_was_raised_is_read_without_it() -> None:
+    room = TalkRoom()
+    ana, low = room.enters("ana"), room.enters("low", TEAM)
+    talk = await room.a_talk(ana, TEAM)
+    root = await room.says(ana, talk, "a")
+    answer = await room.send_message(
+        low, NewMessage(conversation=talk.id, body="b", reply_to=root.id)
+    )
+    await room.marks.read(ana, [SECRET])
+    await room.edit_message(ana, root.id, "!a")
+
+    assert [its.body for its in await room.read_thread(low, answer.message.id)] == ["b"]
+
+
+async def test_what_is_hidden_and_what_is_not_there_are_refused_alike() -> None:
+    room = TalkRoom()
+    ana, low = room.enters("ana"), room.enters("low", TEAM)
+    talk = await room.a_talk(ana, TEAM)
+    hidden = await room.says(ana, talk, "!a", SECRET)
+
+    with pytest.raises(MessageNotFound):
+        await room.show_message(low, hidden.id)
+    assert (await room.show_message(ana, hidden.id)).body == "!a"
+    with pytest.raises(NotPermitted):
+        await room.show_message(room.enters("none", roles=[]), hidden.id)
+    with pytest.raises(BadBridgeInput):
+        await room.read_messages(ana, [], limit=0)
+
+
+async def test_whoever_waits_is_answered_when_something_is_said() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a")
+    ana, bob = room.enters("ana"), room.enters("bob", TEAM)
+    here = await room.tail_cursor(ana, [talk.id])
+
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(room.read_messages(ana, [talk.id], cursor=here, wait=LONG))
+        await settled()
+        await room.says(bob, talk, "b")
+
+    assert bodies(waiting.result()) == ["b"]
+    assert room.bulletin.size == 0
+
+
+async def test_who_waits_in_vain_is_told_that_there_is_nothing() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a")
+    low = room.enters("low", TEAM)
+    here = await room.tail_cursor(low, [talk.id])
+    await room.says(room.enters("boss"), talk, "!b", SECRET)
+
+    page = await room.read_messages(low, [talk.id], cursor=here, wait=timedelta(milliseconds=10))
+
+    assert (bodies(page), page.cursor) == ([], here)
+
+
+async def test_whoever_may_see_less_when_it_comes_begins_anew() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b")
+    ana = room.enters("ana")
+    here = await room.tail_cursor(ana, [talk.id])
+
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(room.read_messages(ana, [talk.id], cursor=here, wait=LONG))
+        await settled()
+        room.cleared_for(ana, TEAM)
+        await room.says(room.enters("bob"), talk, "!c", SECRET)
+
+    assert (bodies(waiting.result()), waiting.result().reset) == (["a"], True)
+
+
+async def test_whose_key_ends_while_they_wait_is_told_nothing() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a")
+    ana = room.enters("ana")
+    here = await room.tail_cursor(ana, [talk.id])
+    waiting = asyncio.create_task(room.read_messages(ana, [talk.id], cursor=here, wait=LONG))
+    await settled()
+    room.revoke(ana, BEGINNING)
+
+    await room.says(room.enters("bob"), talk, "c")
+
+    with pytest.raises(KeyEnded):
+        await waiting
+
+
+async def test_a_look_is_as_high_as_one_wants_and_no_higher_than_one_may() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a", "!b")
+    low = room.enters("low", TEAM)
+
+    page = await room.read_messages(low, [talk.id], upto=Label.parse("restricted"))
+
+    assert bodies(page) == ["a"]
+    assert await room.mark(low) == TEAM
+
+
+async def test_who_takes_part_in_nothing_reads_what_is_open_and_nobody_elses_roles() -> None:
+    room = TalkRoom()
+    talk = await a_mixed_talk(room, "a")
+    viewer = room.enters("viewer", roles=[Role.VIEWER])
+
+    assert bodies(await room.read_messages(viewer, [talk.id])) == ["a"]

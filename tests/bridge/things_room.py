@@ -1,0 +1,125 @@
+"""The room of talks with the things of a project in it: memory, files, leases, work, presence."""
+
+from dataclasses import dataclass, replace
+
+from portico.bridge.attach import Attach, FetchAttachment
+from portico.bridge.core.memory import Remembered, ToRemember
+from portico.bridge.core.project import Project
+from portico.bridge.core.task import NewWork, Work, WorkId
+from portico.bridge.lease import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
+from portico.bridge.open_project import OpenProject
+from portico.bridge.presence import ListPresence, SayPresence
+from portico.bridge.remember import (
+    Forget,
+    ListMemory,
+    MemoryHistory,
+    Recall,
+    Remember,
+    SearchMemory,
+)
+from portico.bridge.work import (
+    AddWork,
+    ClaimWork,
+    EndWork,
+    HandOverWork,
+    ListWork,
+    OpenWork,
+    ShowWork,
+)
+from portico.guard.core.act import TaskContext
+from portico.kernel.json import JsonValue
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+from portico.testing.bridge_leases import MemoryLeases
+from portico.testing.bridge_memory import MemoryMemory
+from portico.testing.bridge_work import MemoryPresences, MemoryWorks
+from tests.bridge.talk_room import TEAM, TalkRoom
+
+
+class ThingsRoom(TalkRoom):
+    def __init__(self) -> None:
+        super().__init__()
+        clock, marks = self.clock, self.marks
+        opened = OpenProject(self.projects, marks)
+        memory = MemoryMemory(self.world, clock)
+        leases = MemoryLeases(self.world, clock)
+        works = MemoryWorks(self.world)
+        presences = MemoryPresences(self.world)
+        open_work = OpenWork(opened, works, marks)
+        self.remember = Remember(open_project=opened, memory=memory, marks=marks, clock=clock)
+        self.recall = Recall(open_project=opened, memory=memory, marks=marks)
+        self.forget = Forget(open_project=opened, memory=memory, marks=marks, clock=clock)
+        self.list_memory = ListMemory(open_project=opened, memory=memory, marks=marks)
+        self.search_memory = SearchMemory(open_project=opened, memory=memory, marks=marks)
+        self.memory_history = MemoryHistory(open_project=opened, memory=memory, marks=marks)
+        self.attach = Attach(
+            open_project=opened, attachments=self.attachments, marks=marks, clock=clock
+        )
+        self.fetch = FetchAttachment(attachments=self.attachments, marks=marks)
+        self.take_lease = TakeLease(
+            open_project=opened, leases=leases, marks=marks, clock=clock, entropy=self.entropy
+        )
+        self.renew_lease = RenewLease(open_project=opened, leases=leases, marks=marks)
+        self.release_lease = ReleaseLease(open_project=opened, leases=leases, marks=marks)
+        self.check_lease = CheckLease(open_project=opened, leases=leases)
+        self.list_leases = ListLeases(open_project=opened, leases=leases)
+        self.add_work = AddWork(
+            open_project=opened, works=works, marks=marks, clock=clock, entropy=self.entropy
+        )
+        self.show_work = ShowWork(open_work=open_work)
+        self.list_work = ListWork(open_project=opened, works=works, marks=marks)
+        self.claim_work = ClaimWork(open_work=open_work, works=works, clock=clock)
+        self.hand_over_work = HandOverWork(open_work=open_work, works=works, clock=clock)
+        self.end_work = EndWork(open_work=open_work, works=works, clock=clock)
+        self.say_presence = SayPresence(
+            open_project=opened, presences=presences, marks=marks, clock=clock
+        )
+        self.list_presence = ListPresence(open_project=opened, presences=presences, clock=clock)
+
+    async def kept(
+        self,
+        who: Principal,
+        project: Project,
+        key: str = "k",
+        value: JsonValue = "v",
+        label: Label | None = None,
+    ) -> Remembered:
+        return await self.remember(
+            who, ToRemember(project=project.id, key=key, value=value, label=label)
+        )
+
+    async def some_work(
+        self,
+        who: Principal,
+        project: Project,
+        label: Label | None = None,
+        *depends: WorkId,
+    ) -> Work:
+        wanted = NewWork(project=project.id, title="Mend it", label=label, depends=depends)
+        return await self.add_work(who, wanted)
+
+    async def context(self, who: Principal) -> TaskContext:
+        return await self.marks.at(who)
+
+    async def archive(self, project: Project) -> None:
+        place = next(key for key in self.world.projects if key[1] == project.id)
+        self.world.projects[place] = replace(project, archived_at=self.clock.now())
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Two agents in a project of the team: one that may see all, and one that may see the team's;
+    and another of the first kind, who has read nothing yet."""
+
+    room: ThingsRoom
+    project: Project
+    high: Principal
+    low: Principal
+    fresh: Principal
+
+
+async def a_scene(label: Label = TEAM) -> Scene:
+    room = ThingsRoom()
+    high, low, fresh = room.enters("high"), room.enters("low", TEAM), room.enters("fresh")
+    project = await room.a_project(room.enters("maker"), label)
+    return Scene(room, project, high, low, fresh)
