@@ -1,0 +1,1 @@
+"""What debates leave behind as files on this machine."""

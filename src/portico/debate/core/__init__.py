@@ -1,0 +1,1 @@
+"""Nouns and arithmetic of debates: no I/O, no clock, no chance."""

@@ -1,0 +1,23 @@
+"""Say what a debate would cost, and ask nobody."""
+
+from dataclasses import dataclass
+
+from portico.debate.core.estimate import estimated
+from portico.debate.core.wish import DebateWish, Estimate
+from portico.debate.prepare_debate import PrepareDebate
+from portico.guard.core.roles import Scope
+from portico.guard.permit import permit
+from portico.kernel.principal import Principal
+from portico.kernel.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateDebate:
+    prepare: PrepareDebate
+    tokenizer: Tokenizer
+
+    async def __call__(self, caller: Principal, wish: DebateWish) -> Estimate:
+        """Raises `NotPermitted`, and what is wrong with the wish."""
+        permit(caller, Scope.DEBATES_RUN)
+        prepared = await self.prepare(caller, wish)
+        return estimated(prepared.plan, self.tokenizer.count, [*map(str, prepared.left_out)])

@@ -1,0 +1,1 @@
+"""Debates over MCP: `/mcp/debate`."""

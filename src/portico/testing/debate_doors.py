@@ -1,0 +1,163 @@
+"""What else debates need from the outside world, in memory."""
+
+# ruff: noqa: ARG002 # a double need not look at all that it is given
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+
+from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
+from portico.debate.core.debate import DebateId, WholeDebate
+from portico.debate.core.happening import Happening, Told, VoiceSpoke
+from portico.debate.core.log_text import log_text
+from portico.guard.core.act import TaskContext
+from portico.guard.core.context import OpenedContext
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import ApprovalId, ContextId
+from portico.kernel.label import PUBLIC, Label, join
+from portico.kernel.principal import Principal
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from portico.testing.world import MemoryWorld
+
+
+class MemoryDebateTasks:
+    """`Tasks`, over the task contexts of a world."""
+
+    def __init__(
+        self, world: MemoryWorld, clock: Clock | None = None, entropy: Entropy | None = None
+    ) -> None:
+        self._contexts = MemoryTaskContexts(world)
+        self._clock = clock or TickingClock()
+        self._entropy = entropy or SeededEntropy("debate tasks")
+
+    async def open(self, caller: Principal, name: str, label: Label) -> ContextId:
+        task, now = await self._contexts.get(caller), self._clock.now()
+        context = OpenedContext(
+            id=ContextId.mint(now, self._entropy),
+            principal=caller.id,
+            name=name,
+            opened_at=now,
+            label=join([task.label, label]),
+            untrusted=task.untrusted,
+        )
+        await self._contexts.open(caller, context)
+        return context.id
+
+    async def at(self, caller: Principal) -> TaskContext:
+        return await self._contexts.get(caller)
+
+    async def read(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
+        await self._contexts.rise(caller, label, untrusted=untrusted)
+
+
+class MemoryDebateTalk:
+    """All that was told of each debate, in order; what was spoken live beside it."""
+
+    def __init__(self) -> None:
+        self.told: dict[DebateId, list[Happening]] = {}
+        self.spoken: list[VoiceSpoke] = []
+        self.labels: dict[DebateId, Label] = {}
+        self._news = asyncio.Condition()
+
+    async def tell(
+        self, caller: Principal, debate: DebateId, *happenings: Happening, label: Label
+    ) -> None:
+        self.labels[debate] = join([self.labels.get(debate, PUBLIC), label])
+        self.told.setdefault(debate, []).extend(happenings)
+        async with self._news:
+            self._news.notify_all()
+
+    def speak(
+        self, caller: Principal, debate: DebateId, piece: VoiceSpoke, *, label: Label
+    ) -> None:
+        self.spoken.append(piece)
+
+    async def follow(
+        self, caller: Principal, debate: DebateId, *, after: str | None
+    ) -> AsyncGenerator[Told, None]:
+        place = int(after or 0)
+        while True:
+            for happening in self.told.get(debate, [])[place:]:
+                place += 1
+                yield Told(str(place), happening, self.labels.get(debate, PUBLIC))
+            async with self._news:
+                while len(self.told.get(debate, [])) <= place:
+                    await self._news.wait()
+
+
+class MemoryMaterial:
+    """Projects and what they remember, each text with its label."""
+
+    def __init__(
+        self,
+        projects: Mapping[str, Label] | None = None,
+        memories: Mapping[str, tuple[str, Label, bool]] | None = None,
+    ) -> None:
+        self.projects = dict(projects or {})
+        self.memories = dict(memories or {})
+
+    async def project(self, caller: Principal, which: str) -> tuple[str, Label]:
+        label = self.projects.get(which)
+        if label is None or not caller.clearance.covers(label):
+            raise ProjectNotFound(which)
+        return which, label
+
+    async def of(
+        self, caller: Principal, project: str, keys: Sequence[str]
+    ) -> tuple[str, Label, bool]:
+        found = []
+        for key in keys:
+            text, label, strange = self.memories.get(key, ("", PUBLIC, False))
+            if not text or not caller.clearance.covers(label):
+                raise MemoryNotFound(key)
+            found.append((text, label, strange))
+        texts = "\n\n".join(text for text, _, _ in found)
+        return texts, join(label for _, label, _ in found), any(each[2] for each in found)
+
+
+class SpellingMeaning:
+    """Texts are as near as they are spelt alike; nothing can tell where it is switched off."""
+
+    def __init__(self, *, on: bool = True) -> None:
+        self.on = on
+
+    async def alike(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        if not self.on:
+            return []
+        return [
+            [SequenceMatcher(None, one.lower(), other.lower()).ratio() for other in texts]
+            for one in texts
+        ]
+
+
+class MemoryPromotion:
+    """Remembers what was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[DebateId, Label]] = []
+
+    async def propose(self, caller: Principal, whole: WholeDebate, to: Label) -> ApprovalId:
+        self.asked.append((whole.debate.id, to))
+        return ApprovalId.mint(BEGINNING, SeededEntropy(f"{whole.debate.id} {to}"))
+
+
+class MemoryDebateLogs:
+    def __init__(self, most: int = 100) -> None:
+        self.files: dict[DebateId, str] = {}
+        self.most = most
+
+    def write(self, whole: WholeDebate) -> str | None:
+        self.files[whole.debate.id] = log_text(whole)
+        return f"memory/{whole.debate.id}"
+
+    def remove(self, debate: DebateId) -> None:
+        self.files.pop(debate, None)
+
+    def purge(self, now: datetime) -> int:
+        old = list(self.files)[: max(len(self.files) - self.most, 0)]
+        for debate in old:
+            del self.files[debate]
+        return len(old)

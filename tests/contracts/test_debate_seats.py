@@ -1,0 +1,212 @@
+"""What every table keeps to: a guest sees their seat and what is asked there, and nothing else."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from portico.bridge.core.errors import WriteDown
+from portico.debate.core.debate import Debate, DebateStatus
+from portico.debate.core.errors import (
+    DebateNotFound,
+    DebateOver,
+    NoSeatLeft,
+    NothingAsked,
+    NotSeated,
+)
+from portico.kernel.principal import Principal
+from portico.testing.kernel import BEGINNING
+from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, cleared_root, joined
+from tests.contracts.debate_table import a_debate, a_guest, a_reply, an_ask, said
+from tests.contracts.doors import Doors
+
+LATER = BEGINNING + timedelta(minutes=1)
+
+
+async def seated(doors: Doors, guests: int = 2) -> tuple[Principal, Principal, Debate]:
+    """A starter, a guest who has joined, and their debate."""
+    root = await cleared_root(doors)
+    guest = await joined(doors, root, "guest", FINANCE)
+    debate = a_debate(root, guests=guests)
+    await doors.debates.begin(root, debate)
+    await doors.debates.join(guest, debate.id, a_guest(guest))
+    return root, guest, debate
+
+
+async def test_a_guest_is_one_of_the_voices(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+
+    again = await doors.debates.join(guest, debate.id, replace(a_guest(guest), name="other"))
+
+    assert again == a_guest(guest)
+    read = (await doors.debates.read(root, debate.id)).debate
+    assert read.voices == (*debate.voices, a_guest(guest))
+
+
+async def test_a_guest_does_not_read_a_private_debate(doors: Doors) -> None:
+    _, guest, debate = await seated(doors)
+
+    with pytest.raises(DebateNotFound):
+        await doors.debates.read(guest, debate.id)
+    with pytest.raises(DebateNotFound):
+        await doors.debates.note(guest, debate.id, said(), TEAM)
+
+
+async def test_no_more_sit_down_than_there_are_seats(doors: Doors) -> None:
+    root = await cleared_root(doors)
+    debate = a_debate(root, guests=2)
+    await doors.debates.begin(root, debate)
+    guests = [await joined(doors, root, f"guest {number}") for number in range(5)]
+
+    came = await asyncio.gather(
+        *(doors.debates.join(guest, debate.id, a_guest(guest)) for guest in guests),
+        return_exceptions=True,
+    )
+
+    assert sum(isinstance(each, NoSeatLeft) for each in came) == 3
+    assert len((await doors.debates.read(root, debate.id)).debate.voices) == 4
+
+
+async def test_nobody_joins_what_they_may_not_know_of(doors: Doors) -> None:
+    root = await cleared_root(doors)
+    low = await joined(doors, root, "low", TEAM)
+    secret = a_debate(root, "secret", label=FINANCE, guests=1)
+    alone = a_debate(root, "alone")
+    for debate in (secret, alone):
+        await doors.debates.begin(root, debate)
+
+    for debate in (secret, alone):
+        with pytest.raises(DebateNotFound):
+            await doors.debates.join(low, debate.id, a_guest(low))
+        with pytest.raises(DebateNotFound):
+            await doors.seats.secrecy(low, debate.id)
+        with pytest.raises(DebateNotFound):
+            await doors.seats.seat(low, debate.id)
+        with pytest.raises(DebateNotFound):
+            await doors.seats.answer(low, debate.id, "said:1", a_reply())
+
+
+async def test_whoever_reads_a_debate_without_seats_is_told_that_none_is_left(doors: Doors) -> None:
+    root = await cleared_root(doors)
+    debate = a_debate(root)
+    await doors.debates.begin(root, debate)
+
+    with pytest.raises(NoSeatLeft):
+        await doors.debates.join(root, debate.id, a_guest(root))
+    with pytest.raises(NotSeated):
+        await doors.seats.seat(root, debate.id)
+
+
+async def test_who_could_sit_down_is_told_how_secret_it_is_there(doors: Doors) -> None:
+    root, _, debate = await seated(doors)
+    stranger = await joined(doors, root, "stranger", FINANCE)
+
+    assert await doors.seats.secrecy(stranger, debate.id) == TEAM
+    with pytest.raises(NotSeated):
+        await doors.seats.seat(stranger, debate.id)
+
+
+async def test_nobody_joins_a_debate_that_is_over(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    late = await joined(doors, root, "late")
+    await doors.debates.end(root, debate.id, DebateStatus.STOPPED, None, at=LATER)
+
+    with pytest.raises(DebateOver):
+        await doors.debates.join(late, debate.id, a_guest(late))
+    assert await doors.debates.join(guest, debate.id, a_guest(guest)) == a_guest(guest)
+    with pytest.raises(DebateOver):
+        await doors.seats.answer(guest, debate.id, "said:1", a_reply())
+    assert (await doors.seats.seat(guest, debate.id)).over
+
+
+async def test_a_seat_tells_what_is_asked_now(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+
+    before = await doors.seats.seat(guest, debate.id)
+    ask = an_ask(a_guest(guest))
+    for _ in range(2):
+        await doors.seats.ask(root, debate.id, ask)
+    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest), "said:2"))
+    now = await doors.seats.seat(guest, debate.id)
+
+    assert (before.asked, before.key, before.turn) == (None, None, 1)
+    assert (now.voice, now.question) == ("guest:guest", debate.question.text)
+    assert (now.key, now.schema, now.until) == ("said:1", ask.schema, debate.deadline)
+    assert now.asked == f"{ask.system}\n\n{ask.prompt}"
+    assert (now.label, now.over, now.run, now.turn) == (TEAM, False, debate.run, 1)
+
+
+async def test_the_first_answer_counts(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
+
+    assert await doors.seats.answered(root, debate.id, ["said:1", "said:9"]) == []
+    for reply in (a_reply(), a_reply("another")):
+        await doors.seats.answer(guest, debate.id, "said:1", reply)
+
+    assert await doors.seats.answered(root, debate.id, ["said:1", "said:9"]) == [
+        ("said:1", a_reply())
+    ]
+    seat = await doors.seats.seat(guest, debate.id)
+    assert (seat.asked, seat.turn) == (None, 2)
+
+
+async def test_only_what_was_asked_of_them_is_theirs_to_answer(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    other = await joined(doors, root, "other")
+    await doors.debates.join(other, debate.id, a_guest(other))
+    stranger = await joined(doors, root, "stranger")
+    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
+
+    with pytest.raises(NothingAsked):
+        await doors.seats.answer(other, debate.id, "said:1", a_reply())
+    with pytest.raises(NothingAsked):
+        await doors.seats.answer(guest, debate.id, "said:7", a_reply())
+    with pytest.raises(NotSeated):
+        await doors.seats.answer(stranger, debate.id, "said:1", a_reply())
+
+    assert (await doors.seats.seat(other, debate.id)).asked is None
+    assert await doors.seats.answered(other, debate.id, ["said:1"]) == []
+
+
+async def test_a_guest_who_has_read_more_neither_joins_nor_answers(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    late = await joined(doors, root, "late", SECRET)
+    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
+    for each in (guest, late):
+        await doors.contexts.rise(each, FINANCE, untrusted=False)
+
+    with pytest.raises(WriteDown):
+        await doors.debates.join(late, debate.id, a_guest(late))
+    with pytest.raises(WriteDown):
+        await doors.seats.answer(guest, debate.id, "said:1", a_reply())
+
+    assert await doors.seats.answered(root, debate.id, ["said:1"]) == []
+
+
+async def test_a_guest_is_at_no_table_that_has_become_too_secret(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    await doors.debates.note(root, debate.id, said(), SECRET)
+
+    with pytest.raises(DebateNotFound):
+        await doors.seats.seat(guest, debate.id)
+    with pytest.raises(DebateNotFound):
+        await doors.seats.answer(guest, debate.id, "said:1", a_reply())
+
+
+async def test_nothing_is_asked_of_somebody_who_is_not_there(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    nobody = replace(a_guest(guest), name="guest:nobody")
+
+    await doors.seats.ask(root, debate.id, an_ask(nobody))
+
+    assert (await doors.seats.seat(guest, debate.id)).asked is None
+
+
+async def test_nothing_is_asked_below_what_its_task_has_read(doors: Doors) -> None:
+    root, guest, debate = await seated(doors)
+    await doors.contexts.rise(root, FINANCE, untrusted=False)
+
+    with pytest.raises(WriteDown):
+        await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))

@@ -1,0 +1,82 @@
+"""Debates as they stand, made for a test."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from portico.debate.core.debate import Debate, DebateId
+from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.panel import panel_of
+from portico.debate.core.personas import BUILT_IN
+from portico.debate.core.question import Question, QuestionKind
+from portico.debate.core.rules import Cap, Preset, rules_of
+from portico.debate.core.said import Said
+from portico.debate.core.spending import Left
+from portico.debate.core.table import Table, said_name
+from portico.debate.core.voice import Voice, VoiceKind
+from portico.kernel.budget import Cost
+from portico.kernel.ids import PrincipalId, RunId
+from portico.kernel.label import PUBLIC
+from portico.kernel.tokens import Tokens
+from portico.testing.debate_voices import a_voice
+from portico.testing.kernel import BEGINNING, SeededEntropy
+
+YES_NO = Question(text="Is it so?", kind=QuestionKind.YES_NO)
+TEXT = Question(text="Who was it?", kind=QuestionKind.TEXT)
+OPEN = Question(text="What should we do", kind=QuestionKind.OPEN)
+THREE = tuple(a_voice(f"{family}:1") for family in "abc")
+GUEST = a_voice("guest:ben", kind=VoiceKind.GUEST, family="guest")
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def a_debate(
+    question: Question = YES_NO,
+    voices: tuple[Voice, ...] = THREE,
+    *,
+    preset: Preset = Preset.VOTE,
+    thoroughness: float = 0.5,
+    **changes: Any,
+) -> Debate:
+    debate = Debate(
+        id=DebateId.mint(BEGINNING, SeededEntropy("debate")),
+        question=question,
+        rules=rules_of(preset, thoroughness),
+        voices=voices,
+        cap=Cap(tokens=100_000),
+        deadline=BEGINNING + timedelta(minutes=5),
+        label=PUBLIC,
+        seed=7,
+        started_by=PrincipalId.mint(BEGINNING, SeededEntropy("ana")),
+        run=RunId.mint(BEGINNING, SeededEntropy("run")),
+        started_at=BEGINNING,
+    )
+    return replace(debate, **changes)
+
+
+def a_table(debate: Debate | None = None, *notes: Note, left: Left | None = None) -> Table:
+    its = debate or a_debate()
+    return Table(
+        debate=its,
+        notes=notes,
+        panel=panel_of(its.question, its.voices, ()),
+        personas=BUILT_IN,
+        left=left or Left(),
+        count=words,
+        now=BEGINNING,
+    )
+
+
+def said(voice: str, answer: str, round_: int = 1, **fields: Any) -> Note:
+    """As it was counted, under its own text."""
+    body = Said(
+        voice=voice, round=round_, answer=answer, key=answer, shown=answer, **fields
+    ).as_json()
+    return note(NoteKind.SAID, said_name(round_, voice), voice=voice, round=round_, body=body)
+
+
+def note(kind: NoteKind, name: str, **fields: Any) -> Note:
+    cost = Cost(tokens=Tokens(10), calls=1)
+    return replace(Note(kind=kind, name=name, cost=cost, at=BEGINNING), **fields)

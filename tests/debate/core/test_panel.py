@@ -1,0 +1,353 @@
+"""What answers come to: probabilities, when to stop, whom to ask, what is decided."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from portico.debate.core.decision import Verdict, Why
+from portico.debate.core.gain import Outlook, expected, outlook_of
+from portico.debate.core.panel import (
+    critique_worth,
+    decide,
+    decide_open,
+    next_voice,
+    pairs_to_judge,
+    panel_of,
+    settled,
+    standing,
+)
+from portico.debate.core.posterior import Posterior, softmax, unsaid
+from portico.debate.core.question import Question, QuestionKind
+from portico.debate.core.rules import Preset, rules_of
+from portico.debate.core.scales import Rule
+from portico.debate.core.stopping import unchangeable
+from portico.debate.core.votes import pooled
+from tests.debate.core.team import CHOICE, NUMBER, again, known, said, voices
+
+VOTE = rules_of(Preset.VOTE, 0.5)
+QUICK = rules_of(Preset.VOTE, 0.0)
+QUORUM = rules_of(Preset.QUORUM, 0.5)
+FIVE = voices(5)
+
+
+def test_nobody_has_said_anything() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    assert standing(panel, []) == ()
+    assert settled(panel, [], FIVE, VOTE) is None
+    nothing = decide(panel, [], VOTE, Why.DEADLINE)
+    assert (nothing.verdict, nothing.why, nothing.answer) == (
+        Verdict.NO_DECISION,
+        Why.NO_ANSWERS,
+        None,
+    )
+
+
+@given(some.lists(some.sampled_from("1234"), min_size=1, max_size=5))
+def test_probabilities_and_what_nobody_said_come_to_one(keys: list[str]) -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    likely = [chance for _, chance in standing(panel, said("".join(keys)))]
+
+    assert likely == sorted(likely, reverse=True)
+    assert 0 < sum(likely) < 1
+
+
+@given(some.lists(some.sampled_from("12"), min_size=1, max_size=4))
+def test_one_more_for_the_likeliest_never_makes_it_less_likely(keys: list[str]) -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+    answer, chance = standing(panel, said("".join(keys)))[0]
+
+    again_said = dict(standing(panel, said("".join([*keys, answer]))))
+
+    assert again_said[answer] >= chance - 1e-9 or keys.count(answer) < len(keys)
+
+
+def test_all_choices_taken_leave_nothing_for_others() -> None:
+    yes_no = Question(text="Is it?", kind=QuestionKind.YES_NO)
+    panel = panel_of(yes_no, FIVE, [])
+
+    assert sum(chance for _, chance in standing(panel, said("yn"))) == pytest.approx(1)
+
+
+def test_where_nothing_could_be_said_nothing_is_likely() -> None:
+    assert softmax({}, unsaid(0, 0)) == Posterior({}, 1.0)
+
+
+def test_two_of_one_family_are_less_convincing_than_two_of_two() -> None:
+    same = standing(panel_of(NUMBER, voices(2, "aa"), []), said("11"))[0][1]
+    other = standing(panel_of(NUMBER, voices(2, "ab"), []), said("11"))[0][1]
+
+    assert same < other
+
+
+def test_a_tie_is_no_decision() -> None:
+    decision = decide(panel_of(NUMBER, FIVE, []), said("1122"), VOTE, Why.ALL_ASKED)
+
+    assert (decision.verdict, decision.why, decision.answer) == (
+        Verdict.NO_DECISION,
+        Why.TIE,
+        None,
+    )
+
+
+def test_what_is_too_unsure_is_not_decided() -> None:
+    decision = decide(panel_of(NUMBER, FIVE, []), said("11234"), VOTE, Why.ALL_ASKED)
+
+    assert (decision.verdict, decision.why) == (Verdict.NO_DECISION, Why.TOO_UNSURE)
+    assert decision.probability < 0.5
+
+
+def test_a_decision_tells_its_dissent_its_weights_and_who_was_asked() -> None:
+    decision = decide(panel_of(NUMBER, FIVE, []), said("1112"), VOTE, Why.CERTAIN)
+
+    assert (decision.verdict, decision.why, decision.answer) == (Verdict.DECIDED, Why.CERTAIN, "1")
+    assert [each.shown for each in decision.dissent] == ["2"]
+    assert decision.options[0].voices == ("v0", "v1", "v2")
+    assert decision.asked == 4
+    assert 1 < decision.n_eff < 4
+    assert decision.rule == "cold"
+    assert [name for name, _ in decision.weights] == ["v0", "v1", "v2", "v3"]
+
+
+def test_a_change_of_mind_counts_half_and_only_if_an_error_is_named() -> None:
+    changed = pooled([*said("12"), again(1, "1", "I forgot the sign")])
+    unfounded = pooled([*said("12"), again(1, "1", " ")])
+    kept = pooled([*said("12"), again(1, "2", None)])
+
+    assert [(each.key, each.share) for each in changed] == [("1", 1), ("2", 0.5), ("1", 0.5)]
+    assert unfounded == kept == pooled(said("12"))
+
+
+def test_rounds_are_pooled() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    decision = decide(panel, [*said("1122"), again(3, "1", "it was doubled")], VOTE, Why.ALL_ASKED)
+
+    assert decision.options[0].shown == "1"
+    assert decision.options[0].voices == ("v0", "v1", "v3")
+
+
+def test_it_is_certain_once_whoever_is_left_cannot_change_it() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    assert settled(panel, said("1112"), FIVE[4:], VOTE) is Why.CERTAIN
+    assert settled(panel, said("112"), FIVE[3:], VOTE) is None
+    assert settled(panel, said("1122"), FIVE[4:], VOTE) is None
+
+
+def test_it_is_likely_enough_by_thoroughness() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    assert settled(panel, said("11"), FIVE[2:], QUICK) is Why.LIKELY
+    assert settled(panel, said("11"), FIVE[2:], VOTE) is None
+
+
+def test_a_lead_that_would_no_longer_be_decided_on_is_not_certain() -> None:
+    def then(scores: Mapping[str, float]) -> Posterior:
+        return softmax(scores, unsaid(4, len(scores)))
+
+    assert not unchangeable({"1": 1.5}, 1.4, then, 0.5)
+    assert unchangeable({"1": 9.0}, 1.4, then, 0.5)
+    assert unchangeable({}, 0.0, then, 0.5)
+    assert not unchangeable({}, 1.0, then, 0.5)
+
+
+def test_the_blind_pair_is_of_two_families_and_of_the_best_records() -> None:
+    team = voices(3, "aab")
+    good = [known("212", "1", topic="general")] * 30
+    panel = panel_of(NUMBER, team, good)
+
+    first = next_voice(panel, [], [(each, 10) for each in team], VOTE)
+    assert first is not None
+    left = [(each, 10) for each in team if each is not first.voice]
+    second = next_voice(panel, [], left, VOTE)
+
+    assert first.voice.name == "v1"
+    assert second is not None
+    assert second.voice.name == "v2"
+    assert "another family" in second.why
+    third = next_voice(panel, [], left[:1], VOTE)
+    assert third is not None
+    assert "record" in third.why
+
+
+def test_of_equals_the_cheapest_is_asked() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    found = next_voice(panel, said("12"), [(FIVE[2], 900), (FIVE[3], 100)], VOTE)
+
+    assert found is not None
+    assert found.voice is FIVE[3]
+
+
+def test_nobody_is_asked_where_it_adds_too_little() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    assert next_voice(panel, said("11"), [], VOTE) is None
+    assert next_voice(panel, said("112"), [(each, 10) for each in FIVE[3:]], QUICK) is None
+    assert next_voice(panel, said("112"), [(each, 10) for each in FIVE[3:]], VOTE) is not None
+
+
+@given(
+    some.lists(some.floats(0, 4), max_size=4),
+    some.lists(some.floats(0.1, 3), min_size=1, max_size=3),
+)
+def test_another_answer_is_never_expected_to_make_one_less_sure(
+    scores: list[float], weights: list[float]
+) -> None:
+    outlook = outlook_of(scores, unsaid(5, len(scores)), 5 - len(scores))
+
+    assert expected(outlook, weights, 5) >= outlook.sureness - 1e-9
+
+
+def test_with_all_choices_named_nothing_new_is_expected() -> None:
+    assert expected(Outlook((1.0, 1.0), 0.0, 0), [1.0], 2) > 0.5
+
+
+def test_a_critique_is_for_what_is_split() -> None:
+    panel = panel_of(NUMBER, FIVE, [])
+
+    assert critique_worth(panel, said("12"), 100, VOTE)
+    assert not critique_worth(panel, said("11"), 100, VOTE)
+    assert not critique_worth(panel, said("12"), 0, VOTE)
+
+
+def test_a_quorum_is_two_thirds_of_the_registered_weight_and_two_families() -> None:
+    three = voices(3)
+    panel = panel_of(CHOICE, three, [])
+
+    assert decide(panel, said("11"), QUORUM, Why.ALL_ASKED).verdict is Verdict.DECIDED
+    assert decide(panel, said("1"), QUORUM, Why.ALL_ASKED).why is Why.NO_QUORUM
+    one_family = panel_of(CHOICE, voices(3, "aaa"), [])
+    assert decide(one_family, said("111"), QUORUM, Why.ALL_ASKED).why is Why.NO_QUORUM
+
+
+def test_a_quorum_is_settled_when_it_is_there_or_out_of_reach() -> None:
+    three = voices(3)
+    panel = panel_of(CHOICE, three, [])
+
+    assert settled(panel, [], three, QUORUM) is None
+    assert settled(panel, said("1"), three[1:], QUORUM) is None
+    assert settled(panel, said("11"), three[2:], QUORUM) is Why.CERTAIN
+    assert settled(panel, said("123"), [], QUORUM) is Why.CERTAIN
+    assert next_voice(panel, said("1"), [(three[1], 10)], QUORUM) is not None
+
+
+def test_a_quorum_waits_for_whoever_may_veto() -> None:
+    three = voices(3, specialist=2)
+    panel = panel_of(CHOICE, three, [])
+
+    assert settled(panel, said("11"), three[2:], QUORUM) is None
+
+
+def test_a_specialists_veto_with_evidence_escalates() -> None:
+    panel = panel_of(CHOICE, voices(3, specialist=2), [])
+    answers = said("111")
+    without = [*answers[:2], replace(answers[2], veto="it leaks")]
+    founded = [*answers[:2], replace(answers[2], veto="it leaks", evidence=("line 3",))]
+    amateur = [replace(answers[0], veto="it leaks", evidence=("line 3",)), *answers[1:]]
+
+    assert decide(panel, without, QUORUM, Why.ALL_ASKED).verdict is Verdict.DECIDED
+    assert decide(panel, amateur, QUORUM, Why.ALL_ASKED).verdict is Verdict.DECIDED
+    vetoed = decide(panel, founded, QUORUM, Why.ALL_ASKED)
+    assert (vetoed.verdict, vetoed.why, vetoed.veto) == (Verdict.ESCALATED, Why.VETO, "it leaks")
+    assert settled(panel, founded, [], QUORUM) is Why.CERTAIN
+    assert decide(panel, founded, VOTE, Why.ALL_ASKED).verdict is Verdict.DECIDED
+
+
+def test_open_answers_are_decided_by_comparisons_in_both_orders() -> None:
+    panel = panel_of(NUMBER, voices(3), [])
+    judged = [("v0", "v1", "v1"), ("v1", "v0", "v1"), ("v1", "v2", "v1"), ("v2", "v1", "v2")]
+
+    decision = decide_open(panel, said("abc"), judged, VOTE, Why.ALL_ASKED)
+
+    assert (decision.verdict, decision.answer, decision.rule) == (Verdict.DECIDED, "b", "compared")
+    assert [each.shown for each in decision.dissent] == ["c", "a"]
+    assert sum(each.probability for each in decision.options) == pytest.approx(1)
+
+
+def test_open_answers_that_nothing_tells_apart_are_a_tie() -> None:
+    panel = panel_of(NUMBER, voices(3, specialist=0), [])
+    both = [("v0", "v1", "v0"), ("v1", "v0", "v1")]
+
+    assert decide_open(panel, said("ab"), both, VOTE, Why.ALL_ASKED).why is Why.TIE
+    assert decide_open(panel, said("a"), [], VOTE, Why.ALL_ASKED).answer == "a"
+    assert decide_open(panel, [], [], VOTE, Why.DEADLINE).why is Why.NO_ANSWERS
+    objection = [replace(said("a")[0], veto="no", evidence=("here",)), *said("ab")[1:]]
+    assert decide_open(panel, objection, both, QUORUM, Why.ALL_ASKED).why is Why.VETO
+
+
+def test_open_answers_are_compared_in_a_chain_first() -> None:
+    panel = panel_of(NUMBER, voices(4), [])
+
+    pairs = pairs_to_judge(panel, said("abcd"), rules_of(Preset.VOTE, 1))
+
+    assert list(pairs)[:3] == [("v0", "v1"), ("v1", "v2"), ("v2", "v3")]
+    assert len(pairs) == 6
+    assert len(pairs_to_judge(panel, said("abcd"), QUICK)) == 1
+
+
+def test_the_best_voice_alone_decides_where_history_says_so() -> None:
+    past = [known("1222", "1") if turn % 12 else known("2333", "1") for turn in range(80)]
+    panel = panel_of(CHOICE, voices(4), past)
+
+    assert standing(panel, said("1222"))[0][0] == "1"
+    assert panel.scales.rule is not Rule.MAJORITY
+
+
+@pytest.mark.parametrize("liars", [1, 2, 3, 4])
+def test_liars_at_full_confidence_do_not_outweigh_one_more_honest_voice(liars: int) -> None:
+    size = 2 * liars + 1
+    boasted = [
+        known("1" * size if turn % 2 else "2" * size, "1", sure=[0.99 if turn % 2 else 0.4] * size)
+        for turn in range(60)
+    ]
+    answers = [*said("1" * (liars + 1), 0.4), *said("2" * size, 1.0)[liars + 1 :]]
+
+    for past in ([], boasted):
+        panel = panel_of(CHOICE, voices(size), past)
+        assert decide(panel, answers, VOTE, Why.ALL_ASKED).options[0].shown == "1"
+
+
+def test_in_a_quorum_the_best_voice_weighs_no_more_than_its_record() -> None:
+    panel = panel_of(CHOICE, voices(9), [])
+    rates = {"v0": 0.8, **{f"v{at}": 0.6 for at in range(1, 9)}}
+    alone = replace(panel, scales=replace(panel.scales, rule=Rule.BEST_SINGLE, rates=rates))
+
+    assert decide(alone, said("1" * 2 + "2" * 7), QUORUM, Why.ALL_ASKED).answer is None
+
+
+def test_where_the_best_voice_is_away_the_best_of_the_others_decides() -> None:
+    panel = panel_of(CHOICE, voices(4), [known("1222", "1")] * 30)
+    alone = replace(panel, scales=replace(panel.scales, rule=Rule.BEST_SINGLE))
+    others = said("0222")[1:]
+
+    decision = decide(alone, others, VOTE, Why.ALL_ASKED)
+
+    assert decision.options[0].shown == "2"
+    assert decision.probability > 1 / 4
+    assert max(weight for _, weight in decision.weights) > 0
+
+
+def test_a_quorum_that_a_specialist_was_not_heard_on_is_none() -> None:
+    panel = panel_of(CHOICE, voices(4, specialist=3), [])
+
+    assert decide(panel, said("111"), QUORUM, Why.BUDGET).why is Why.NO_QUORUM
+    assert decide(panel, said("1111"), QUORUM, Why.ALL_ASKED).answer == "1"
+    assert decide_open(panel, said("abc"), [], QUORUM, Why.BUDGET).why is Why.NO_QUORUM
+
+
+def test_an_open_question_has_a_quorum_of_those_who_answered() -> None:
+    panel = panel_of(NUMBER, voices(9), [])
+    judged = [("v0", "v1", "v0"), ("v1", "v0", "v0")]
+
+    assert decide_open(panel, said("ab"), judged, QUORUM, Why.BUDGET).why is Why.NO_QUORUM
+    assert decide_open(panel, said("abcdefg"), judged, QUORUM, Why.ALL_ASKED).answer == "a"
+
+
+def test_everybody_who_is_counted_in_a_quorum_may_be_asked() -> None:
+    assert QUORUM.voices_most > 14

@@ -1,0 +1,221 @@
+"""What votes weigh, and how that is learnt."""
+
+from math import log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from portico.debate.core.calibration import band_of, calibration_of
+from portico.debate.core.fitting import (
+    Ballots,
+    Case,
+    choose_between,
+    least_squares,
+    score,
+    stretches,
+)
+from portico.debate.core.guard import shared, trusted
+from portico.debate.core.reliability import HALF_LIFE, USUAL, Tally, ages, records_of
+from portico.debate.core.scales import Rule, Scales, best
+from portico.debate.core.voters import ACROSS, SAME_FAMILY, Kinship, effective, kinship_of
+from portico.debate.core.weights import among, log_odds, rightness
+from tests.debate.core.team import known
+
+
+def test_a_vote_weighs_its_log_odds_among_the_options() -> None:
+    assert log_odds(0.8, 4) == pytest.approx(log(0.8 * 3 / 0.2))
+
+
+def test_who_is_no_better_than_chance_weighs_next_to_nothing_and_never_less() -> None:
+    assert 0 < log_odds(0.1, 4) < 0.1
+    assert log_odds(1.0, 4) == log_odds(0.99, 4)
+
+
+@given(some.floats(0.3, 0.97), some.integers(2, 9))
+def test_a_weight_tells_how_often_its_voice_is_right(q: float, k: int) -> None:
+    assert rightness(log_odds(q, k), k) == pytest.approx(max(q, 1 / k + 0.01))
+
+
+@pytest.mark.parametrize(
+    ("choices", "distinct", "k"), [(None, 1, 4), (None, 5, 6), (3, 1, 3), (2, 3, 3)]
+)
+def test_a_free_question_has_at_least_four_answers(
+    choices: int | None, distinct: int, k: int
+) -> None:
+    assert among(choices, distinct) == k
+
+
+def test_a_voice_that_nobody_knows_is_as_good_as_usual() -> None:
+    assert records_of([]).rate("v0", "general") == pytest.approx(USUAL)
+
+
+def test_a_record_is_shrunk_and_kept_by_topic() -> None:
+    past = [known("12", "1", topic="sums") for _ in range(30)]
+    records = records_of(past)
+
+    assert records.rate("v0", "sums") > records.rate("v0", "names") > records.rate("v1", "names")
+    assert 0.5 < records.rate("v0", "sums") < 1
+
+
+def test_what_is_older_counts_less() -> None:
+    weights = ages([known("1", "1")] * (HALF_LIFE + 1))
+
+    assert weights[-1] == 1
+    assert weights[0] == pytest.approx(0.5)
+    turned = [known("2", "1")] * 200 + [known("1", "1")] * 200
+    assert records_of(turned).rate("v0", "general") > 0.55
+
+
+def test_a_tally_counts_what_is_right_and_all_that_was_asked() -> None:
+    assert Tally().plus(True, 1.0).plus(False, 0.5) == Tally(1.0, 1.5)
+
+
+def test_confidence_is_taken_for_what_it_was_worth() -> None:
+    boast = [known("1", "2", sure=[0.99]) for _ in range(40)]
+    doubt = [known("1", "1", sure=[0.6]) for _ in range(40)]
+    calibration = calibration_of([*boast, *doubt, known("1", "1")])
+
+    assert calibration.rate("v0", 0.99, 0.5) < 0.3
+    assert calibration.rate("v0", 0.6, 0.5) > 0.7
+    assert calibration.rate("v0", None, 0.5) == 0.5
+    assert calibration.rate("v0", 0.85, 0.5) == 0.5
+
+
+@given(some.floats(0, 1) | some.none())
+def test_confidence_moves_a_vote_by_a_tenth_at_most(confidence: float | None) -> None:
+    boast = [known("1", "2", sure=[0.99]) for _ in range(300)]
+
+    stretch = calibration_of(boast).stretch("v0", confidence, 0.7, 4)
+
+    assert 0.9 <= stretch <= 1.1
+
+
+def test_bands_are_closed_below() -> None:
+    assert [band_of(each) for each in (0.0, 0.5, 0.9, 1.0)] == [0, 1, 4, 5]
+
+
+def test_voters_that_err_together_count_for_fewer() -> None:
+    two = [("v0", "a"), ("v1", "b")]
+
+    assert effective([], Kinship()) == 0
+    assert effective(two[:1], Kinship()) == 1
+    assert effective(two, Kinship()) == pytest.approx(2 / (1 + ACROSS))
+    assert effective([("v0", "a"), ("v1", "a")], Kinship()) == pytest.approx(2 / (1 + SAME_FAMILY))
+
+
+def test_kinship_is_learnt_from_common_errors() -> None:
+    together = kinship_of([known("11", "1"), known("22", "1")] * 100)
+    apart = kinship_of([known("12", "1"), known("21", "1")] * 100)
+    always = kinship_of([known("11", "1")] * 100)
+    one, other = ("v0", "a"), ("v1", "b")
+
+    assert together.of(one, other) > 0.8
+    assert apart.of(one, other) == 0
+    assert always.of(other, one) == pytest.approx(30 * ACROSS / 130)
+    assert together.of(one, ("v2", "a")) == SAME_FAMILY
+
+
+def test_a_voice_that_only_repeats_another_is_stretched_less() -> None:
+    """The first two always agree; the third is as good and knows nothing of them."""
+    ballots = []
+    for turn in range(200):
+        pair, third = turn % 10 < 7, turn * 7 % 10 < 7
+        sides: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        sides[0 if pair else 1].update({"a": 1.0, "b": 1.0})
+        sides[0 if third else 1].update({"c": 1.0})
+        ballots.append(Ballots(sides, 2, 0))
+
+    found = stretches(["a", "b", "c"], ballots)
+
+    assert max(found["a"], found["b"]) < found["c"]
+
+
+def test_weights_are_never_below_nothing() -> None:
+    liar = [Ballots(({"a": 2.0},), 1, None) for _ in range(500)]
+
+    assert stretches(["a", "b"], liar) == {"a": 0.0, "b": 1.0}
+
+
+def test_an_answer_that_nobody_gave_teaches_as_well() -> None:
+    found = stretches(["a"], [Ballots(({"a": 2.0},), 3, None)] * 50)
+
+    assert found["a"] < 0.5
+
+
+def test_signs_are_learnt_by_what_they_come_with() -> None:
+    cases = [Case(({"short": 1.0}, {"long": 1.0}, {"none": 1.0}), 0)] * 60
+    cases += [Case(({"short": 1.0}, {"long": 1.0}, {"none": 1.0}), 2)] * 20
+
+    weights = choose_between(cases, 4)
+
+    assert weights["short"] > weights["none"] > weights["long"]
+    assert score(weights, {"short": 2.0, "unheard of": 1.0}) == 2 * weights["short"]
+
+
+def test_no_cases_teach_nothing() -> None:
+    assert choose_between([], 4) == {}
+    assert least_squares([], 1.0) == {}
+
+
+def test_least_squares_finds_what_was_put_in() -> None:
+    rows = [({"a": float(a), "b": float(b)}, 2.0 * a - b) for a in range(5) for b in range(5)]
+
+    found = least_squares(rows, 1e-9)
+
+    assert found["a"] == pytest.approx(2)
+    assert found["b"] == pytest.approx(-1)
+
+
+RATES = {"v0": 0.9, "v1": 0.6, "v2": 0.6}
+
+
+def test_each_rule_weighs_in_its_own_way() -> None:
+    cold, fitted = (
+        Scales(rates=RATES),
+        Scales(rule=Rule.FITTED, rates=RATES, stretches={"v0": 0.5, "v1": 1.5}),
+    )
+    single, majority = (
+        Scales(rule=Rule.BEST_SINGLE, rates=RATES),
+        Scales(rule=Rule.MAJORITY, rates=RATES),
+    )
+
+    assert cold.weight("v0", 4) == log_odds(0.9, 4)
+    assert fitted.weight("v0", 4) == log_odds(0.9, 4) / 2
+    assert fitted.weight("v2", 4) == log_odds(0.6, 4)
+    assert (single.weight("v0", 4), single.weight("v1", 4)) == (log_odds(0.9, 4), 0)
+    assert majority.weight("v0", 4) == majority.weight("v1", 4)
+    assert best({"b": 0.5, "a": 0.5}) == "a"
+
+
+def test_only_rules_that_do_not_know_kinship_are_discounted() -> None:
+    two = [("v0", "a"), ("v1", "b")]
+
+    assert Scales(rates=RATES).discount(two) == pytest.approx(1 / 1.4)
+    assert Scales(rates=RATES).discount([]) == 1
+    assert Scales(rule=Rule.FITTED, rates=RATES, stretches={"v0": 1.0}).discount(two) == 1
+
+
+def test_a_team_with_one_good_voice_follows_it() -> None:
+    past = [known("1222", "1") if turn % 10 else known("2111", "1") for turn in range(60)]
+
+    verdict = trusted(past, ["v0", "v1", "v2", "v3"])
+
+    assert verdict is not None
+    assert verdict.right[Rule.MAJORITY] < verdict.right[Rule.BEST_SINGLE]
+    assert verdict.rule in (Rule.BEST_SINGLE, Rule.FITTED, Rule.COLD)
+
+
+def test_too_little_history_fits_nothing() -> None:
+    past = [known("12", "1")] * 19
+
+    assert trusted(past, ["v0", "v1"]) is None
+    assert trusted([known("1", "1")] * 100, ["v0", "v1"]) is None
+    assert len(shared([known("12", "1")] * 400, ["v0", "v1"])) == 300
+
+
+def test_what_nobody_got_right_counts_for_no_rule() -> None:
+    verdict = trusted([known("12", None)] * 40, ["v0", "v1"])
+
+    assert verdict is not None
+    assert max(verdict.right.values()) == 0.5

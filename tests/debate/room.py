@@ -1,0 +1,264 @@
+"""The room of debates with everything in memory: voices that say what they are told to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.debate.alike_answers import CompareAnswers
+from portico.debate.answer_as_guest import AnswerAsGuest
+from portico.debate.ask_voice import AskVoice
+from portico.debate.choose_voices import ChooseVoices
+from portico.debate.core.debate import Debate, DebateId, WholeDebate
+from portico.debate.core.happening import Happening
+from portico.debate.core.rules import Cap
+from portico.debate.core.wish import DebateWish, Usual
+from portico.debate.estimate_debate import EstimateDebate
+from portico.debate.follow_debate import FollowDebate
+from portico.debate.hear_guests import HearGuests
+from portico.debate.hold_debate import HoldDebate
+from portico.debate.join_debate import JoinDebate, WakeDebate
+from portico.debate.look_at_debates import LookAtDebates
+from portico.debate.manage_personas import ManagePersonas
+from portico.debate.mark_outcome import MarkOutcome
+from portico.debate.prepare_debate import PrepareDebate
+from portico.debate.project_budget import ProjectBudget
+from portico.debate.promote_debate import PromoteDebate
+from portico.debate.remove_debate import RemoveDebate
+from portico.debate.replay_debate import ReplayDebate
+from portico.debate.run_analysis import RunAnalysis
+from portico.debate.run_debate import DEBATE, RunDebate, TakeUp
+from portico.debate.share_debate import ShareDebate
+from portico.debate.start_debate import ANALYSIS, StartDebate
+from portico.debate.stop_debate import StopDebate
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Run, Step
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.ports import Journal
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import StartRun
+from portico.guard.as_they_are import AsTheyAre
+from portico.guard.core.authentication import as_principal
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role
+from portico.kernel.clock import Clock
+from portico.kernel.ids import RunId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.agents import Words
+from portico.testing.audit import MemoryAudit
+from portico.testing.debate_data import MemoryBlackboard
+from portico.testing.debate_doors import (
+    MemoryDebateLogs,
+    MemoryDebateTalk,
+    MemoryDebateTasks,
+    MemoryMaterial,
+    MemoryPromotion,
+    SpellingMeaning,
+)
+from portico.testing.debate_guests import MemorySeats
+from portico.testing.debate_purse import MemoryPurse
+from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
+from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.testing.guard import MemoryKeyRing, a_space, an_identity
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.world import MemoryWorld, together
+
+CLEARED = Label(Level.CONFIDENTIAL)
+
+
+def _identity(name: str, role: Role = Role.OPERATOR) -> Identity:
+    return replace(an_identity(name, roles=[role]), clearance=CLEARED)
+
+
+ANA_THERE = _identity("ana")
+BEN_THERE = _identity("ben")
+VERA_THERE = _identity("vera", Role.VIEWER)
+ANA, BEN, VERA = (as_principal(each) for each in (ANA_THERE, BEN_THERE, VERA_THERE))
+USUAL = Usual(cap=Cap(tokens=100_000), deadline=timedelta(minutes=5))
+
+
+class Room:
+    def __init__(
+        self, *voices: ScriptedVoice, clock: Clock | None = None, usual: Usual = USUAL
+    ) -> None:
+        self.clock = clock or TickingClock(step=timedelta(0))
+        self.entropy = SeededEntropy("debates")
+        self.bus, self.world = InlineBus(), MemoryWorld()
+        self.world.spaces[ANA.space] = a_space()
+        for each in (ANA_THERE, BEN_THERE, VERA_THERE):
+            self.world.identities[each.space, each.id] = each
+        self.runs = InlineRuns(self.clock, self.entropy, self.bus)
+        self.line = InlineLine((Queue(name="runs"),), self.clock)
+        self.voices = ScriptedVoices(*voices)
+        self.blackboard = MemoryBlackboard(self.world)
+        self.purse = MemoryPurse(self.world)
+        self.seats = MemorySeats(self.world)
+        self.outcomes = MemoryOutcomes(self.world)
+        self.own_personas = MemoryPersonas(self.world)
+        self.tasks = MemoryDebateTasks(self.world, self.clock, self.entropy)
+        self.talk, self.logs = MemoryDebateTalk(), MemoryDebateLogs()
+        self.material, self.promotion = MemoryMaterial(), MemoryPromotion()
+        self.meaning = SpellingMeaning()
+        self.audit = MemoryAudit(self.world, self.clock)
+        self.tokenizer = Words()
+        self.usual = usual
+        self.assemble()
+
+    def assemble(self) -> None:
+        """Again, after a door was put in another's place."""
+        seen: dict[str, Any] = {"blackboard": self.blackboard, "tasks": self.tasks}
+        self.prepare = PrepareDebate(
+            choose_voices=ChooseVoices(voices=self.voices, usual=self.usual),
+            personas=self.own_personas,
+            material=self.material,
+            tasks=self.tasks,
+            purse=self.purse,
+            usual=self.usual,
+        )
+        self.kinds = Kinds(
+            [
+                Kind(name=DEBATE, work=RunDebate(take_up=self._take_up(), hold=self.hold())),
+                Kind(name=ANALYSIS, work=self._analysis()),
+            ]
+        )
+        self.start = StartDebate(
+            prepare=self.prepare,
+            talk=self.talk,
+            book=self.runs,
+            start_run=StartRun(
+                runs=self.runs,
+                line=self.line,
+                kinds=self.kinds,
+                clock=self.clock,
+                entropy=self.entropy,
+            ),
+            audit=self.audit,
+            together=together,
+            tokenizer=self.tokenizer,
+            clock=self.clock,
+            entropy=self.entropy,
+            **seen,
+        )
+        self.estimate = EstimateDebate(prepare=self.prepare, tokenizer=self.tokenizer)
+        self._assemble_for_readers(seen)
+
+    def _assemble_for_readers(self, seen: dict[str, Any]) -> None:
+        led: dict[str, Any] = {**seen, "audit": self.audit, "together": together}
+        self.look = LookAtDebates(outcomes=self.outcomes, material=self.material, **seen)
+        self.follow = FollowDebate(talk=self.talk, book=self.runs, clock=self.clock, **seen)
+        self.stop = StopDebate(
+            book=self.runs,
+            runs=self.runs,
+            line=self.line,
+            bus=self.bus,
+            clock=self.clock,
+            **led,
+        )
+        wake = WakeDebate(runs=self.runs, line=self.line, bus=self.bus)
+        self.join = JoinDebate(seats=self.seats, wake=wake, audit=self.audit, **seen)
+        self.answer = AnswerAsGuest(seats=self.seats, tasks=self.tasks, wake=wake)
+        self.mark = MarkOutcome(outcomes=self.outcomes, audit=self.audit, clock=self.clock, **seen)
+        self.replay = ReplayDebate(outcomes=self.outcomes, tokenizer=self.tokenizer, **seen)
+        self.share = ShareDebate(**led)
+        self.promote = PromoteDebate(promotion=self.promotion, **seen)
+        self.remove = RemoveDebate(logs=self.logs, **led)
+        self.personas = ManagePersonas(
+            personas=self.own_personas, audit=self.audit, clock=self.clock
+        )
+        self.budget = ProjectBudget(
+            purse=self.purse, material=self.material, tasks=self.tasks, audit=self.audit
+        )
+
+    def _take_up(self) -> TakeUp:
+        return TakeUp(
+            blackboard=self.blackboard,
+            purse=self.purse,
+            personas=self.own_personas,
+            tasks=self.tasks,
+            talk=self.talk,
+            logs=self.logs,
+            bus=self.bus,
+            as_they_are=AsTheyAre(key_ring=MemoryKeyRing(self.world), clock=self.clock),
+            clock=self.clock,
+            tokenizer=self.tokenizer,
+        )
+
+    def ask_voice(self) -> AskVoice:
+        return AskVoice(
+            voices=self.voices,
+            blackboard=self.blackboard,
+            purse=self.purse,
+            tasks=self.tasks,
+            talk=self.talk,
+            clock=self.clock,
+        )
+
+    def hold(self) -> HoldDebate:
+        ask = self.ask_voice()
+        shared: dict[str, Any] = {"blackboard": self.blackboard, "clock": self.clock}
+        return HoldDebate(
+            ask_voice=ask,
+            hear_guests=HearGuests(seats=self.seats, ask_voice=ask, talk=self.talk, **shared),
+            compare=CompareAnswers(meaning=self.meaning),
+            purse=self.purse,
+            outcomes=self.outcomes,
+            talk=self.talk,
+            **shared,
+        )
+
+    def _analysis(self) -> RunAnalysis:
+        return RunAnalysis(take_up=self._take_up(), hold=self.hold())
+
+    async def begin(
+        self, question: str = "Is it so?", *, by: Principal = ANA, **wish: Any
+    ) -> Debate:
+        return (await self.start(by, DebateWish(question=question, **wish))).debate
+
+    def run_leg(self, journal: Journal | None = None) -> RunLeg:
+        return RunLeg(
+            journal=journal or self.runs, bus=self.bus, kinds=self.kinds, clock=self.clock
+        )
+
+    async def leg(self, debate: Debate, journal: Journal | None = None) -> Run:
+        """Carry it on, here and now, to its end or to where it waits."""
+        run = await self.seen(debate.run)
+        await self.run_leg(journal)(Leg(run.id, run.leg))
+        return await self.seen(debate.run)
+
+    async def held(self, question: str = "Is it so?", **wish: Any) -> WholeDebate:
+        """To its end."""
+        debate = await self.begin(question, **wish)
+        await self.leg(debate)
+        return await self.whole(debate.id)
+
+    async def seen(self, run: RunId) -> Run:
+        return await self.runs.get(ANA, run)
+
+    async def whole(self, debate: DebateId, by: Principal = ANA) -> WholeDebate:
+        return await self.blackboard.read(by, debate)
+
+    async def steps(self, debate: Debate) -> Sequence[Step]:
+        return await self.runs.steps(ANA, debate.run)
+
+    def told(self, debate: DebateId) -> Sequence[Happening]:
+        return self.talk.told.get(debate, [])
+
+
+def put(door: object, name: str, other: Any) -> None:
+    """In the place of one of its methods, for this test."""
+    setattr(door, name, other)
+
+
+def later(room: Room, by: timedelta) -> None:
+    clock = room.clock
+    assert isinstance(clock, TickingClock)
+    clock.turn(by)
+
+
+def some(*names: str, answer: Any = "yes") -> list[ScriptedVoice]:
+    """Voices of different families that say the same."""
+    return [ScriptedVoice(name=name, answer=answer) for name in names]

@@ -1,0 +1,298 @@
+"""What is refused before anything is spent, who is asked, and that the same key is one debate."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from portico.debate.core.errors import (
+    BadDebate,
+    BudgetTooSmall,
+    NoVoices,
+    PersonaNotFound,
+    VoiceAway,
+    VoiceNotCleared,
+    VoiceNotFound,
+    VoiceUnbounded,
+)
+from portico.debate.core.question import QuestionKind
+from portico.debate.core.rules import Cap, Preset
+from portico.debate.core.voice import Tariff
+from portico.debate.core.wish import DebateWish, Usual
+from portico.engine.core.errors import KeyReused
+from portico.guard.core.errors import NotPermitted
+from portico.kernel.budget import NOTHING
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.testing.debate_doors import MemoryMaterial
+from portico.testing.debate_voices import ScriptedVoice
+from tests.debate.room import ANA, BEN, VERA, Room, put, some
+
+TEAM, SECRET = Label(Level.TEAM), Label(Level.CONFIDENTIAL)
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        ({"question": " \x00 "}, "no question"),
+        ({"question": "x" * 30_000}, "at most 20,000"),
+        ({"material": "x" * 500_000}, "at most 400,000"),
+        ({"choices": ("a",)}, "2 to 26"),
+        ({"choices": ("a", " ")}, "empty"),
+        ({"choices": ("Red", "red!")}, "are the same"),
+        ({"kind": QuestionKind.CHOICE}, "2 to 26"),
+        ({"kind": QuestionKind.NUMBER, "choices": ("a", "b")}, "has no choices"),
+        ({"analyze": True, "choices": ("a", "b")}, "questions of its own"),
+        ({"deadline": timedelta(0)}, "more than 0 seconds"),
+        ({"deadline": timedelta(days=8)}, "at most 7 days"),
+        ({"thoroughness": 2.0}, "not between 0 and 1"),
+        ({"thoroughness": float("nan")}, "not between 0 and 1"),
+        ({"guests": 27}, "0 to 26"),
+        ({"voices": ("a:1",) * 27}, "at most 26"),
+        ({"parts_most": 0}, "1 to 12"),
+        ({"cap": Cap(tokens=0)}, "more than 0 tokens"),
+        ({"cap": Cap(money=Decimal("NaN"))}, "more than 0 dollars"),
+        ({"shared": True}, "Only a debate of a project"),
+        ({"memory": ("k",)}, "belongs to a project"),
+        ({"analyze": True, "guests": 1}, "has no guests"),
+        ({"label": Label(Level.RESTRICTED)}, "above your clearance"),
+        ({"roles": ("nobody:1=critic",)}, "takes no part"),
+        ({"roles": ("critic",) * 26, "voices": ("a:1", "a:2")}, None),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_with_what_to_do(
+    wish: dict[str, Any], why: str | None
+) -> None:
+    room = Room(*some("a:1", "a:2", "b:1"))
+    wished: dict[str, Any] = {"question": "Is it so?", **wish}
+    wanted = DebateWish(**wished)
+
+    if why is None:
+        assert len((await room.start(ANA, wanted)).debate.voices) == 26
+        return
+    with pytest.raises(BadDebate, match=why) as refused:
+        await room.start(ANA, wanted)
+    assert refused.value.fix
+    assert room.voices.asks == []
+
+
+async def test_an_unknown_role_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(PersonaNotFound, match="Did you mean critic"):
+        await Room(*some("a:1", "b:1")).begin(roles=("critc",))
+
+
+async def test_an_unknown_voice_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(VoiceNotFound, match="Did you mean openai:gpt-5"):
+        await Room(*some("openai:gpt-5", "b:1")).begin(voices=("openai:gpt5", "b:1"))
+
+
+async def test_who_is_named_and_cannot_be_asked_is_refused() -> None:
+    away = ScriptedVoice(name="a:1", available=False)
+    low = ScriptedVoice(name="b:1", changes={"clearance": PUBLIC})
+    wild = ScriptedVoice(name="c:1", changes={"bounded": False})
+    room = Room(away, low, wild, *some("d:1"))
+
+    with pytest.raises(VoiceAway):
+        await room.begin(voices=("a:1", "d:1"))
+    with pytest.raises(VoiceNotCleared):
+        await room.begin(voices=("b:1", "d:1"), label=TEAM)
+    with pytest.raises(VoiceUnbounded):
+        await room.begin(voices=("c:1", "d:1"))
+    assert len((await room.begin(voices=("c:1", "d:1"), unbounded=True)).voices) == 2
+
+
+async def test_who_is_not_named_and_cannot_be_asked_is_left_out_and_it_is_said_why() -> None:
+    away = ScriptedVoice(name="a:1", available=False)
+    low = ScriptedVoice(name="b:1", changes={"clearance": PUBLIC})
+    room = Room(away, low, *some("c:1", "d:1"))
+
+    estimate = await room.estimate(ANA, DebateWish(question="Is it so?", label=TEAM))
+
+    assert [row.voice for row in estimate.voices] == ["c:1", "d:1"]
+    assert any("a:1 is left out: It is switched off" in note for note in estimate.notes)
+    assert any("b:1 is left out: b:1 is not cleared" in note for note in estimate.notes)
+
+
+async def test_the_voices_of_the_settings_are_asked_where_none_are_named() -> None:
+    usual = Usual(voices=("b:1", "gone:1", "c:1"), cap=Cap(tokens=50_000))
+    room = Room(*some("a:1", "b:1", "c:1"), usual=usual)
+
+    debate = await room.begin()
+    estimate = await room.estimate(ANA, DebateWish(question="Is it so?"))
+
+    assert [voice.name for voice in debate.voices] == ["b:1", "c:1"]
+    assert debate.cap == Cap(tokens=50_000)
+    assert "gone:1 is left out: Nobody here is called 'gone:1'." in estimate.notes
+
+
+async def test_whoever_is_there_is_mixed_by_family() -> None:
+    room = Room(*some(*(f"a:{number}" for number in range(9)), "b:1", "c:1"))
+
+    debate = await room.begin(thoroughness=0.0)
+
+    assert [voice.name for voice in debate.voices] == ["a:0", "b:1", "c:1"]
+
+
+async def test_one_voice_is_no_debate_but_is_one_with_two_roles_or_a_guest() -> None:
+    room = Room(*some("a:1"))
+
+    with pytest.raises(NoVoices, match="1 of at least 2"):
+        await room.begin()
+    twice = await room.begin(roles=("critic", "security"))
+    assert [(voice.name, voice.personas) for voice in twice.voices] == [
+        ("a:1", ("critic",)),
+        ("a:1#2", ("security",)),
+    ]
+    assert (await room.begin(guests=1)).guests == 1
+    with pytest.raises(NoVoices):
+        await room.begin(roles=("a:1=critic", "a:1=security"))
+    assert (await room.begin(voices=("a:1", "a:1"))).voices[1].name == "a:1#2"
+
+
+async def test_a_quorum_of_one_family_could_never_come_together() -> None:
+    room = Room(*some("a:1", "a:2", "a:3"))
+
+    with pytest.raises(BadDebate, match="2 families"):
+        await room.begin(preset=Preset.QUORUM)
+
+
+async def test_a_budget_too_small_for_the_first_pair_is_refused_with_the_number_it_needs() -> None:
+    room = Room(*some("a:1", "b:1"))
+    estimate = await room.estimate(ANA, DebateWish(question="Is it so?", cap=Cap(tokens=100)))
+    assert not estimate.fits
+    assert any("The first pair takes" in note for note in estimate.notes)
+
+    with pytest.raises(BudgetTooSmall) as refused:
+        await room.begin(cap=Cap(tokens=100))
+    needed = int("".join(filter(str.isdigit, str(refused.value.fix))))
+
+    assert (await room.begin(cap=Cap(tokens=needed))).cap.tokens == needed
+
+
+async def test_too_few_dollars_are_told_in_dollars() -> None:
+    price = {"tariff": Tariff(input=Decimal(10), output=Decimal(30))}
+    room = Room(*[ScriptedVoice(name=name, changes=price) for name in ("a:1", "b:1")])
+
+    with pytest.raises(BudgetTooSmall, match="dollars"):
+        await room.begin(cap=Cap(money=Decimal("0.0001")))
+
+
+async def test_a_budget_in_dollars_alone_leaves_that_in_tokens_as_it_is() -> None:
+    room = Room(*some("a:1", "b:1"))
+
+    assert (await room.begin(cap=Cap(money=Decimal(1)))).cap == Cap(
+        tokens=100_000, money=Decimal(1)
+    )
+
+
+async def test_the_rows_of_an_estimate_add_up_to_its_total() -> None:
+    price = {"tariff": Tariff(input=Decimal(10), output=Decimal(30))}
+    room = Room(*[ScriptedVoice(name=f"{f}:1", changes=price) for f in "abc"])
+    wishes: list[dict[str, Any]] = [
+        {"preset": preset, "kind": kind, "thoroughness": how}
+        for preset in Preset
+        for kind in (QuestionKind.YES_NO, QuestionKind.TEXT, QuestionKind.OPEN)
+        for how in (0.0, 1.0)
+    ]
+    wishes.append({"analyze": True})
+    for wish in wishes:
+        estimate = await room.estimate(ANA, DebateWish(question="Is it so?", **wish))
+
+        assert sum(row.tokens for row in estimate.voices) == estimate.most_tokens, wish
+        assert sum(row.money for row in estimate.voices) == estimate.most_money, wish
+        assert sum(row.calls for row in estimate.voices) == estimate.most_calls, wish
+        assert 0 < estimate.likely_tokens <= estimate.most_tokens, wish
+        assert 0 < estimate.likely_calls <= estimate.most_calls, wish
+
+
+async def test_what_is_estimated_at_most_is_not_passed() -> None:
+    voices = [ScriptedVoice(name="a:1", again="no"), ScriptedVoice(name="b:1", answer="no")]
+    room = Room(*voices, *some("c:1"))
+    wish: dict[str, Any] = {"preset": Preset.DEBATE, "thoroughness": 1.0}
+    estimate = await room.estimate(ANA, DebateWish(question="Is it so?", **wish))
+
+    whole = await room.held("Is it so?", **wish)
+
+    assert whole.debate.spent.calls <= estimate.most_calls
+    assert whole.debate.spent.tokens <= estimate.most_tokens
+
+
+async def test_an_estimate_says_what_it_had_to_guess() -> None:
+    wild = ScriptedVoice(name="c:1", changes={"bounded": False})
+    room = Room(*some("a:1", "b:1"), wild)
+
+    wish = DebateWish(
+        question="Is it so?",
+        voices=("a:1", "b:1", "c:1"),
+        unbounded=True,
+        cap=Cap(tokens=1_800, money=Decimal(1)),
+    )
+    notes = (await room.estimate(ANA, wish)).notes
+
+    assert any("Nothing can hold c:1" in note for note in notes)
+    assert any("Nobody knows what a:1, b:1, c:1 costs" in note for note in notes)
+    assert any("holds it to less" in note for note in notes)
+
+
+async def test_the_same_key_is_the_same_debate() -> None:
+    room = Room(*some("a:1", "b:1"))
+    wish = DebateWish(question="Is it so?", key="k")
+    first = await room.start(ANA, wish)
+
+    again = await room.start(ANA, wish)
+
+    assert (again.debate.id, again.replayed) == (first.debate.id, True)
+    with pytest.raises(KeyReused):
+        await room.start(ANA, replace(wish, question="Is it otherwise?"))
+    for other in ({"thoroughness": 0.9}, {"topic": "law"}, {"material": "a file"}):
+        with pytest.raises(KeyReused):
+            await room.start(ANA, replace(wish, **other))
+    odd = DebateWish(question="Is \x00it so?", material=" a file ", key="odd")
+    assert not (await room.start(ANA, odd)).replayed
+    assert (await room.start(ANA, odd)).replayed
+    with pytest.raises(KeyReused):
+        await room.start(ANA, replace(odd, material=" b file "))
+    assert (await room.start(BEN, wish)).debate.id != first.debate.id
+
+
+async def test_who_may_only_look_starts_nothing() -> None:
+    room = Room(*some("a:1", "b:1"))
+
+    with pytest.raises(NotPermitted):
+        await room.begin(by=VERA)
+    with pytest.raises(NotPermitted):
+        await room.estimate(VERA, DebateWish(question="Is it so?"))
+
+
+async def test_closed_questions_are_voted_on_and_open_ones_debated() -> None:
+    room = Room(*some("a:1", "b:1"))
+
+    assert (await room.begin("Is it so?")).rules.preset is Preset.VOTE
+    assert (await room.begin("What should we do")).rules.preset is Preset.DEBATE
+
+
+async def test_a_debate_is_as_secret_as_all_that_it_begins_with() -> None:
+    room = Room(*some("a:1", "b:1"))
+    project = str(ANA.space).replace("spc_", "prj_")
+    room.material = MemoryMaterial({project: TEAM}, {"plan": ("the plan", SECRET, True)})
+    put(room.purse, "project", _no_cap)  # there is no such project
+    put(room.blackboard, "begin", _nothing)
+    room.assemble()
+
+    plain = await room.begin(label=PUBLIC)
+    inside = await room.begin(project=project)
+    knowing = await room.begin(project=project, memory=("plan",), material="and this")
+
+    assert (plain.label, inside.label, knowing.label) == (PUBLIC, TEAM, SECRET)
+    assert knowing.question.material == "and this\n\nthe plan"
+    assert knowing.untrusted
+    assert (await room.begin(project=project)).label == SECRET  # its memory was read there
+
+
+async def _no_cap(*_: object) -> tuple[Cap, object, Label]:
+    return Cap(), NOTHING, PUBLIC
+
+
+async def _nothing(*_: object) -> None:
+    return None

@@ -1,0 +1,186 @@
+"""A debate as it is drawn: never wider than the screen, whatever letters it has."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+from rich.cells import cell_len
+
+from portico.faces.cli.debate_picture import bar, picture, sized
+from portico.faces.cli.debate_view import DebateView
+from portico.faces.cli.following import Told, parsed
+from tests.faces.cli.agent_answers import event
+from tests.faces.cli.debate_answers import (
+    BEGAN,
+    ONE,
+    THREE,
+    TWO,
+    a_debate,
+    answered,
+    asked,
+    ended,
+    failed,
+    stands,
+)
+
+
+def a_view(*told: str, **changes: Any) -> DebateView:
+    view = DebateView(a_debate(**changes))
+    for each in parsed("".join(told).splitlines()):
+        view.take(each)
+    return view
+
+
+def lines(view: DebateView, width: int = 70, **how: Any) -> list[str]:
+    return [line.plain for line in picture(view, width, **how)]
+
+
+HALFWAY = (
+    BEGAN,
+    asked(ONE),
+    answered(ONE, "no"),
+    failed(TWO, "answered 'elephant', which is none of the choices"),
+    stands(("no", 0.8), ("yes", 0.15)),
+    asked(THREE),
+)
+
+
+def test_who_takes_no_part_is_drawn_with_why() -> None:
+    why = "It is switched off. Switch it on."
+    left_out = event("skipped", what="voice:openai:gpt-4", why=why, saved_tokens=0)
+    other = event("skipped", what="critique", why="budget", saved_tokens=1_200)
+
+    drawn = lines(a_view(left_out, other, *HALFWAY))
+
+    assert drawn[-1] == f"· openai:gpt-4 is left out: {why}"
+    assert drawn[:-1] == lines(a_view(*HALFWAY))
+
+
+def test_halfway_everything_is_on_one_narrow_screen() -> None:
+    assert lines(a_view(*HALFWAY), seconds=3.0) == snapshot(
+        [
+            "Is 91 a prime number?",
+            "…psvgnn · vote · 3 of 3 voices asked · 3.0 s",
+            "no             ████████████████████████████████░░░░░░░░  80 %",
+            "yes            ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  15 %",
+            "none of these  ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   5 %",
+            "█▒░░░░░░░░░░░░░░░░░░░░░  1,000 tokens spent · 900 reserved · of 20,000",
+            "✓ ollama:small    no (is 90 % sure)                 500 tokens   1.2 s",
+            "✗ openai:gpt-5    answered 'elephant', which is none of the choices",
+            "… anthropic:opus  of another family",
+        ]
+    )
+
+
+def test_on_a_wide_screen_the_meter_has_a_bar() -> None:
+    assert lines(a_view(*HALFWAY), 120)[5] == snapshot(
+        "██▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1,000 tokens spent · 900 reserved · of 20,000"
+    )
+
+
+def test_at_its_end_nobody_is_asked_any_more() -> None:
+    told = lines(a_view(BEGAN, ended(), guests=1))
+
+    assert all("not asked yet" not in line for line in told)
+    assert any("was not needed" in line for line in told)
+
+
+def test_whoever_speaks_is_seen_to() -> None:
+    view = a_view(asked(ONE), event("voice.spoke", voice=ONE, round=1, text="Hello"))
+
+    assert any("says 5 letters" in line for line in lines(view, turn=3))
+    assert lines(view, turn=3) != lines(view, turn=4)
+
+
+def test_money_is_shown_where_it_is_spent_or_bounded() -> None:
+    free = lines(a_view(stands(("no", 1.0))))
+    paid = lines(a_view(stands(("no", 1.0), spent_money="0.12", cap_money="0.5", cap_tokens=None)))
+
+    assert not any("$" in line for line in free)
+    assert any("$0.1200 of $0.5000" in line for line in paid)
+
+
+def test_a_secret_one_a_second_round_and_free_seats_are_told() -> None:
+    told = lines(
+        a_view(
+            event("round.began", round=2, voices=[ONE]),
+            event("guests.wanted", seats=2),
+            label="confidential",
+        )
+    )
+
+    assert "critique round · confidential" in told[1]
+    assert told[-1] == "? 2 seats for guests: join_debate at /mcp/debate"
+
+
+def test_an_analysis_shows_its_parts_and_not_who_speaks_in_them() -> None:
+    part = event("part.began", debate="dbt_01m7fxv1skfhf86xxtf6psvgnn", question="Is it odd?")
+
+    told = lines(a_view(part, analysis=True))
+
+    assert told[1].endswith("analysis · 1 parts")
+    assert told[2:] == ["├ …psvgnn Is it odd?"]
+
+
+def test_one_that_fails_in_the_second_round_keeps_its_first_answer() -> None:
+    view = a_view(answered(ONE, "no"), failed(ONE, "gone"))
+
+    assert view.voices[ONE].state == "answered"
+    assert view.voices[ONE].answer == "no"
+
+
+def test_whoever_judges_keeps_its_own_answer() -> None:
+    why = "which of two answers is better"
+    judge = event("voice.asked", voice=ONE, round=0, reserved_tokens=9, why=why)
+    spoke = event("voice.spoke", voice=ONE, round=0, text="A")
+    broke = event("voice.failed", voice=ONE, round=0, code="voice_broke", why="gone")
+
+    view = a_view(answered(ONE, "no"), judge, spoke, broke)
+
+    assert f"… {ONE}: {why}" in lines(view)
+    assert lines(view, turn=1) != lines(view, turn=2)
+    assert view.voices[ONE].state == "answered"
+    assert not any(why in line for line in lines(a_view(judge, stands(("no", 1.0)))))
+    assert not any(why in line for line in lines(a_view(judge, ended())))
+
+
+def test_a_guest_is_known_once_it_is_heard() -> None:
+    assert "guest:ben" in a_view(answered("guest:ben", "no")).voices
+
+
+def test_what_is_not_known_is_passed_over() -> None:
+    view = a_view()
+    before = lines(view)
+
+    view.take(Told("something.new", {}))
+
+    assert lines(view) == before
+
+
+_ANY = st.text(max_size=60)
+
+
+@given(st.integers(30, 200), _ANY, _ANY, st.lists(st.tuples(_ANY, st.floats(0, 1)), max_size=8))
+def test_nothing_is_wider_than_the_screen(
+    width: int, name: str, text: str, options: list[tuple[str, float]]
+) -> None:
+    view = DebateView(a_debate(question={"text": text, "kind": "open", "choices": []}))
+    view.take(Told("voice.asked", {"voice": name, "round": 1, "why": text}))
+    view.options = options
+
+    assert all(cell_len(line) <= width for line in lines(view, width))
+
+
+@given(_ANY, st.integers(1, 80))
+def test_a_text_is_made_exactly_so_wide(text: str, width: int) -> None:
+    assert cell_len(sized(text, width)) == width
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [(0.0, "░░░░"), (0.001, "▌░░░"), (0.5, "██░░"), (0.6, "██▌░"), (1.0, "████")],
+)
+def test_what_is_not_nothing_is_seen(share: float, drawn: str) -> None:
+    assert bar(share, 4) == drawn

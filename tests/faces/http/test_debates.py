@@ -1,0 +1,392 @@
+"""Debates over REST: the use cases and the runs are real, the voices say what they are told to."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from portico.debate.core.debate import Debate, DebateId
+from portico.debate.core.voice import Tariff
+from portico.guard.core.roles import Scope
+from tests.faces.http.asgi import Answer, Header
+from tests.faces.http.conftest import Site
+from tests.faces.http.memory_debates import NAMES
+from tests.faces.http.test_permissions import key_with
+
+API = "/api/v1"
+WAIT: Header = (b"prefer", b"wait=10")
+QUESTION = {"question": "Is the heron a bird?"}
+PARTS = [
+    {"question": "Do herons fly?", "kind": "yes_no"},
+    {"question": "Do herons swim?", "kind": "yes_no"},
+]
+
+
+@pytest.fixture
+async def held(site: Site) -> AsyncIterator[Site]:
+    """With debates carried out."""
+    async with site.working():
+        yield site
+
+
+async def start(site: Site, body: dict[str, Any], *headers: Header) -> Answer:
+    return await site.ask("POST", f"{API}/debates", body, headers=headers)
+
+
+async def decided(site: Site, **wish: Any) -> Any:
+    answer = await start(site, {**QUESTION, **wish}, WAIT)
+    assert answer.status == 200, answer.json
+    return answer.json
+
+
+async def got(site: Site, method: str, path: str, body: Any = None, query: str = "") -> Any:
+    answer = await site.ask(method, f"{API}{path}", body, query=query)
+    assert answer.status < 300, answer.json
+    return answer.json if answer.body else None
+
+
+async def refused(site: Site, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    answer = await site.ask(method, f"{API}{path}", body)
+    return answer.status, answer.json["code"]
+
+
+async def ended(site: Site, debate: str) -> Debate:
+    """Once it is over."""
+    ana = (await site.use.authenticate(site.key)).principal
+    patience = timedelta(seconds=10)
+    its = DebateId.parse(debate)
+    return await site.debates.use.wait_for_debate(ana, its, patience=patience)
+
+
+async def test_a_debate_is_started_and_told_where_it_is(held: Site) -> None:
+    answer = await start(held, QUESTION)
+
+    assert answer.status == 202
+    assert answer.headers["location"] == f"{API}/debates/{answer.json['id']}"
+    assert answer.json["status"] == "running"
+    assert answer.json["told"] == "Nothing is decided yet."
+
+
+async def test_whoever_waits_is_told_the_answer(held: Site) -> None:
+    held.debates.say("yes", "yes", "no", "yes")
+
+    debate = await decided(held)
+
+    assert debate["decision"]["answer"] == "yes"
+    assert debate["told"].startswith("Decided: yes (")
+    assert debate["spent"]["calls"] == debate["decision"]["asked"]
+    assert debate["question"] == {
+        "text": QUESTION["question"],
+        "kind": "yes_no",
+        "choices": [],
+        "topic": "general",
+    }
+
+
+async def test_patience_ends_before_a_debate_whose_guests_do_not_come(held: Site) -> None:
+    answer = await start(held, {**QUESTION, "guests": 1}, (b"prefer", b"wait=1"))
+
+    assert (answer.status, answer.json["status"]) == (202, "running")
+    assert answer.headers["preference-applied"] == "wait=1"
+
+
+async def test_the_same_key_is_the_same_debate(held: Site) -> None:
+    key = (b"idempotency-key", b"k1")
+    first = await start(held, QUESTION, key)
+    second = await start(held, QUESTION, key)
+    other = await start(held, {"question": "Is the egret a bird?"}, key)
+
+    assert second.json["id"] == first.json["id"]
+    assert "idempotency-replayed" not in first.headers
+    assert second.headers["idempotency-replayed"] == "true"
+    assert (other.status, other.json["code"]) == (422, "idempotency_key_reused")
+
+
+async def test_all_that_a_debate_can_be_told_arrives(held: Site) -> None:
+    project = await got(held, "POST", "/projects", {"name": "heron", "label": "team"})
+    memory = f"/projects/{project['id']}/memory/value"
+    await got(held, "PUT", memory, {"value": "Herons have feathers."}, query="key=facts")
+
+    debate = await decided(
+        held,
+        question="Which is it?",
+        kind="choice",
+        choices=["a bird", "a fish"],
+        topic="animals",
+        voices=[NAMES[0], NAMES[2]],
+        roles=["critic", "security+architect"],
+        preset="quorum",
+        thoroughness=1,
+        cap={"tokens": 50_000, "money": "2.50"},
+        deadline_seconds=60,
+        project="heron",
+        memory=["facts"],
+        material="It flies.",
+        label="confidential",
+        shared=True,
+    )
+    asked = held.debates.voices.asks[0]
+
+    assert debate["question"]["choices"] == ["a bird", "a fish"]
+    assert [voice["name"] for voice in debate["voices"]] == [NAMES[0], NAMES[2]]
+    assert debate["voices"][1]["personas"] == ["security", "architect"]
+    assert (debate["preset"], debate["thoroughness"]) == ("quorum", 1.0)
+    assert debate["cap"] == {"tokens": 50_000, "money": "2.50"}
+    assert (debate["project"], debate["private"]) == (project["id"], False)
+    assert debate["label"] == "confidential"
+    assert "It flies." in asked.prompt
+    assert "Herons have feathers." in asked.prompt
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"question": ""}, "question"),
+        ({"thoroughness": 2}, "thoroughness"),
+        ({"thoroughness": "1"}, "thoroughness"),
+        ({"deadline_seconds": 0}, "deadline_seconds"),
+        ({"guests": True}, "guests"),
+        ({"shared": 1}, "shared"),
+        ({"cap": {"tokens": -1}}, "cap.tokens"),
+        ({"cap": {"money": 1.5}}, "cap.money"),
+        ({"budget": 5}, "budget"),
+        ({"preset": "loudest"}, "preset"),
+        ({"question": "a\0b"}, "question"),
+    ],
+)
+async def test_what_is_wrong_is_named(site: Site, wrong: dict[str, Any], field: str) -> None:
+    answer = await start(site, {**QUESTION, **wrong})
+
+    assert (answer.status, answer.json["code"]) == (422, "invalid_request")
+    assert [each["field"] for each in answer.json["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "code"),
+    [
+        ({"choices": ["a", "A "]}, 422, "bad_debate"),
+        ({"voices": ["openai:gpd"]}, 404, "voice_not_found"),
+        ({"roles": ["jester"]}, 404, "persona_not_found"),
+        ({"project": "nowhere"}, 404, "project_not_found"),
+        ({"cap": {"tokens": 10}}, 429, "budget_too_small"),
+        ({"label": "restricted+unknown"}, 422, "bad_debate"),
+    ],
+)
+async def test_what_cannot_be_held_is_refused_at_once(
+    site: Site, wish: dict[str, Any], status: int, code: str
+) -> None:
+    answer = await start(site, {**QUESTION, **wish})
+
+    assert (answer.status, answer.json["code"]) == (status, code)
+    assert answer.json["fix"]
+    assert (await got(site, "GET", "/debates"))["data"] == []
+
+
+async def test_an_estimate_asks_nobody_and_adds_up(held: Site) -> None:
+    tariff = Tariff(input=Decimal(2), output=Decimal(10))
+    voices = held.debates.voices.voices
+    voices[NAMES[0]].voice = replace(voices[NAMES[0]].voice, tariff=tariff)
+
+    estimate = await got(held, "POST", "/debate-estimate", {**QUESTION, "preset": "debate"})
+
+    assert held.debates.voices.asks == []
+    assert estimate["most"]["tokens"] == sum(each["tokens"] for each in estimate["voices"])
+    assert estimate["most"]["calls"] == sum(each["calls"] for each in estimate["voices"])
+    assert Decimal(estimate["most"]["money"]) == sum(
+        Decimal(each["money"]) for each in estimate["voices"]
+    )
+    assert Decimal(estimate["most"]["money"]) > 0
+    assert estimate["likely_tokens"] <= estimate["most"]["tokens"]
+    assert (estimate["fits"], estimate["kind"]) == (True, "yes_no")
+
+
+async def test_an_estimate_says_what_does_not_fit(site: Site) -> None:
+    estimate = await got(site, "POST", "/debate-estimate", {**QUESTION, "cap": {"tokens": 10}})
+
+    assert estimate["fits"] is False
+    assert any("tokens" in note for note in estimate["notes"])
+
+
+async def test_a_whole_debate_has_its_notes_and_how_it_turned_out(held: Site) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+    debate = await decided(held)
+    path = f"/debates/{debate['id']}"
+
+    outcome = await got(held, "POST", f"{path}/outcome", {"right": True, "source": "test"})
+    whole = await got(held, "GET", path)
+
+    said = [note for note in whole["notes"] if note["kind"] == "said"]
+    assert whole["debate"] == debate
+    assert {note["voice"] for note in said} == {*debate["decision"]["options"][0]["voices"]}
+    assert all(note["cost"]["tokens"] > 0 for note in said)
+    assert whole["notes"][-1]["kind"] == "decision"
+    assert whole["outcomes"] == [outcome]
+    assert (outcome["decided_right"], outcome["shown"], outcome["source"]) == (True, "yes", "test")
+
+
+async def test_a_right_answer_that_is_none_of_the_choices_is_refused_with_them(held: Site) -> None:
+    debate = await decided(held, question="Which?", choices=["heron", "egret"], voices=NAMES[:2])
+    body = {"answer": "elephant"}
+
+    answer = await held.ask("POST", f"{API}/debates/{debate['id']}/outcome", body)
+
+    assert (answer.status, answer.json["code"]) == (422, "bad_debate")
+    assert "heron, egret" in answer.json["fix"]
+
+
+async def test_a_replay_decides_again_and_asks_nobody(held: Site) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+    debate = await decided(held)
+    asked = len(held.debates.voices.asks)
+
+    path = f"/debates/{debate['id']}/replay"
+    again = await got(held, "POST", path, {"preset": "vote", "thoroughness": 0.0})
+    without = await refused(held, "POST", path, {"without": ["nobody"]})
+
+    assert len(held.debates.voices.asks) == asked
+    assert again["was"]["answer"] == again["now"]["answer"] == "yes"
+    assert again["told"].startswith("Decided: yes")
+    assert again["calls"] <= again["calls_made"] == asked
+    assert without[0] in {404, 422}
+
+
+async def test_the_log_is_a_text_for_people(held: Site) -> None:
+    debate = await decided(held)
+
+    answer = await held.ask("GET", f"{API}/debates/{debate['id']}/log")
+
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "Is the heron a bird?" in answer.body.decode()
+
+
+async def test_debates_are_listed_newest_first_and_in_pages(held: Site) -> None:
+    first = await decided(held)
+    second = await decided(held, question="Is the egret a bird?")
+
+    all_ = await got(held, "GET", "/debates")
+    page = await got(held, "GET", "/debates", query="limit=1")
+    rest = await got(held, "GET", "/debates", query=f"limit=1&after={page['next']}")
+    found = await got(held, "GET", "/debates", query="q=egret&status=decided")
+    none = await got(held, "GET", "/debates", query="status=failed")
+
+    assert [each["id"] for each in all_["data"]] == [second["id"], first["id"]]
+    assert [each["id"] for each in page["data"]] == [second["id"]]
+    assert [each["id"] for each in rest["data"]] == [first["id"]]
+    assert [each["id"] for each in found["data"]] == [second["id"]]
+    assert none["data"] == []
+
+
+async def test_one_that_waits_for_guests_can_be_stopped_and_then_removed(held: Site) -> None:
+    debate = (await start(held, {**QUESTION, "guests": 1})).json
+    path = f"/debates/{debate['id']}"
+
+    await got(held, "POST", f"{path}/stop")
+    over = await ended(held, debate["id"])
+    again = await refused(held, "POST", f"{path}/stop")
+    await got(held, "DELETE", path)
+
+    assert over.status.over
+    assert again == (409, "debate_over")
+    assert await refused(held, "GET", path) == (404, "debate_not_found")
+
+
+async def test_guests_take_seats_and_answer(held: Site) -> None:
+    held.debates.say("yes", "yes", "yes", "yes")
+    debate = (await start(held, {**QUESTION, "voices": NAMES[:1], "guests": 1})).json
+    key = await key_with(held, {Scope.DEBATES_JOIN})
+    path = f"{API}/debates/{debate['id']}"
+
+    early = await held.ask("POST", f"{path}/answer", {"answer": "yes"}, key=key)
+    seat = await held.ask("POST", f"{path}/join", key=key, headers=(WAIT,))
+    answered = await held.ask(
+        "POST", f"{path}/answer", {"answer": "yes", "confidence": 0.9}, key=key
+    )
+    over = await ended(held, debate["id"])
+
+    assert (early.status, early.json["code"]) == (403, "not_seated")
+    assert seat.json["voice"] == "guest:ana"
+    assert "heron" in seat.json["asked"]
+    assert answered.status == 200, answered.json
+    assert over.decision is not None
+    assert "guest:ana" in over.decision.options[0].voices
+
+
+async def test_sharing_needs_a_project_and_shows_it_to_its_people(held: Site) -> None:
+    alone = await decided(held)
+    await got(held, "POST", "/projects", {"name": "heron", "label": "team"})
+    ours = await decided(held, project="heron")
+
+    shared = await got(held, "POST", f"/debates/{ours['id']}/share")
+
+    assert (ours["private"], shared["private"]) == (True, False)
+    assert await refused(held, "POST", f"/debates/{alone['id']}/share") == (422, "bad_debate")
+
+
+async def test_a_less_secret_copy_is_asked_for(held: Site) -> None:
+    debate = await decided(held, label="confidential")
+
+    asked = await got(held, "POST", f"/debates/{debate['id']}/promote", {"to": "team"})
+
+    assert asked["approval"].startswith("apr_")
+    assert [str(to) for _, to in held.debates.promotion.asked] == ["team"]
+
+
+async def test_a_question_is_analysed_in_parts(held: Site) -> None:
+    for voice in held.debates.voices.voices.values():
+        voice.parts = PARTS
+
+    analysis = await decided(held, question="How do herons live?", analyze=True)
+    whole = await got(held, "GET", f"/debates/{analysis['id']}")
+
+    assert analysis["analysis"] is True
+    assert [part["question"]["text"] for part in whole["parts"]] == [
+        "Do herons fly?",
+        "Do herons swim?",
+    ]
+    assert all(part["part_of"] == analysis["id"] for part in whole["parts"])
+
+
+async def test_voices_say_whether_they_are_there(site: Site) -> None:
+    away = site.debates.voices.voices[NAMES[3]]
+    away.available = False
+
+    found = (await got(site, "GET", "/debate-voices", query="fresh=true"))["data"]
+
+    assert [each["name"] for each in found] == [*NAMES]
+    assert [each["available"] for each in found] == [True, True, True, False]
+    assert found[0]["family"] == "openai"
+
+
+async def test_personas_are_made_changed_and_removed(site: Site) -> None:
+    path = "/debate-personas/gardener"
+    made = await got(site, "PUT", path, {"instructions": "You look at plants."})
+    changed = await got(site, "PUT", path, {"instructions": "You weed.", "specialist": True})
+    there = (await got(site, "GET", "/debate-personas"))["data"]
+    built_in = await refused(
+        site, "PUT", "/debate-personas/critic", {"instructions": "You praise."}
+    )
+    await got(site, "DELETE", path)
+
+    assert (made["specialist"], changed["specialist"]) == (False, True)
+    assert [each["name"] for each in there if not each["built_in"]] == ["gardener"]
+    assert {"architect", "critic", "pragmatist", "security"} <= {each["name"] for each in there}
+    assert built_in == (409, "persona_built_in")
+    assert await refused(site, "DELETE", path) == (404, "persona_not_found")
+
+
+async def test_a_project_has_a_budget_for_its_debates(held: Site) -> None:
+    project = await got(held, "POST", "/projects", {"name": "heron", "label": "team"})
+    path = f"/projects/{project['id']}/debate-budget"
+
+    free = await got(held, "GET", path)
+    put = await got(held, "PUT", path, {"tokens": 20_000, "money": "1.5"})
+    await decided(held, project="heron")
+    spent = await got(held, "GET", path)
+
+    assert free["cap"] == {"tokens": None, "money": None}
+    assert put["cap"] == {"tokens": 20_000, "money": "1.5"}
+    assert put["spent"]["tokens"] == 0
+    assert spent["spent"]["tokens"] > 0

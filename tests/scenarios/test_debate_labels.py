@@ -1,0 +1,222 @@
+"""A debate is as secret as what it is about: from the memory that it reads to the synthesis."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.bridge.core.errors import LoweredOtherwise, NotLower
+from portico.bridge.core.memory import ToRemember
+from portico.bridge.core.project import Project
+from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
+from portico.debate.core.errors import DebateNotFound, VoiceNotCleared
+from portico.debate.core.happening import Skipped
+from portico.debate.core.note import NoteKind
+from portico.debate.core.question import QuestionKind
+from portico.debate.core.rules import Preset
+from portico.debate.core.wish import DebateWish, ReplayWish
+from portico.guard.core.errors import OwnRequest
+from portico.guard.core.roles import Role
+from portico.kernel.label import PUBLIC, Label
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices, a_reply, a_vote
+from tests.storm.debate_house import DebateHouse, debate_house
+
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+
+TEAM, CONFIDENTIAL = Label.parse("team"), Label.parse("confidential+finance")
+TOP = Label.parse("restricted+finance+law")
+SECRET = "the price is zq0000001k"
+KEY = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
+
+
+async def repeating(ask: VoiceAsk) -> VoiceReply:
+    """It says what it was told."""
+    fields = (ask.schema or {}).get("properties", {})
+    assert isinstance(fields, dict)
+    if "answer" not in fields:
+        return await ScriptedVoice(name="judge").reply(ask)
+    return a_reply(a_vote(f"As {SECRET}." if SECRET in ask.prompt else "Nothing is known."))
+
+
+async def reading(ask: VoiceAsk) -> VoiceReply:
+    """An agent that has read something besides, unless it may not."""
+    ceiling = ask.ceiling or TOP
+    label = CONFIDENTIAL if ceiling.covers(CONFIDENTIAL) else PUBLIC
+    said = SECRET if label == CONFIDENTIAL else "nothing"
+    return replace(a_reply(a_vote("yes", rationale=said)), label=label)
+
+
+@dataclass
+class Place:
+    house: DebateHouse
+    voices: ScriptedVoices
+    project: Project
+    boss: Principal
+    low: Principal
+
+    async def debated(self, question: str, **wish: Any) -> WholeDebate:
+        wished = DebateWish(question=question, project=str(self.project.id), **wish)
+        started = await self.house.use_cases.start_debate(self.boss, wished)
+        await self.house.carried_out(started.debate)
+        return await self.house.use_cases.look.one(self.boss, started.debate.id)
+
+    async def hidden_from_low(self, debate: Debate) -> None:
+        cases = self.house.use_cases
+        with pytest.raises(DebateNotFound):
+            await cases.look.one(self.low, debate.id)
+        assert debate.id not in {each.id for each in await cases.look.page(self.low)}
+
+
+@pytest.fixture
+async def place(embedded_database: Addresses) -> AsyncIterator[Place]:
+    scripts = [
+        *(ScriptedVoice(name=f"{family}:one", says=repeating) for family in ("alpha", "beta")),
+        *(ScriptedVoice(name=f"{family}:two", says=reading) for family in ("gamma", "delta")),
+        ScriptedVoice(name="cheap:three", changes={"clearance": PUBLIC}),
+    ]
+    for voice in scripts[:4]:
+        voice.voice = replace(voice.voice, clearance=TOP)
+    async with debate_house(embedded_database, *scripts) as house:
+        bridge = house.house
+        boss = await bridge.enters(
+            "boss", str(TOP), kind=PrincipalKind.PERSON, roles=[Role.OPERATOR]
+        )
+        low = await bridge.enters("low", "team")
+        project = await bridge.talk.create_project(bridge.afresh(boss), "apollo", "", TEAM)
+        wanted = ToRemember(project=project.id, key="price", value=SECRET, label=CONFIDENTIAL)
+        author = await bridge.enters("author", str(TOP))
+        await bridge.things.remember(author, wanted)
+        voices = house.doors.voices
+        assert isinstance(voices, ScriptedVoices)
+        yield Place(house, voices, project, boss, low)
+
+
+OPEN: dict[str, Any] = {"kind": QuestionKind.OPEN, "voices": ("alpha:one", "beta:one")}
+
+
+@pytest.mark.requirement("debate:labels:confidential")
+async def test_a_debate_on_confidential_memory_gives_a_confidential_synthesis(
+    place: Place,
+) -> None:
+    whole = await place.debated("What is the price?", memory=("price",), shared=True, **OPEN)
+
+    assert whole.debate.label == CONFIDENTIAL
+    assert whole.debate.status is DebateStatus.DECIDED
+    assert {NoteKind.SAID, NoteKind.SYNTHESIS} <= {note.kind for note in whole.notes}
+    assert SECRET in str([note.body for note in whole.notes])
+    await place.hidden_from_low(whole.debate)
+
+
+async def test_without_it_the_debate_is_as_open_as_its_project(place: Place) -> None:
+    whole = await place.debated("What is the price?", shared=True, **OPEN)
+
+    assert whole.debate.label == TEAM
+    assert SECRET not in str(whole)
+    seen = await place.house.use_cases.look.one(place.low, whole.debate.id)
+    assert seen.notes == whole.notes
+
+
+async def test_who_is_not_cleared_is_left_out_and_whoever_follows_is_told_first(
+    place: Place,
+) -> None:
+    whole = await place.debated("Is it so?", label=TEAM)
+
+    told = [each async for each in place.house.use_cases.follow_debate(place.boss, whole.debate.id)]
+
+    first = told[0].happening
+    assert isinstance(first, Skipped)
+    assert first.what == "voice:cheap:three"
+    assert "is not cleared" in first.why
+
+
+async def test_a_private_debate_becomes_as_secret_as_what_an_agent_read(place: Place) -> None:
+    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"))
+
+    assert whole.debate.label == CONFIDENTIAL
+    assert SECRET in str(whole)
+    await place.hidden_from_low(whole.debate)
+
+
+async def test_before_the_eyes_of_others_nothing_above_it_is_read(place: Place) -> None:
+    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), shared=True)
+
+    assert whole.debate.label == TEAM
+    assert SECRET not in str(whole)
+    assert (await place.house.use_cases.look.one(place.low, whole.debate.id)) == whole
+
+
+async def test_a_voice_that_is_not_cleared_is_not_told(place: Place) -> None:
+    with pytest.raises(VoiceNotCleared):
+        await place.debated("Is it so?", memory=("price",), voices=("alpha:one", "cheap:three"))
+
+    assert place.voices.asks == []
+
+
+async def test_whoever_reads_it_writes_no_lower_from_then_on(place: Place) -> None:
+    whole = await place.debated("What is the price?", memory=("price",), shared=True, **OPEN)
+    agent = await place.house.house.enters("agent", str(CONFIDENTIAL))
+    cases = place.house.use_cases
+
+    await cases.look.one(agent, whole.debate.id)
+    started = await cases.start_debate(
+        agent, DebateWish(question="Is it so?", voices=("alpha:one", "beta:one"))
+    )
+
+    assert started.debate.label == CONFIDENTIAL
+
+
+@pytest.mark.requirement("debate:promotion:a-person")
+async def test_a_debate_is_promoted_once_another_person_has_said_yes(place: Place) -> None:
+    whole = await place.debated(f"What is the price? My key is {KEY}.", memory=("price",), **OPEN)
+    cases, root = place.house.use_cases, place.house.house.root
+
+    approval = await cases.promote_debate(place.boss, whole.debate.id, TEAM)
+    assert await cases.look.page(place.low) == []
+    with pytest.raises(OwnRequest):
+        await place.house.allowed(approval, place.boss)
+    await place.house.allowed(approval, place.house.house.afresh(root))
+
+    [copy] = await cases.look.page(place.low)
+    told = await cases.look.one(place.low, copy.id)
+    assert (copy.label, copy.private, copy.status) == (TEAM, False, whole.debate.status)
+    assert copy.id != whole.debate.id
+    assert KEY not in str(told)
+    assert copy.question.material == ""
+    assert SECRET in str(told)
+    assert copy.decision is not None
+    assert {note.kind for note in told.notes} >= {NoteKind.SAID, NoteKind.SYNTHESIS}
+    replayed = await cases.replay_debate(place.boss, whole.debate.id, ReplayWish())
+    again = await cases.replay_debate(place.low, copy.id, ReplayWish())
+    assert (again.now, again.notes) == (replayed.now, replayed.notes)
+    await place.hidden_from_low(whole.debate)
+
+
+async def test_what_was_changed_after_it_was_asked_for_is_not_promoted(
+    place: Place, embedded_database: Addresses
+) -> None:
+    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"))
+    cases, house = place.house.use_cases, place.house
+    approval = await cases.promote_debate(place.boss, whole.debate.id, TEAM)
+    boss = replace(house.house.afresh(place.boss), context=whole.debate.context)
+    async with open_pool(embedded_database.app, 1) as pool, Transactions(pool).begin(boss) as held:
+        changed = "UPDATE portico.debate SET decision = NULL WHERE debate_id = %s"
+        assert (await held.execute(changed, [whole.debate.id.value])).rowcount == 1
+
+    await house.allowed(approval, house.house.afresh(house.house.root))
+
+    assert await cases.look.page(place.low) == []
+    ended = await house.house.approvals.get(house.house.root, approval)
+    assert ended.error == str(LoweredOtherwise(str(whole.debate.id)))
+
+
+async def test_nothing_is_promoted_upwards(place: Place) -> None:
+    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), preset=Preset.VOTE)
+
+    for label in (TOP, whole.debate.label):
+        with pytest.raises(NotLower):
+            await place.house.use_cases.promote_debate(place.boss, whole.debate.id, label)

@@ -1,0 +1,200 @@
+"""The bridge's house with the room of debates in it, upon the same database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.joins.debate_material import DebateMaterial
+from portico.adapters.joins.debate_promotion import (
+    PROMOTION,
+    CarryOutPromotion,
+    DebatePromotion,
+)
+from portico.adapters.joins.debate_talk import WORDING, DebateTalk
+from portico.adapters.joins.debate_tasks import DebateTasks
+from portico.adapters.joins.errands import RunErrands
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.approvals import PostgresApprovals
+from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
+from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
+from portico.adapters.postgres.debate_personas import PostgresPersonas
+from portico.adapters.postgres.debate_promotions import PostgresPromotions
+from portico.adapters.postgres.debate_purse import PostgresPurse
+from portico.adapters.postgres.debate_seats import PostgresSeats
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.bridge.carry_out_declassification import CarryOutDeclassification
+from portico.bridge.core.scan import found
+from portico.debate.core.debate import Debate
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.run_leg import RunLeg
+from portico.engine.tails import Tails
+from portico.faces.http.debate_use_cases import DebateUseCases
+from portico.gateway.core.plan.report import Mode
+from portico.gateway.workflows.engines import EngineSide
+from portico.gateway.workflows.outputs import Outputs
+from portico.guard.answer_approval import AnswerApproval, Reply
+from portico.guard.approval_ports import Approvals
+from portico.guard.core.approval import AnswerKind, Via
+from portico.guard.ports import Spaces
+from portico.kernel.ids import ApprovalId, RunId
+from portico.kernel.principal import Principal
+from portico.main.assemble_debates import DebateDoors, assemble_debates, debate_kinds
+from portico.main.starting import starting
+from portico.testing.agents import Words
+from portico.testing.approvals import AnyArguments, ApprovalsTold
+from portico.testing.debate_doors import MemoryDebateLogs, SpellingMeaning
+from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.vault import MemoryVault
+from portico.testing.world import MemoryWorld
+from tests.storm.walled_house import HOUR, WalledHouse
+from tests.storm.walled_postgres import walled_house
+
+
+@dataclass
+class DebateHouse:
+    house: WalledHouse
+    doors: DebateDoors
+    spaces: Spaces
+    approvals: Approvals
+    promotions: PostgresPromotions
+    use_cases: DebateUseCases = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.use_cases = assemble_debates(self.doors)
+
+    async def carried_out(self, debate: Debate) -> None:
+        """Its run, here and now, to its end or to where it waits."""
+        await self._leg(debate.run, *debate_kinds(self.doors))
+
+    async def _leg(self, which: RunId, *kinds: Kind) -> None:
+        run = await self.house.runs.get(self.house.root, which)
+        leg = RunLeg(
+            journal=self.house.runs,
+            bus=self.doors.engine.bus,
+            kinds=Kinds(kinds),
+            clock=self.doors.clock,
+            grace=timedelta(0),
+        )
+        await leg(Leg(run.id, run.leg))
+
+    async def allowed(self, approval: ApprovalId, by: Principal) -> None:
+        """Said yes to by somebody, and carried out."""
+        house, doors, news = self.house, self.house.doors, ApprovalsTold()
+        answer = AnswerApproval(
+            approvals=house.approvals,
+            errands=house.errands,
+            news=news,
+            rules=MemoryRules((), MemoryWorld()),
+            audit=doors.audit,
+            vault=MemoryVault(),
+            check=AnyArguments(),
+            together=doors.together,
+            clock=doors.clock,
+            entropy=doors.entropy,
+            hide=lambda value: value,
+            expires=HOUR,
+        )
+        answered = await answer(by, approval, Reply(kind=AnswerKind.ONCE, via=Via.REST))
+        lowering = CarryOutDeclassification(
+            approvals=self.approvals,
+            messages=doors.messages,
+            declassifications=doors.declassifications,
+            scan=found,
+            signing=doors.signing,
+            key_ring=doors.key_ring,
+            news=news,
+            audit=doors.audit,
+            together=self.doors.together,
+            bus=doors.bus,
+            clock=doors.clock,
+            entropy=doors.entropy,
+        )
+        work = CarryOutPromotion.beside(
+            lowering, blackboard=self.doors.blackboard, promotions=self.promotions
+        )
+        await self._leg(answered.run, Kind(name=PROMOTION, work=work))
+
+
+@asynccontextmanager
+async def debate_house(
+    addresses: Addresses, *voices: ScriptedVoice, space: str = "home", connections: int = 6
+) -> AsyncIterator[DebateHouse]:
+    async with (
+        walled_house(addresses, space=space, connections=connections) as house,
+        open_pool(addresses.app, connections) as pool,
+    ):
+        transactions = Transactions(pool)
+        yield DebateHouse(
+            house=house,
+            doors=_doors(house, transactions, ScriptedVoices(*voices)),
+            spaces=PostgresSpaces(transactions),
+            approvals=PostgresApprovals(transactions),
+            promotions=PostgresPromotions(transactions),
+        )
+
+
+def _no_outputs() -> Outputs:
+    """Debates give none."""
+    raise NotImplementedError
+
+
+def _doors(house: WalledHouse, transactions: Transactions, voices: ScriptedVoices) -> DebateDoors:
+    bridge, clock, entropy = house.doors, house.doors.clock, house.doors.entropy
+    line, bus = InlineLine([Queue(name="runs")], clock), house.errands.bus
+    blackboard = PostgresBlackboard(transactions)
+    log = PostgresEventLog(transactions, bus, clock, entropy)
+    tails = Tails(log=log, bus=bus, seal=bridge.seal, wording=WORDING)
+    errands = RunErrands(
+        start_run=starting(house.runs, line, clock, entropy, PROMOTION),
+        runs=house.runs,
+        line=line,
+        bus=bus,
+        kind=PROMOTION,
+    )
+    return DebateDoors(
+        voices=voices,
+        blackboard=blackboard,
+        purse=PostgresPurse(transactions),
+        seats=PostgresSeats(transactions),
+        outcomes=PostgresOutcomes(transactions),
+        personas=PostgresPersonas(transactions),
+        meaning=SpellingMeaning(),
+        tasks=DebateTasks(
+            book=PostgresTaskContexts(transactions, clock),
+            contexts=bridge.contexts,
+            clock=clock,
+            entropy=entropy,
+        ),
+        material=DebateMaterial(projects=bridge.projects, memory=bridge.memory),
+        promotion=DebatePromotion(
+            projects=bridge.projects,
+            contexts=bridge.contexts,
+            scan=found,
+            ask=replace(bridge.ask, errands=errands),
+        ),
+        talk=DebateTalk(log=log, tails=tails, seal=bridge.seal, blackboard=blackboard, clock=clock),
+        logs=MemoryDebateLogs(),
+        engine=EngineSide(
+            mode=Mode.DURABLE,
+            book=house.runs,
+            runs=house.runs,
+            line=line,
+            bus=bus,
+            start_run=starting(house.runs, line, clock, entropy),
+            outputs=_no_outputs,
+        ),
+        tokenizer=Words(),
+        together=transactions.begin,
+        audit=bridge.audit,
+        as_they_are=bridge.as_they_are,
+        clock=clock,
+        entropy=entropy,
+    )

@@ -1,0 +1,298 @@
+"""How a house fills with debates, and goes on being debated in."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from random import Random
+
+from portico.bridge.core.memory import ToRemember
+from portico.debate.core.asking import VoiceAsk
+from portico.debate.core.debate import Debate, DebateId, DebateStatus
+from portico.debate.core.decision import Decision, Option, Verdict, Why
+from portico.debate.core.happening import DebateEnded, VoiceAnswered
+from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.outcome import Outcome, Source
+from portico.debate.core.question import Question, QuestionKind
+from portico.debate.core.rules import Cap, Preset, rules_of
+from portico.debate.core.said import Said
+from portico.debate.join_debate import guest_voice
+from portico.kernel.budget import NOTHING, Cost
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import RunId
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal
+from portico.kernel.tokens import Tokens
+from portico.testing.debate_voices import a_voice
+from portico.testing.kernel import BEGINNING
+from tests.storm.bridge_lattice import EVERY_LABEL
+from tests.storm.debate_house import DebateHouse
+from tests.storm.debate_world import DebateWorld, Held
+from tests.storm.named import name_of
+
+VOICES = (a_voice("openai:gpt"), a_voice("meta:llama"), a_voice("agent:clerk"))
+
+
+def _label(held: Held) -> Label:
+    return Label.parse(held.label)
+
+
+def _starter(world: DebateWorld, held: Held) -> Principal:
+    return world.afresh(held.by)
+
+
+async def begin(world: DebateWorld) -> bool:
+    house, random, clock = world.house, world.random, world.house.doors.clock
+    now = clock.now()
+    project = random.choice([None, *world.projects])
+    label = world.above("public" if project is None else str(project.label))
+    held = Held(
+        id=DebateId.mint(now, house.doors.entropy),
+        label=label,
+        by=random.choice(world.authors),
+        project=project,
+        private=random.random() < 0.4,
+        guests=random.choice([0, 0, 2]),
+        voices=VOICES,
+    )
+    world.opened(held)
+    question = Question(
+        text=world.text(held, table=True),
+        kind=QuestionKind.CHOICE,
+        choices=(world.text(held), world.text(held)),
+        topic=world.text(held),
+        material=world.text(held),
+    )
+    debate = Debate(
+        id=held.id,
+        question=question,
+        rules=rules_of(random.choice([*Preset]), 0.5),
+        voices=VOICES,
+        guests=held.guests,
+        cap=Cap(),
+        deadline=now + timedelta(hours=1),
+        label=_label(held),
+        private=held.private,
+        project=None if project is None else str(project.id),
+        seed=random.randrange(1_000),
+        started_by=held.by.id,
+        run=RunId.mint(now, house.doors.entropy),
+        started_at=now,
+    )
+    await house.doors.blackboard.begin(_starter(world, held), debate)
+    world.held.append(held)
+    return True
+
+
+async def say(world: DebateWorld) -> bool:
+    """A voice answers; it may have read something that is more secret."""
+    held = world.some(over=False)
+    if held is None or held.said >= len(VOICES):
+        return False
+    by, doors = _starter(world, held), world.house.doors
+    if held.private and not held.guests and world.random.random() < 0.2:
+        world.risen(held, world.random.choice(EVERY_LABEL))
+    voice, key = VOICES[held.said], world.random.choice(["a", "b"])
+    answer, why = world.text(held), world.text(held)
+    said = Said(voice=voice.name, round=1, answer=answer, key=key, shown=answer, rationale=why)
+    note = Note(
+        name=f"said:1:{voice.name}",
+        kind=NoteKind.SAID,
+        voice=voice.name,
+        body=said.as_json(),
+        at=doors.clock.now(),
+    )
+    await doors.blackboard.note(by, held.id, note, _label(held))
+    answered = VoiceAnswered(
+        voice=voice.name,
+        round=1,
+        answer=answer,
+        rationale=why,
+        confidence=None,
+        tokens=1,
+        money=NOTHING.money,
+        seconds=0,
+    )
+    await doors.talk.tell(by, held.id, answered, label=_label(held))
+    held.said += 1
+    return True
+
+
+async def spend(world: DebateWorld) -> bool:
+    held = world.some(over=False)
+    if held is None or held.project is None:
+        return False
+    tokens = world.random.randrange(1, 1_000)
+    name = f"ask {world.wrote['spend']}"
+    cost = Cost(tokens=Tokens(tokens))
+    await world.house.doors.purse.reserve(_starter(world, held), held.id, name, cost)
+    world.spent[str(held.project.id), held.label] += tokens
+    return True
+
+
+async def end(world: DebateWorld) -> bool:
+    held = world.some(over=False)
+    if held is None or not held.said:
+        return False
+    by, doors = _starter(world, held), world.house.doors
+    shown = world.text(held)
+    option = Option(
+        key="a", shown=shown, probability=0.9, voices=(VOICES[0].name,), rationale=world.text(held)
+    )
+    decision = Decision(
+        verdict=Verdict.DECIDED,
+        why=Why.LIKELY,
+        answer=shown,
+        probability=0.9,
+        options=(option,),
+        n_eff=1.0,
+        rule="cold",
+        synthesis=world.text(held),
+    )
+    ended = await doors.blackboard.end(
+        by, held.id, DebateStatus.DECIDED, decision, at=doors.clock.now()
+    )
+    told = DebateEnded(
+        decision=decision,
+        status=str(ended.status),
+        tokens=0,
+        money=NOTHING.money,
+        seconds=0,
+    )
+    await doors.talk.tell(by, held.id, told, label=_label(held))
+    held.over = True
+    return True
+
+
+async def share(world: DebateWorld) -> bool:
+    held = world.some(private=True)
+    if held is None:
+        return False
+    await world.house.doors.blackboard.share(_starter(world, held), held.id)
+    held.private = False
+    world.opened(held)
+    return True
+
+
+async def mark(world: DebateWorld) -> bool:
+    held = world.some(over=True)
+    if held is None:
+        return False
+    outcome = Outcome(
+        debate=held.id,
+        right="a",
+        shown=world.text(held),
+        decided_right=True,
+        source=Source.TEST,
+        note=world.text(held),
+        by=held.by.id,
+        at=BEGINNING + timedelta(seconds=world.wrote["mark"]),
+    )
+    await world.house.doors.outcomes.mark(_starter(world, held), outcome)
+    held.marked = True
+    return True
+
+
+async def sit_down(world: DebateWorld) -> bool:
+    """A reader who is cleared for it, and is then asked something that nobody else is."""
+    held = world.some(over=False, guests=2)
+    if held is None or len(held.taken) == held.guests:
+        return False
+    guest = world.random.choice(world.readers)
+    doors = world.house.doors
+    with suppress(PorticoError):
+        voice = await doors.blackboard.join(world.afresh(guest), held.id, guest_voice(guest))
+        if all(each.id != guest.id for each in held.taken):
+            held.taken.append(guest)
+        seat = f"{held.id} asks {guest.id}"
+        world.book.members[seat] |= {str(guest.id)}
+        held.asked.append(seat)
+        world.opened(held)
+        word = world.book.canary(held.label, seat)
+        held.words.append(word)
+        ask = VoiceAsk(
+            voice=voice,
+            system="",
+            prompt=word,
+            schema=None,
+            prompt_tokens=1,
+            most_output=1,
+            timeout=timedelta(seconds=1),
+            label=_label(held),
+            key=f"said:{len(held.asked)}",
+        )
+        await doors.seats.ask(_starter(world, held), held.id, ask)
+        return True
+    return False
+
+
+async def cap(world: DebateWorld) -> bool:
+    project = world.random.choice(world.projects)
+    by = world.afresh(world.random.choice(world.authors))
+    await world.house.doors.purse.cap_project(by, str(project.id), Cap())
+    return True
+
+
+async def remember(world: DebateWorld) -> bool:
+    """What debates could be about."""
+    project = world.random.choice(world.projects)
+    label = world.above(str(project.label))
+    key = f"notes/{world.book.canary(label)}"
+    wanted = ToRemember(
+        project=project.id, key=key, value=world.book.canary(label), label=Label.parse(label)
+    )
+    by = world.afresh(world.random.choice(world.authors))
+    await world.house.house.things.remember(by, wanted)
+    world.keys[str(project.id)].append(key)
+    return True
+
+
+async def drop(world: DebateWorld) -> bool:
+    held = world.some(over=True)
+    if held is None or len(world.held) < 30:
+        return False
+    await world.house.doors.blackboard.remove(_starter(world, held), held.id)
+    world.held.remove(held)
+    return True
+
+
+Write = Callable[[DebateWorld], Awaitable[bool]]
+"""Whether something was written."""
+WRITES: Mapping[Write, int] = {
+    begin: 4,
+    say: 9,
+    spend: 4,
+    end: 3,
+    share: 1,
+    mark: 2,
+    sit_down: 3,
+    cap: 1,
+    remember: 1,
+    drop: 1,
+}
+KINDS = frozenset(name_of(write) for write in WRITES)
+_CHANCES = [write for write, often in WRITES.items() for _ in range(often)]
+
+
+async def write(world: DebateWorld) -> None:
+    """Something, somewhere."""
+    await _written(world, world.random.choice(_CHANCES))
+
+
+async def _written(world: DebateWorld, write: Write) -> None:
+    if await write(world):
+        world.wrote[name_of(write)] += 1
+
+
+async def a_debating_world(house: DebateHouse, seed: int) -> DebateWorld:
+    world = DebateWorld(house, Random(seed))
+    await world.people_enter()
+    for _ in range(24):
+        await _written(world, begin)
+    for _ in range(8):
+        await _written(world, remember)
+    for kind, often in {say: 30, end: 8, share: 8, cap: 2, sit_down: 6, mark: 2}.items():
+        for _ in range(often):
+            await _written(world, kind)
+    for _ in range(110):
+        await write(world)
+    return world
