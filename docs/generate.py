@@ -29,6 +29,7 @@ from starlette.responses import Response
 import portico
 from portico.adapters.builtin.offers import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
+from portico.adapters.tokens.o200k import O200k
 from portico.box.core.probes import Situation, Trial, Verdict
 from portico.box.core.report import Backend
 from portico.box.core.trials import GROUPS, TRIALS
@@ -38,9 +39,14 @@ from portico.faces.cli.exits import exit_for
 from portico.faces.cli.server import Refused
 from portico.faces.http import problems
 from portico.faces.http.app import routes
+from portico.faces.mcp.bridge.resources import TEMPLATES
+from portico.faces.mcp.bridge.tools import EVERY, BridgeTool
+from portico.faces.mcp.debate.tools import EVERY as OF_DEBATES
+from portico.faces.mcp.debate.tools import DebateTool
 from portico.gateway.core.plan.schema import plan_schema
 from portico.main.assemble import Doors, assemble
 from portico.kernel.errors import PorticoError
+from portico.kernel.json import canonical
 from portico.settings.model import Settings
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -217,13 +223,21 @@ def command_line() -> str:
     parts = [_NOTE, _CLI, *(f"| `{name}` | {what} |\n" for name, what in options.items())]
     for name, command in _commands(app):
         parts.append(f"\n## portico {name}\n")
-        below = list(_commands(command))
-        if not below or command.default_command is not None:
-            parts.append(_command(name, command))
-        for verb, leaf in below:
-            parts.append(f"\n### portico {name} {verb}\n")
-            parts.append(_command(f"{name} {verb}", leaf))
+        parts += _with_below(name, command)
     return "".join(parts)
+
+
+def _with_below(name: str, command: App) -> Iterator[str]:
+    """A command and those below it, a heading deeper each."""
+    below = list(_commands(command))
+    if not below or command.default_command is not None:
+        yield _command(name, command)
+    elif " " in name:
+        yield f"\n{_one_line(command.help)}\n"
+    for verb, leaf in below:
+        whole = f"{name} {verb}"
+        yield f"\n{'#' * (len(whole.split()) + 1)} portico {whole}\n"
+        yield from _with_below(whole, leaf)
 
 
 def _commands(app: App) -> Iterator[tuple[str, App]]:
@@ -241,8 +255,12 @@ def _command(name: str, command: App) -> str:
     rows = [_parameter(argument, about) for argument in given]
     usage = " ".join(["portico", name, *_positional(given), *(["[OPTIONS]"] if rows else [])])
     table = "\n| parameter | type | what it is |\n|---|---|---|\n" + "".join(rows) if rows else ""
-    more = "".join(_paragraphs(told.long_description or ""))
-    return f"\n```text\n{usage}\n```\n\n{_one_line(told.short_description)}\n{more}{table}"
+    first, rest = told.short_description or "", told.long_description or ""
+    if not told.blank_after_short_description:  # it goes on in the next line
+        begun, _, rest = rest.partition("\n\n")
+        first = f"{first} {begun}"
+    more = "".join(_paragraphs(rest))
+    return f"\n```text\n{usage}\n```\n\n{_one_line(first)}\n{more}{table}"
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -256,6 +274,8 @@ def _positional(arguments: Iterable[Any]) -> Iterator[str]:
         if argument.field_info.kind is inspect.Parameter.POSITIONAL_ONLY:
             word = argument.name
             yield word if argument.required else f"[{word}]"
+        elif argument.field_info.kind is inspect.Parameter.VAR_POSITIONAL:
+            yield f"[{argument.name} …]"
 
 
 def _parameter(argument: Any, about: Mapping[str, str]) -> str:  # noqa: ANN401 # cyclopts' own
@@ -269,7 +289,7 @@ def _parameter(argument: Any, about: Mapping[str, str]) -> str:  # noqa: ANN401 
     notes += [f"Or the environment variable `{each}`." for each in argument.parameter.env_var or ()]
     if argument.required:
         notes.append("Required.")
-    elif field.default not in (None, False, inspect.Parameter.empty):
+    elif field.default not in (None, False, "", inspect.Parameter.empty):
         notes.append(f"Default: `{field.default}`.")
     made_up = ("--no-", "--empty-")  # by the library, for everything there is
     more = (each for each in argument.names if each != name and not each.startswith(made_up))
@@ -454,6 +474,198 @@ def _tool(offered: Offered) -> str:
     )
 
 
+_BRIDGE: Final = """\
+# Tools of the bridge
+
+What an MCP client finds at `/mcp/bridge` ([how to connect one](../how-to/bridge-for-agents.md)): {number} tools,
+which cost {tokens:,} tokens together as o200k counts them. Whoever may only read is shown those that only read.
+A key with `bridge:read` reads, one with `bridge:write` writes as well.
+
+- People are named, not numbered: `to`, `mentions`, `add`, `remove` take names as messages and `portico people list` show them.
+- A project is given by its name or its id. Of several with the same name the most secret one is meant.
+- `label` is a [label](../explanation/labels.md) as text, `team+finance`. Without one, what is written is as secret
+  as the place where it is written and as all that was read in this task; the answer says `raised` if that is more
+  than the place asks for.
+- `upto` is a label too: what is more secret is left out, and so it does not raise you.
+- A field that is not known is refused, and so is one of another type: nothing is passed over.
+- An answer is a text for a model, and in `structuredContent` the same for a program. What others wrote is set in, so
+  that it cannot be taken for words of the bridge. A refusal has `isError`; its text begins with a
+  [code](errors.md) and ends with what to do, and `_meta` has both under `portico/error`.
+
+## Resources
+
+| address | what it is |
+|---|---|
+{resources}
+What is listed is no more secret than what you have read in this task: many clients list unasked, and a list must not
+raise whoever has not asked for it. A conversation can be subscribed to, with `subscriptions/listen` (2026-07-28) or
+`resources/subscribe` (before): you are told its address whenever something was said there that you may read, and
+nothing else. One session or stream follows up to 64 conversations.
+
+## Tools
+
+| tool | what it does | hint |
+|---|---|---|
+"""
+
+_BRIDGE_ARGUMENTS: Final = {
+    "upto": "The most secret that you want to be told of.",
+    "label": "How secret it is; see above.",
+    "after": "The id, or the key, of the last one that you have seen.",
+    "limit": "How many at most; 20, up to 200.",
+    "project": "Its name or id.",
+    "conversation": "Its id.",
+    "read.conversations": "Ids; up to 16 under one cursor.",
+    "read.cursor": "What the last `read` of the same conversations, with the same `upto`, has given.",
+    "read.wait": "Seconds to wait for something new, at most 20.",
+    "read.before": "What is `older` in an answer without `cursor`, or `before` in one with it.",
+    "read.thread": "The id of a message in it.",
+    "read.attachment": "The digest of a file, up to a megabyte.",
+    "read.peek": "Leave it unread.",
+    "send.to": "To whom it is directed; others who are cleared can read it as well.",
+    "send.mentions": "Besides those whom the text names with an `@`.",
+    "send.key": "Of your own choice; with the same one a message that was sent before is not sent again.",
+    "send.reply_to": "The id of the message that it answers.",
+    "send.ack_within": "Those in `to` are to acknowledge it within so many seconds.",
+    "conversation_set.add": "Who takes part from now on.",
+    "conversation_set.remove": "Who does no more.",
+    "conversation_set.muted": "Not counted as unread, for yourself.",
+    "change.lower_to": "Less secret: a person is asked, and a copy is sent if they say yes.",
+    "memory_get.history": "All versions, the newest first.",
+    "memory_find.words": "All of them must be in the key or the value.",
+    "memory_find.prefix": "How keys begin.",
+    "memory_set.forget": "Its history stays.",
+    "lease.resource": "A name, or a pattern: `*` is anything but `/`, `**` anything.",
+    "lease.seconds": "How long; 600.",
+    "lease.queue": "To be in the queue if it is another's.",
+    "lease.lease": "Its id.",
+    "lease.token": "That of your lease, or of your claim.",
+    "task.task": "Its id.",
+    "task.token": "That of your claim.",
+    "task.depends": "Ids of what has to be over first.",
+    "task.state": "`open`, `claimed`, `done` or `dropped`; all, if left out.",
+    "task.to": "A name; whoever comes, if left out.",
+    "task.outcome": "What came of it.",
+    "task.key": "Of your own choice; with the same one nothing is added twice.",
+    "project_set.note": "Beside `doing`.",
+    "project_set.doing": "For two minutes, unless you say it again.",
+    "attach.text": "What is in it; or `base64`.",
+    "attach.media_type": "`text/plain` of a text, else `application/octet-stream`.",
+}
+
+
+def bridge_tools() -> str:
+    rows = "".join(
+        f"| [`{tool.name}`](#{tool.name}) | {tool.description.replace('|', chr(92) + '|')} | "
+        f"{_hint(tool)} |\n"
+        for tool in EVERY
+    )
+    resources = "".join(f"| `{it['uriTemplate']}` | {it['description']} |\n" for it in TEMPLATES)
+    tokens = sum(O200k().count(canonical(tool.listed()).decode()) for tool in EVERY)
+    head = _BRIDGE.format(number=len(EVERY), tokens=tokens, resources=resources)
+    return f"{_NOTE}{head}{rows}{''.join(map(_bridge_tool, EVERY))}"
+
+
+def _bridge_tool(tool: BridgeTool) -> str:
+    return _tool_of(tool, _BRIDGE_ARGUMENTS)
+
+
+_DEBATE: Final = """\
+# Tools of debates
+
+What an MCP client finds at `/mcp/debate`, or over `portico stdio --face debate`: {number} tools, which cost {tokens:,}
+tokens together as o200k counts them. Everybody is shown what they may use: `debates:read` is for `replay` and
+`debate_status`, `debates:run` for `debate`, `analyze`, `outcome` and to stop a debate, `debates:join` for `join_debate`.
+
+- `debate` and `analyze` answer with what came of it if that is within `wait`, else with the id of what goes on:
+  `debate_status` waits for it. One with `guests` answers at once, since its guests need the id.
+- `estimate_only` asks nobody and spends nothing.
+- A field that is not known is refused, and so is one of another type: it may have been a bound that was meant to hold.
+- An answer is a text for a model, and in `structuredContent` the same for a program. What voices said is set in, so
+  that it cannot be taken for words of ours. A refusal has `isError`; its text begins with a [code](errors.md) and ends
+  with what to do, and `_meta` has both under `portico/error`.
+- What you are told of a debate raises what you have read to its [label](../explanation/labels.md).
+
+## Tools
+
+| tool | what it does | hint |
+|---|---|---|
+"""
+
+_DEBATE_ARGUMENTS: Final = {
+    "question": "What is asked.",
+    "task": "What is to be analysed.",
+    "debate": "Its id, `dbt_…`.",
+    "kind": "Of the question; by its words, if left out. All but `open` have answers that can be counted.",
+    "choices": "The answers that there are.",
+    "topic": "What the voices' records are kept by; `general`.",
+    "preset": "How it is held; by the kind of the question, if left out.",
+    "voices": "Who is asked: `openai:gpt-5`, `agent:NAME`, `program:claude`; those of the settings, if left out.",
+    "roles": "Personas, dealt to the voices in turn: `critic`, `security+architect` for both at once, "
+    "`openai:gpt-5=critic` for that voice.",
+    "budget": "Tokens that it may spend, at most; that of the settings, if left out.",
+    "deadline": "Seconds after which it is decided with the answers in hand.",
+    "project": "Its name or id.",
+    "memory": "Keys of the project's memory that every voice reads.",
+    "material": "What it is about, read by every voice.",
+    "label": "How secret it is, if it is more than what you have read.",
+    "shared": "With its project; else only you can read it.",
+    "unbounded": "Also ask voices that cannot be held to a maximum.",
+    "guests": "Seats for those who call `join_debate`.",
+    "estimate_only": "Only say what it would cost.",
+    "wait": "Seconds to wait for it, at most 50.",
+    "key": "Of your own choice; with the same one nothing is begun twice.",
+    "parts": "Sub-questions, at most; 6.",
+    "join_debate.wait": "Seconds to wait until something is asked of you, at most 50.",
+    "join_debate.answer": "To what you were asked.",
+    "rationale": "Why, in a few sentences.",
+    "evidence": "What it rests on.",
+    "confidence": "How sure you are, 0 to 1.",
+    "veto": "What you object to, where you sit as a specialist.",
+    "changed_because": "In the second round, the error in your first answer; without it that one counts.",
+    "outcome.right": "Whether the decision was right.",
+    "outcome.answer": "What is right, where it was not.",
+    "source": "Who says so.",
+    "note": "Beside it.",
+    "replay.thoroughness": "As if it had been this, 0 to 1.",
+    "without": "Voices as if they had not been there.",
+    "rounds": "1 or 2.",
+    "words": "Of the question.",
+    "stop": "End it now, by the answers in hand. Only whoever has started it can; a part is stopped with its analysis.",
+    "after": "The id of the last one that you have seen.",
+}
+
+
+def debate_tools() -> str:
+    rows = "".join(
+        f"| [`{tool.name}`](#{tool.name}) | {tool.description} | {_hint(tool)} |\n"
+        for tool in OF_DEBATES
+    )
+    tokens = sum(O200k().count(canonical(tool.listed()).decode()) for tool in OF_DEBATES)
+    told = "".join(_tool_of(tool, _DEBATE_ARGUMENTS) for tool in OF_DEBATES)
+    return f"{_NOTE}{_DEBATE.format(number=len(OF_DEBATES), tokens=tokens)}{rows}{told}"
+
+
+def _tool_of(tool: BridgeTool | DebateTool, arguments: Mapping[str, str]) -> str:
+    rows = ""
+    for name, field in tool.properties.items():
+        own = arguments.get(f"{tool.name}.{name}", arguments.get(name, ""))
+        if not own and "description" in field:
+            own = f"{str(field['description']).capitalize()}."
+        needed = "Required." if name in tool.required else ""
+        told = " ".join(filter(None, [own, needed]))
+        rows += f"| `{name}` | {_json_type(field)} | {told} |\n"
+    table = f"\n| argument | type | what it is |\n|---|---|---|\n{rows}" if rows else ""
+    return f"\n## {tool.name}\n\n{tool.description}\n{table}"
+
+
+def _hint(tool: BridgeTool | DebateTool) -> str:
+    hints = tool.effect.hints
+    if "readOnlyHint" in hints:
+        return "read-only"
+    return "destructive" if hints["destructiveHint"] else "not destructive"
+
+
 def _fields(schema: Mapping[str, Any], needed: str, within: str = "") -> str:
     rows = ""
     for name, field in schema["properties"].items():
@@ -489,8 +701,10 @@ def plan_schema_text() -> str:
 PAGES: Final = {
     "configuration.md": configuration,
     "box.md": box,
+    "bridge-tools.md": bridge_tools,
     "builtin-tools.md": builtin_tools,
     "cli.md": command_line,
+    "debate-tools.md": debate_tools,
     "errors.md": errors,
     "openapi.json": openapi,
     "plan.schema.json": plan_schema_text,

@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -8,7 +9,8 @@ from hypothesis import settings
 
 from portico.adapters.postgres.addresses import Addresses
 from tests.children import none_left
-from tests.servers import Template, embedded_store, provisioned, reachable_folder, tcp_server
+from tests.copies import Template, never_flushed
+from tests.servers import embedded_store, provisioned, reachable_folder, tcp_server
 
 settings.register_profile("portico", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
@@ -40,6 +42,7 @@ def embedded_template() -> Iterator[Template]:
     with reachable_folder() as folder:
         store = embedded_store(folder)
         store.start_here(create=True)
+        never_flushed(str(store.addresses.admin))
         try:
             yield Template(store.addresses)
         finally:
@@ -70,11 +73,23 @@ STRANGERS = ("mcp", "box", "monty", "builtin", "web")
 """Adapters whose tests start strangers' programs and talk to servers: too long for `just check`."""
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first: where several run at once, none is left alone with one at the end."""
     for item in items:
         inside = item.path.parts
         if "adapters" in inside and set(STRANGERS) & set(inside):
             item.add_marker("process")
+    longest: dict[Path, float] = {}
+    for item in items:
+        longest[item.path] = max(longest.get(item.path, 0), _allowed(item))
+    items.sort(key=lambda item: -longest[item.path])
+
+
+def _allowed(item: pytest.Item) -> float:
+    """Seconds that it says it may take at most."""
+    marker = item.get_closest_marker("timeout")
+    return float(marker.args[0]) if marker and marker.args else 0.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

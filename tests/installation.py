@@ -1,12 +1,14 @@
 """A whole installation of its own for a test: real commands, a real server, a real database."""
 
+import atexit
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx2
@@ -77,7 +79,7 @@ class Installation:
                 process.terminate()
                 process.wait(60)
 
-    def wait_ready(self, process: "subprocess.Popen[bytes]", patience: float = 60) -> None:
+    def wait_ready(self, process: "subprocess.Popen[bytes]", patience: float = 240) -> None:
         deadline = time.monotonic() + patience
         while not self.ready():
             assert process.poll() is None, self.log
@@ -114,13 +116,24 @@ def installation() -> Iterator[Installation]:
     """Set up, not yet serving; nothing of it is left behind."""
     with reachable_folder() as folder:
         made = Installation(folder / "home", free_port())
-        made.home.mkdir(mode=0o711)
-        done = made.run("init")
-        assert done.code == 0, done.err
+        subprocess.run(["cp", "--archive", _first().home, made.home], check=True)
         try:
             yield made
         finally:
             made.run("db", "stop", "--force")
+
+
+@cache
+def _first() -> Installation:
+    """Set up once by each process that runs tests; the others are copies of it."""
+    folder = ExitStack()
+    atexit.register(folder.close)
+    made = Installation(folder.enter_context(reachable_folder()) / "home", free_port())
+    made.home.mkdir(mode=0o711)
+    done = made.run("init")
+    assert done.code == 0, done.err
+    assert not (made.data / "postmaster.pid").exists(), "its database still runs"
+    return made
 
 
 def _without_portico(environment: Mapping[str, str]) -> dict[str, str]:

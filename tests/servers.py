@@ -1,7 +1,6 @@
 """Real PostgreSQL servers for tests: the embedded one, and a second one reached over TCP."""
 
 import asyncio
-import itertools
 import os
 import pwd
 import secrets
@@ -12,17 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
-
 from portico.adapters.dbos.tables import DbosTables
 from portico.adapters.postgres.account import Account, account_for
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries, in_wheel
 from portico.adapters.postgres.embedded_store import EmbeddedStore
 from portico.adapters.postgres.passwords import ADMIN, new_passwords
-from portico.adapters.postgres.provision import close_doors, provision, provisioned_addresses
+from portico.adapters.postgres.provision import provision, provisioned_addresses
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.store import Source
@@ -31,8 +26,6 @@ from portico.engine.migrate_store import MigrateStore
 IS_ROOT = os.geteuid() == 0
 RUN_AS = "portico" if IS_ROOT else None
 """The account that `just setup` makes; as root the embedded server runs as it."""
-
-_numbers = itertools.count()
 
 
 @contextmanager
@@ -77,35 +70,6 @@ def migrate(owner: str) -> None:
             pass
 
     asyncio.run(run())
-
-
-class Template:
-    """A migrated database, copied for each test that wants one of its own."""
-
-    def __init__(self, addresses: Addresses) -> None:
-        self._addresses = addresses
-        migrate(str(addresses.owner))
-
-    @contextmanager
-    def copy(self) -> Iterator[Addresses]:
-        name = f"copy_{os.getpid()}_{next(_numbers)}"
-        admin = make_conninfo(str(self._addresses.admin), dbname="postgres")
-        create = sql.SQL("CREATE DATABASE {} TEMPLATE portico OWNER portico_owner")
-        with psycopg.connect(admin, autocommit=True) as connection:
-            connection.execute(create.format(sql.Identifier(name)))
-        with psycopg.connect(make_conninfo(admin, dbname=name), autocommit=True) as inside:
-            close_doors(inside, name)
-        try:
-            yield Addresses(
-                app=make_conninfo(self._addresses.app, dbname=name),
-                owner=make_conninfo(str(self._addresses.owner), dbname=name),
-                engine=make_conninfo(str(self._addresses.engine), dbname=name),
-                admin=make_conninfo(admin, dbname=name),
-            )
-        finally:
-            drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
-            with psycopg.connect(admin, autocommit=True) as connection:
-                connection.execute(drop)
 
 
 @contextmanager

@@ -135,7 +135,8 @@ def test_nothing_names_a_package_registry_or_a_path_of_one_machine() -> None:
         check=True,
     ).stdout.split("\0")
     hosts = ["pypi" + ".org", "pythonhosted" + ".org", "registry" + ".npmjs", "deb" + ".debian"]
-    paths = ["/root" + "/", "/work" + "/"]
+    # Work has routes of its own; what follows there is a parameter.
+    paths = ["/root" + "/", "/work" + r"/(?!\{)"]
     found = []
     for name in filter(None, tracked):
         text = (ROOT / name).read_bytes().decode("utf-8", errors="ignore")

@@ -55,6 +55,7 @@ def loaded_by(arguments: Sequence[str], home: Path) -> set[str]:
         ([], set()),
         (["keys", "--help"], {"asyncio", "cyclopts", "httpx2"}),
         (["runs", "--help"], {"asyncio", "cyclopts", "httpx2"}),
+        (["debate", "--help"], {"asyncio", "cyclopts", "httpx2"}),
         (["version"], {"cyclopts"}),
         (["config", "show"], {"cyclopts", "pydantic"}),
         (["config", "path"], {"cyclopts", "pydantic"}),

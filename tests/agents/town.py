@@ -75,7 +75,7 @@ class Town(PlanRoom):
         seal = AesSivSeal.from_pepper(b"pepper")
         tails = Tails(log=self.log, bus=self.bus, seal=seal, wording=JsonLines())
         self.talk = AgentTalk(log=self.log, tails=tails, seal=seal, book=self.runs, clock=clock)
-        self.models = ScriptedModels(*said)
+        self.models, self.book = ScriptedModels(*said), MemoryBook()
         self.toolbox = self._toolbox(page_size)
         self.agent = an_agent(
             ANA,
@@ -115,7 +115,7 @@ class Town(PlanRoom):
         both: dict[str, Any] = {**shared, "entropy": self.entropy}
         ask = AskModel(
             models=self.models,
-            book=MemoryBook(),
+            book=self.book,
             toolbox=self.toolbox,
             tokenizer=Words(),
             **both,

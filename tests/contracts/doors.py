@@ -10,9 +10,25 @@ from portico.adapters.postgres.acquaintances import PostgresAcquaintances
 from portico.adapters.postgres.agents import PostgresAgents
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
+from portico.adapters.postgres.bridge_attachments import PostgresAttachments
+from portico.adapters.postgres.bridge_conversations import PostgresConversations
+from portico.adapters.postgres.bridge_declassifications import PostgresDeclassifications
+from portico.adapters.postgres.bridge_leases import PostgresLeases
+from portico.adapters.postgres.bridge_memory import PostgresMemory
+from portico.adapters.postgres.bridge_messages import PostgresMessages
+from portico.adapters.postgres.bridge_presence import PostgresPresences
+from portico.adapters.postgres.bridge_projects import PostgresProjects
+from portico.adapters.postgres.bridge_read_state import PostgresReadState
+from portico.adapters.postgres.bridge_search import PostgresMessageSearch
+from portico.adapters.postgres.bridge_work import PostgresWorks
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.changes_elsewhere import PostgresElsewhere
+from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
+from portico.adapters.postgres.debate_outcomes import PostgresOutcomes
+from portico.adapters.postgres.debate_personas import PostgresPersonas
+from portico.adapters.postgres.debate_purse import PostgresPurse
+from portico.adapters.postgres.debate_seats import PostgresSeats
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
@@ -20,6 +36,7 @@ from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
 from portico.adapters.postgres.login_clients import PostgresLoginClients
 from portico.adapters.postgres.logins import PostgresLogins
 from portico.adapters.postgres.past_plans import PostgresPastPlans
+from portico.adapters.postgres.people import PostgresPeople
 from portico.adapters.postgres.policy_rules import PostgresRules
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.receipts import PostgresReceipts
@@ -43,6 +60,11 @@ from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.agents.ports import Agents, Traces
 from portico.agents.trace_ports import TraceReports
+from portico.bridge.lowering_ports import Declassifications
+from portico.bridge.ports import Conversations, Messages, People, Projects, ReadState
+from portico.bridge.search_ports import MessageSearch
+from portico.bridge.thing_ports import Attachments, Leases, Memory, Presences, Works
+from portico.debate.ports import Blackboard, Outcomes, Personas, Purse, Seats
 from portico.engine.core.run import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
 from portico.gateway.ahead_ports import Elsewhere
@@ -77,8 +99,19 @@ from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryAgents, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.audit import MemoryAudit
+from portico.testing.bridge_declassifications import MemoryDeclassifications
+from portico.testing.bridge_leases import MemoryLeases
+from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
+from portico.testing.bridge_messages import MemoryMessages
+from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
+from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
+from portico.testing.bridge_work import MemoryPresences, MemoryWorks
 from portico.testing.calls import MemoryAcquaintances, MemoryCallHistory, MemoryElsewhere
 from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.debate_data import MemoryBlackboard
+from portico.testing.debate_guests import MemorySeats
+from portico.testing.debate_purse import MemoryPurse
+from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryResults, MemoryServers, MemoryTools, MemoryVectors
@@ -150,6 +183,23 @@ class Doors:
     agents: Agents
     traces: Traces
     trace_reports: TraceReports
+    projects: Projects
+    memory: Memory
+    attachments: Attachments
+    leases: Leases
+    works: Works
+    presences: Presences
+    people: People
+    conversations: Conversations
+    messages: Messages
+    read_state: ReadState
+    message_search: MessageSearch
+    declassifications: Declassifications
+    debates: Blackboard
+    purse: Purse
+    seats: Seats
+    outcomes: Outcomes
+    personas: Personas
     contexts: MemoryTaskContexts | PostgresTaskContexts
     contexts_elsewhere: Contexts
     """The same tasks, in another process."""
@@ -260,6 +310,23 @@ def memory_doors() -> Doors:
         agents=MemoryAgents(world),
         traces=MemoryTraces(world),
         trace_reports=MemoryTraceReports(world),
+        projects=MemoryProjects(world),
+        memory=MemoryMemory(world, clock),
+        attachments=MemoryAttachments(world),
+        leases=MemoryLeases(world, clock),
+        works=MemoryWorks(world),
+        presences=MemoryPresences(world),
+        people=MemoryPeople(world),
+        conversations=MemoryConversations(world, clock),
+        messages=MemoryMessages(world),
+        read_state=MemoryReadState(world),
+        message_search=MemoryMessageSearch(world),
+        declassifications=MemoryDeclassifications(world),
+        debates=MemoryBlackboard(world),
+        purse=MemoryPurse(world),
+        seats=MemorySeats(world),
+        outcomes=MemoryOutcomes(world),
+        personas=MemoryPersonas(world),
         contexts=MemoryTaskContexts(world),
         contexts_elsewhere=MemoryTaskContexts(world),
         rules=rules,
@@ -308,6 +375,23 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
         agents=PostgresAgents(transactions),
         traces=PostgresTraces(transactions),
         trace_reports=PostgresTraceReports(transactions),
+        projects=PostgresProjects(transactions),
+        memory=PostgresMemory(transactions, clock),
+        attachments=PostgresAttachments(transactions),
+        leases=PostgresLeases(transactions),
+        works=PostgresWorks(transactions),
+        presences=PostgresPresences(transactions),
+        people=PostgresPeople(transactions),
+        conversations=PostgresConversations(transactions, clock),
+        messages=PostgresMessages(transactions),
+        read_state=PostgresReadState(transactions),
+        message_search=PostgresMessageSearch(transactions, lambda: "a model"),
+        declassifications=PostgresDeclassifications(transactions),
+        debates=PostgresBlackboard(transactions),
+        purse=PostgresPurse(transactions),
+        seats=PostgresSeats(transactions),
+        outcomes=PostgresOutcomes(transactions),
+        personas=PostgresPersonas(transactions),
         contexts=PostgresTaskContexts(transactions, clock),
         contexts_elsewhere=PostgresTaskContexts(transactions, clock),
         rules=PostgresRules(transactions, bus, clock, RULES_OF_THE_FILE),

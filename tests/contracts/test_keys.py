@@ -97,6 +97,17 @@ async def test_the_ring_has_no_key_that_was_never_made(doors: Doors) -> None:
     assert await doors.key_ring.find("nowhere") is None
 
 
+async def test_the_ring_finds_several_keys_in_one_look(doors: Doors) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    stored = [await doors.key_of(admin, await doors.joined(admin, "bob")) for admin in (home, acme)]
+
+    found = await doors.key_ring.find_all([*(key.id for key in stored), "nowhere"])
+
+    assert {holder.key.id: holder.key for holder in found} == {key.id: key for key in stored}
+    assert {holder.identity.space for holder in found} == {home.space, acme.space}
+    assert await doors.key_ring.find_all([]) == []
+
+
 async def test_the_ring_notes_the_last_use(doors: Doors) -> None:
     root = await doors.founded("home")
     key = await doors.key_of(root, await doors.joined(root, "bob"))

@@ -210,11 +210,15 @@ async def test_an_export_that_is_left_half_read_leaves_nothing_behind(
     rows = doors.spaces.export(home)
     for _ in range(read):
         await anext(rows)
+    before = asyncio.all_tasks()
     del rows
+    await asyncio.sleep(0)  # the loop is asked to close it, and does so in a task
+    closing = asyncio.all_tasks() - before
 
     await doors.settings.put(home, "theme", "afterwards")
 
     assert await elsewhere(doors.settings.get(home, "theme")) == "afterwards"
+    await asyncio.gather(*closing)
 
 
 async def test_what_is_written_while_an_export_is_read_is_written(doors: Doors) -> None:

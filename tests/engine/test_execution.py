@@ -251,6 +251,23 @@ async def waiting_work(durable: Durable, given: JsonObject) -> JsonValue:
     )
 
 
+async def test_what_nobody_answered_in_time_can_be_waited_for_again() -> None:
+    async def work(durable: Durable, _given: JsonObject) -> JsonValue:
+        short = timedelta(0)
+        first = await durable.wait_for_signal("go", patience=short, name="go:1")
+        return [first, await durable.wait_for_signal("go", name="go:2")]
+
+    room = Room(work=work)
+
+    async with room.working():
+        run = await room.start()
+        await room.until(run, RunStatus.WAITING)
+        await room.signal_run(ANA, run, "go", "gone")
+        ended = await room.until(run, RunStatus.DONE)
+
+    assert ended.result == [None, "gone"]
+
+
 @pytest.mark.requirement("runs:waits:hold-nothing")
 async def test_runs_that_wait_hold_no_task() -> None:
     room = Room(work=waiting_work)

@@ -15,7 +15,6 @@ from portico.engine.core.queue import Queue
 from portico.engine.core.run import RunStatus, Step, Taken
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.start_run import RunWish, StartRun
-from portico.gateway.approved_call import topic_of
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import (
     BadArguments,
@@ -36,6 +35,7 @@ from portico.guard.core.errors import (
     ApprovedCallFailed,
 )
 from portico.guard.core.rules import Rule, Ruling
+from portico.guard.wait_for_answer import topic_of
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.gateway import MemoryResults, a_tool

@@ -58,7 +58,10 @@ from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.saved_workflows import a_saved_workflow
 from portico.testing.suggestions import a_past_plan, a_suggestion
 from portico.testing.vault import MemoryVault
-from tests.servers import Template, embedded_store, reachable_folder, wheel
+from tests.copies import Template
+from tests.migrations.bridge_fixture import fill_bridge
+from tests.migrations.debate_fixture import fill_debates
+from tests.servers import embedded_store, reachable_folder, wheel
 
 FOLDER: Final = Path(__file__).parent / "fixtures"
 FIXTURES: Final = sorted(FOLDER.glob("*.sql"))
@@ -159,6 +162,8 @@ async def _fill(database: Addresses) -> None:
             )
             await _fill_gateway(transactions, admin, clock, entropy)
             await _fill_agents(transactions, admin)
+            await fill_bridge(transactions, admin, robot.id, clock, entropy)
+            await fill_debates(transactions, admin, clock)
 
 
 async def _fill_gateway(

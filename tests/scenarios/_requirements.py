@@ -1021,4 +1021,129 @@ REQUIREMENTS = [
         "seed 001, AC 19",
         "Every hop of a way has its own confidence.",
     ),
+    Requirement(
+        "bridge:clients:three-at-once",
+        "issue 10, must show",
+        "The official SDK in both eras and the Inspector talk on one conversation at once.",
+    ),
+    Requirement(
+        "bridge:mcp:1600-tokens",
+        "issue 10, build 7",
+        "At most 16 tools cover the bridge over MCP, for no more than 1,600 tokens together.",
+    ),
+    Requirement(
+        "bridge:table:shared-task",
+        "issue 10, must show",
+        "Two running agents and a person finish a small shared task.",
+    ),
+    Requirement(
+        "bridge:leaks:none",
+        "issue 10, must show",
+        "By no way out of the bridge is anybody told what is above them.",
+    ),
+    Requirement(
+        "bridge:leaks:each-wall-alone",
+        "issue 10, must show",
+        "Row-level security alone and the application's filter alone each stop all.",
+    ),
+    Requirement(
+        "bridge:leaks:over-the-wires",
+        "issue 10, must show",
+        "Over REST, streams and MCP nobody is told what is above them.",
+    ),
+    Requirement(
+        "bridge:leaks:twins",
+        "issue 10, must show",
+        "What is hidden changes nothing in what a low reader is told.",
+    ),
+    Requirement(
+        "bridge:labels:no-write-down",
+        "issue 10, must show",
+        "In no trace does anything flow down; every declassification has its record.",
+    ),
+    Requirement(
+        "bridge:connect:cannot-loop",
+        "issue 10, build 7",
+        "Connected agents that name each other for ever come to an end.",
+    ),
+    Requirement(
+        "bridge:connect:once",
+        "issue 10, build 7",
+        "A connected agent that is killed and connected again answers nothing twice.",
+    ),
+    Requirement(
+        "bridge:unread:exact",
+        "issue 10, must show; design.md §4.5",
+        "The count of what is unread equals what one would find by looking, whatever happened.",
+    ),
+    Requirement(
+        "bridge:walls:each-alone",
+        "issue 10, must show",
+        "Each of the two walls alone hides what is above a reader and what is closed.",
+    ),
+    Requirement(
+        "bridge:storm:nothing-lost",
+        "issue 10, must show",
+        "Whoever is killed or cut off, every acknowledged message is there once and in order.",
+    ),
+    Requirement(
+        "bridge:bench:names",
+        "issue 10, names",
+        "`portico bench bridge` tells its figures under the names that were promised.",
+    ),
+    Requirement(
+        "debate:walls:each-alone",
+        "issue 11, must show",
+        "The database alone and the application alone each hide what somebody may not read.",
+    ),
+    Requirement(
+        "debate:leaks:none",
+        "issue 11, must show",
+        "By no way out of a debate is anybody told what is above them, or another's alone.",
+    ),
+    Requirement(
+        "debate:leaks:each-wall-alone",
+        "issue 11, must show",
+        "Row-level security alone and the application's filter alone each stop all of it.",
+    ),
+    Requirement(
+        "debate:leaks:twins",
+        "issue 11, must show",
+        "What is hidden changes nothing for a low debater: no list, weight, budget or error.",
+    ),
+    Requirement(
+        "debate:labels:confidential",
+        "issue 11, must show",
+        "A debate on confidential memory gives a confidential synthesis, and the low see nothing.",
+    ),
+    Requirement(
+        "debate:promotion:a-person",
+        "issue 11 §7",
+        "A debate is read by others below its label once another person said yes to every word.",
+    ),
+    Requirement(
+        "debate:voices:live-model",
+        "issue 11, must show",
+        "Four voices of a live model vote at once, in the form of a vote and word by word.",
+    ),
+    Requirement(
+        "debate:voices:vendors",
+        "issue 11, must show",
+        "Voices of three vendors vote, each over the wire of its own.",
+    ),
+    Requirement(
+        "debate:voices:programs",
+        "issue 11, must show",
+        "The real claude, codex and gemini vote, and are ended with all that they have started.",
+    ),
+    Requirement(
+        "debate:storm:every-step",
+        "issue 11, must show",
+        "Killed after any step, a debate and an analysis decide the same and pay once.",
+    ),
+    Requirement(
+        "debate:mcp:900-tokens",
+        "issue 11 §8",
+        "All six tools of debates cost a model at most 900 tokens.",
+    ),
 ]

@@ -8,7 +8,7 @@ turns, each with what it says and which tools it calls. After the last it says w
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,6 +43,8 @@ class ScriptedModel:
     """Cleared, nobody is answered."""
     refusing: str | None = None
     """Conversations in which somebody said this are refused, for now."""
+    replies: Callable[[str], str] | None = None
+    """What it says to whoever has nothing played, by what they said last."""
 
     @property
     def url(self) -> str:
@@ -85,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", 0))
         asked = json.loads(self.rfile.read(length))
         self.its.asked.append(asked)
-        turn = _turn(asked["messages"])
+        turn = _turn(asked["messages"], self.its.replies)
         self.its.hold.wait(60)
         if self.its.refusing and self.its.refusing in json.dumps(asked["messages"]):
             self._json({"error": {"message": "not now"}}, status=503)
@@ -119,9 +121,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
-def _turn(messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _turn(
+    messages: Sequence[dict[str, Any]], replies: Callable[[str], str] | None
+) -> dict[str, Any]:
     texts = [(at, _text(each)) for at, each in enumerate(messages) if each["role"] == "user"]
     played = [(at, text) for at, text in texts if text.startswith(_PLAY)]
+    if not played and replies is not None:
+        return says(replies(texts[-1][1]))
     if not played:
         return says(f"You said: {texts[-1][1]}" if texts else "Nothing was said.")
     at, text = played[-1]

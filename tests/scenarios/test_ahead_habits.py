@@ -22,12 +22,12 @@ from tests.scenarios.test_ahead_safety import Found
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 SESSIONS = 45
 """Of one world."""
-WORLDS = 100_000 // SESSIONS if FULL_SIZE else 80
+WORLDS = 100_000 // SESSIONS if FULL_SIZE else 40
 TO_BE_CAUGHT = 400
 LEAST = 10
 """Twenty outcomes are needed, and one task has a say in two of them in half an hour."""
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(7200 if FULL_SIZE else 300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(7200 if FULL_SIZE else 600)]
 
 
 async def lives(seed: int, found: Found, **how: Any) -> None:

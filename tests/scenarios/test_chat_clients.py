@@ -80,8 +80,9 @@ def reasoning(chunks: list[ChatCompletionChunk]) -> str:
     return "".join(getattr(each, "reasoning_content", None) or "" for each in deltas)
 
 
-def test_each_agent_is_a_model(client: openai.OpenAI) -> None:
-    assert [each.id for each in client.models.list()] == ["agent/clerk"]
+def test_each_agent_is_a_model_and_so_is_each_way_to_debate(client: openai.OpenAI) -> None:
+    debates = ["debate/vote", "debate/debate", "debate/quorum"]
+    assert [each.id for each in client.models.list()] == ["agent/clerk", *debates]
     assert client.models.retrieve("agent/clerk").owned_by
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("agent/nobody")

@@ -21,10 +21,10 @@ from tests.storm.house import House, storm_house
 from tests.storm.oracle import effects
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-RUNS = 10_000 if FULL_SIZE else 2_000
-KILLS = 1_000 if FULL_SIZE else 200
-DATABASE_KILLS = 20
-EACH_POINT = 100 if FULL_SIZE else 40
+RUNS = 10_000 if FULL_SIZE else 600
+KILLS = 1_000 if FULL_SIZE else 60
+DATABASE_KILLS = 20 if FULL_SIZE else 5
+EACH_POINT = 100 if FULL_SIZE else 12
 WORKERS = 4
 IN_FLIGHT = 1_000 if FULL_SIZE else 400
 POINTS = ("before effect", "after effect", "after checkpoint")

@@ -46,12 +46,12 @@ from tests.scenarios.effect_world import Wish, a_world
 
 PATHS = (*CALL_PATHS, *RUN_PATHS)
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-WORLDS = 100_000 if FULL_SIZE else 1_500
+WORLDS = 100_000 if FULL_SIZE else 900
 """Of each path."""
 TO_BE_CAUGHT = 6_000
 """Worlds within which a missing gate has to be noticed."""
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if FULL_SIZE else 300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.timeout(3600 if FULL_SIZE else 600)]
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.servers import IS_ROOT, free_port, reachable_folder
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parent.parent.parent
 GUEST = "portico-guest"
@@ -51,13 +51,18 @@ class Guest:
 
     def run(self, *command: str | Path) -> str:
         with self.start(*command) as process:
-            said, _ = process.communicate(timeout=300)
+            said, _ = process.communicate(timeout=600)
         assert process.returncode == 0, f"{command}: {said}"
         return said
 
     def _environment(self) -> dict[str, str]:
-        passed = ("PATH", "LANG", "SSL_CERT_FILE", "PIP_CERT", "PIP_INDEX_URL", "HTTPS_PROXY")
-        kept = {name: os.environ[name] for name in passed if name in os.environ}
+        passed = ("PATH", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY")
+        of_installers = ("PIP_", "UV_INDEX", "UV_DEFAULT_INDEX", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS")
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in passed or name.startswith(of_installers)
+        }
         return {
             **kept,
             "HOME": str(self.home),
@@ -108,7 +113,11 @@ def interpreter() -> str:
 @pytest.fixture(scope="module")
 def installed(guest: Guest, wheel: Path) -> Guest:
     guest.run(interpreter(), "-m", "venv", "venv")
-    guest.run(guest.home / "venv" / "bin" / "pip", "install", "--quiet", str(wheel))
+    programs = guest.home / "venv" / "bin"
+    guest.run(programs / "pip", "install", "--quiet", "uv")
+    guest.run(
+        programs / "uv", "pip", "install", "--quiet", f"--python={programs / 'python'}", str(wheel)
+    )
     return guest
 
 

@@ -25,7 +25,7 @@ from tests.real_servers.world import World, world
 from tests.scenarios.session_clients import Crowd, Tool
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-SESSIONS = 2_000 if FULL_SIZE else 200
+SESSIONS = 2_000 if FULL_SIZE else 100
 LEFT_BEHIND = 150
 """Sessions of the warm-up; the gateway keeps 128 of one key."""
 PROCESSES = 12

@@ -16,7 +16,7 @@ from tests.storm.plan_worker import AFTER_CALL
 from tests.storm.plans import made_by
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-POINTS = 10_000 if FULL_SIZE else 6
+POINTS = 10_000 if FULL_SIZE else 4
 """Of all that there are, evenly spread."""
 PATIENCE = 120.0
 CODE = """
@@ -46,7 +46,7 @@ pytestmark = [
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
-    pytest.mark.timeout(3600 if FULL_SIZE else 300),
+    pytest.mark.timeout(3600 if FULL_SIZE else 600),
 ]
 
 

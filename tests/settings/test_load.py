@@ -436,7 +436,7 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
 def test_every_setting_is_among_the_leaves(machine: Machine) -> None:
     paths = [path for path, _ in machine.load().leaves()]
 
-    assert len(paths) == len(set(paths)) == 97
+    assert len(paths) == len(set(paths)) == 110
     assert {"server.port", "database.source", "identity.pepper", "log.level"} <= set(paths)
 
 

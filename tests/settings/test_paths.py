@@ -23,6 +23,7 @@ def test_portico_home_holds_everything(tmp_path: Path) -> None:
         paths.secrets,
         paths.postgres,
         paths.backups,
+        paths.debate_logs,
         paths.cache,
     ):
         assert path.is_relative_to(tmp_path)

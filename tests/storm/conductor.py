@@ -30,6 +30,7 @@ _FORKS.set_forkserver_preload(
         "tests.storm.approving",
         "tests.storm.plan_worker",
         "tests.storm.agent_worker",
+        "tests.storm.debate_worker",
     ]
 )
 

@@ -144,8 +144,10 @@ class Numbered:
     async def sleep(self, name: str, duration: timedelta) -> None:
         await self._inner.sleep(name, duration)
 
-    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
-        return await self._inner.wait_for_signal(topic, patience=patience)
+    async def wait_for_signal(
+        self, topic: str, *, patience: timedelta | None = None, name: str | None = None
+    ) -> JsonValue:
+        return await self._inner.wait_for_signal(topic, patience=patience, name=name)
 
     def busy(self) -> AbstractContextManager[None]:
         return self._inner.busy()

@@ -25,12 +25,11 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import PUBLIC, Label, Level, join
+from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
 
 AGENT: Final = KIND
 """The kind of run that the engine knows it as."""
-_USUAL: Final = Label(Level.TEAM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +50,8 @@ class AgentRunWish:
     """The same key, the same run; without one each wish is another."""
     label: Label | None = None
     """How secret the message is, if it is more than what the caller's task has read."""
+    clearance: Label | None = None
+    """How secret what it reads may be, if that is less than what it and the caller may know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class StartAgentRun:
         given = RunGiven(
             agent=agent,
             context=context,
-            asker=asker_of(caller, outer),
+            asker=asker_of(caller, outer, wish.clearance),
             label=agent.spec.label,
             model=agent.spec.model,
             limits=agent.spec.limits,
@@ -225,28 +226,32 @@ def _within(agent: Agent, outer: OuterRun | None) -> Agent:
 
 
 def _wished(wish: AgentRunWish) -> JsonObject:
-    return {
+    wished = {
         "model": wish.model,
         "limits": None if wish.limits is None else limits_json(wish.limits),
         "most_output": wish.most_output,
         "label": None if wish.label is None else str(wish.label),
     }
+    return wished if wish.clearance is None else wished | {"clearance": str(wish.clearance)}
 
 
 def _brought(agent: Agent, wish: AgentRunWish) -> Label:
-    """How secret what it begins with is, beside what its starter has read: the message, and the
-    instructions of an agent that somebody has made more secret than usual."""
-    message = PUBLIC if wish.label is None else wish.label
-    return message if _USUAL.covers(agent.spec.label) else join([message, agent.spec.label])
+    """How secret what it begins with is, beside what its starter has read: the message, and what
+    the agent itself brings."""
+    return join([PUBLIC if wish.label is None else wish.label, agent.spec.brings])
 
 
-def asker_of(caller: Principal, outer: OuterRun | None = None) -> JsonObject:
-    """What a run knows its starter again by, and the lists that they had then."""
+def asker_of(
+    caller: Principal, outer: OuterRun | None = None, clearance: Label | None = None
+) -> JsonObject:
+    """What a run knows its starter again by, the lists that they had then, and how much less than
+    they it may read."""
     return {
         "key": caller.key,
         "context": None if caller.context is None else str(caller.context),
         "tools": [[*each] for each in caller.tools],
         "outer": None if outer is None else outer.as_json(),
+        "clearance": None if clearance is None else str(clearance),
     }
 
 

@@ -38,3 +38,11 @@ app.command(
 app.command(
     "portico.bench.agents:agents", name="agents", help="Agents: a turn, many runs, the first word."
 )
+app.command(
+    "portico.bench.bridge:bridge", name="bridge", help="The bridge: unread, pages, search, sends."
+)
+app.command(
+    "portico.bench.debate:debate",
+    name="debate",
+    help="Debates: right for their calls, and when not.",
+)

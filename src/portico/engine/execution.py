@@ -124,12 +124,14 @@ class Execution:
         self._record.use(name)
         await self._waited(name, None, duration)
 
-    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+    async def wait_for_signal(
+        self, topic: str, *, patience: timedelta | None = None, name: str | None = None
+    ) -> JsonValue:
         if len(topic) > _LONGEST_TOPIC:
             raise BadStepName(topic)
-        name = f"signal:{topic}"
-        self._record.use(name)
-        return await self._waited(name, topic, patience)
+        step = f"signal:{name or topic}"
+        self._record.use(step)
+        return await self._waited(step, topic, patience)
 
     @contextmanager
     def busy(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ makes it again but by a person's word.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol
@@ -22,11 +22,11 @@ from portico.guard.approval_ports import ApprovalNews, Approvals, Waiters
 from portico.guard.as_they_are import AsTheyAre
 from portico.guard.ask_approval import sealed_for
 from portico.guard.core.approval import Approval, Outcome, Status
-from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.errors import ApprovalUncertain, ArgumentsLost
 from portico.guard.core.ticket import Ticket
 from portico.guard.core.vault_keys import VaultClosed
 from portico.guard.ports import Audit, Contexts, KeyRing, Together, Vault
+from portico.guard.wait_for_answer import WaitForAnswer, about_end
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy
@@ -36,8 +36,6 @@ from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 
 APPROVED_CALL: Final = "approved_call"
-_LATER: Final = timedelta(seconds=1)
-"""It looks for the end of its request this much after it, so that it is over then."""
 _PAUSE: Final = 0.2
 """Seconds, while the database is away."""
 
@@ -52,12 +50,6 @@ class Calling(Protocol):
         whole: bool,
         ticket: Ticket,
     ) -> Called: ...
-
-
-def topic_of(approval: ApprovalId, number: int) -> str:
-    """What the run behind a request is woken by; the next number if that one was used up by
-    somebody who had nothing to say."""
-    return str(approval) if number == 1 else f"{approval}:{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,22 +70,23 @@ class ApprovedCall:
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Raises `StepFailed` if nobody knows whether the call was made."""
-        asked = ApprovalId.parse(str(given["approval"]))
-        seen: JsonValue = {"status": Status.WAITING, "left": given["left"]}
-        number = 0
-        while isinstance(seen, Mapping) and seen["status"] == Status.WAITING:
-            number += 1
-            patience = timedelta(seconds=float(str(seen["left"]))) + _LATER
-            await durable.wait_for_signal(topic_of(asked, number), patience=patience)
-            seen = await durable.step(f"look-{number}", self._step(durable, asked, self._look))
+        seen = await self._waiting(durable, given)
         match seen:
             case {"status": Status.APPROVED, "approval": str(approved)}:
                 which = ApprovalId.parse(approved)
                 return await durable.step("call", self._step(durable, which, self._call))
-            case {"status": Status.EXPIRED}:
-                return await durable.step("expire", self._step(durable, asked, self._expire))
             case _:
                 return seen
+
+    @property
+    def _waiting(self) -> WaitForAnswer:
+        return WaitForAnswer(
+            approvals=self.approvals,
+            news=self.news,
+            audit=self.audit,
+            together=self.together,
+            clock=self.clock,
+        )
 
     def _step(
         self,
@@ -105,24 +98,6 @@ class ApprovedCall:
             return await act(durable, await self.approvals.get(durable.caller, approval))
 
         return action
-
-    async def _look(self, durable: Durable, asked: Approval) -> JsonValue:
-        """Where the request stands, or the one that was approved in its place."""
-        now = self.clock.now()
-        status = asked.status_at(now)
-        if status is Status.REPLACED and asked.replaced_by is not None:
-            instead = await self.approvals.get(durable.caller, asked.replaced_by)
-            return await self._look(durable, instead)
-        left = (asked.expires_at - now).total_seconds()
-        return {"status": status, "left": max(left, 0.0), "approval": str(asked.id)}
-
-    async def _expire(self, durable: Durable, approval: Approval) -> JsonValue:
-        caller = durable.caller
-        async with self.together(caller):
-            if await self.approvals.expire(caller, approval.id, self.clock.now()):
-                await self.audit.note(caller, _entry("approval.expired", approval))
-                await self.news.tell(caller, "expired", approval)
-        return {"status": Status.EXPIRED}
 
     async def _call(self, durable: Durable, approval: Approval) -> JsonValue:
         """Raises `ApprovalUncertain`."""
@@ -170,7 +145,7 @@ class ApprovedCall:
         not know yet that the run is not its own any more. Raises `ApprovalUncertain`."""
         approval = await self.approvals.get(durable.caller, which)
         if approval.status_at(self.clock.now()) is Status.EXPIRED:
-            return await self._expire(durable, approval)
+            return await self._waiting.expire(durable, approval.id)
         if approval.outcome not in {None, Outcome.UNCERTAIN}:
             return _told(approval)
         return await self._note(durable.caller, replace(approval, outcome=Outcome.UNCERTAIN))
@@ -198,7 +173,7 @@ class ApprovedCall:
         try:
             async with self.together(caller):
                 if await self.approvals.end(caller, ended):
-                    await self.audit.note(caller, _entry("approval.used", ended))
+                    await self.audit.note(caller, about_end("approval.used", ended))
                     await self.news.tell(caller, "used", ended)
         except StoreUnavailable:
             return False
@@ -212,15 +187,3 @@ def _broken(approval: Approval, error: PorticoError) -> Approval:
 
 def _told(approval: Approval) -> JsonObject:
     return {"status": approval.status, "outcome": approval.outcome, "result": approval.result}
-
-
-def _entry(action: str, approval: Approval) -> AuditEntry:
-    return AuditEntry(
-        action=action,
-        subject=approval.tool,
-        facts={
-            "approval": str(approval.id),
-            "hash": approval.hash,
-            "outcome": None if approval.outcome is None else str(approval.outcome),
-        },
-    )

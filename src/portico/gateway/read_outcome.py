@@ -9,6 +9,7 @@ from portico.gateway.core.kept_answer import answer_from
 from portico.gateway.core.server import WORKFLOWS
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Results
+from portico.guard.core.act import Action
 from portico.guard.core.approval import Approval, Outcome
 from portico.guard.core.roles import Scope
 from portico.guard.core.tool_lists import on_lists
@@ -61,7 +62,9 @@ class ReadOutcome:
 
 def _said_to_be_done(approval: Approval) -> Answer:
     """Which of the recorded calls it was, if any, nobody knows: it goes by its request's number."""
-    if approval.resolved_by is None:
+    if approval.action is Action.DECLASSIFY:
+        told = "[This was done.]"
+    elif approval.resolved_by is None:
         told = f"[This was done; what it answered could not be kept. {approval.error or ''}]"
     else:
         told = f"[{approval.resolved_by} says that this was done; what it answered is not known.]"

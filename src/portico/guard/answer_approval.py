@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from portico.guard.approval_ports import ApprovalNews, Approvals, ArgumentCheck, Errands
 from portico.guard.ask_approval import asked_entry, sealed_for, shown_of
-from portico.guard.core.act import Act, Aim, TaskContext
+from portico.guard.core.act import Act, Action, Aim, TaskContext
 from portico.guard.core.approval import (
     Answered,
     AnswerKind,
@@ -168,6 +168,8 @@ def _check_reply(found: Approval, reply: Reply) -> None:
         raise BadAnswer(str(reply.kind), list(AnswerKind))
     if reply.kind is AnswerKind.REJECT and reply.arguments is not None:
         raise BadAnswer("reject with arguments", list(AnswerKind))
+    if reply.arguments is not None and found.action is Action.DECLASSIFY:
+        raise BadAnswer("yes to another text", found.answers)
     if reply.arguments is not None and BLACK in canonical(reply.arguments).decode():
         raise BlackedOut(str(found.id))
 

@@ -1,6 +1,7 @@
 """Whoever asked for something a while ago, as they are now: what is done for them later is done
 with what they may then."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from portico.guard.core.api_key import KeyHolder
@@ -28,7 +29,7 @@ class AsTheyAre:
         holder = await self.opening(key)
         if holder.identity.id != worker.id:
             raise KeyEnded(key)
-        return replace(principal_of(holder), context=at)
+        return replace(principal_of(holder), context=at, window=worker.window)
 
     async def opening(self, key: str) -> KeyHolder:
         """Raises `KeyEnded`."""
@@ -36,6 +37,12 @@ class AsTheyAre:
         if holder is None or not opens(holder, self.clock.now()):
             raise KeyEnded(key)
         return holder
+
+    async def all_of(self, keys: Collection[str]) -> Mapping[str, Principal]:
+        """Whoever each of these keys still opens doors for, in one look."""
+        now = self.clock.now()
+        found = await self.key_ring.find_all(keys)
+        return {holder.key.id: principal_of(holder) for holder in found if opens(holder, now)}
 
     async def no_more(
         self, worker: Principal, *, key: str | None, at: ContextId | None

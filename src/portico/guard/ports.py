@@ -3,7 +3,7 @@
 Everything here but `KeyRing` acts inside the caller's space: what is elsewhere does not exist.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -28,6 +28,10 @@ class KeyRing(Protocol):
     """Every key of every space, for the one moment in which the space is not yet known."""
 
     async def find(self, key_id: str) -> KeyHolder | None: ...
+
+    async def find_all(self, key_ids: Collection[str]) -> Sequence[KeyHolder]:
+        """Those of them that there are, in one look."""
+        ...
 
     async def used(self, caller: Principal, key_id: str, at: datetime) -> None: ...
 

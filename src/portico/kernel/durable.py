@@ -74,9 +74,14 @@ class Durable(Protocol):
         """From when it was first come to. A run that only sleeps takes up no process."""
         ...
 
-    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+    async def wait_for_signal(
+        self, topic: str, *, patience: timedelta | None = None, name: str | None = None
+    ) -> JsonValue:
         """What somebody sent to this run under `topic`, before or after it was asked for; None
-        if nobody did in time. The first answer counts. It takes up no process while it waits."""
+        if nobody did in time. The first answer counts. It takes up no process while it waits.
+
+        `name` is for whoever waits again for a topic that nobody has answered in time.
+        """
         ...
 
     def busy(self) -> AbstractContextManager[None]:

@@ -15,6 +15,8 @@ from portico.kernel.errors import Kind, PorticoError
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUE_OF: Final = {letter: value for value, letter in enumerate(_ALPHABET)}
+_PAIRS: Final = tuple(one + other for one in _ALPHABET for other in _ALPHABET)
+_SHIFTS: Final = range(120, -1, -10)
 _TEXT_LENGTH: Final = 26
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -24,6 +26,7 @@ class BadId(PorticoError):
     kind = Kind.INVALID
     code = "bad_id"
     title = "Not an id"
+    fix = "Give the whole id, as an answer or a list shows it."
 
     def __init__(self, text: str, prefix: str) -> None:
         super().__init__(f"{text[:64]!r} is not an id of the form {prefix}_….")
@@ -62,8 +65,8 @@ class Id:
 
     def __str__(self) -> str:
         number = self.value.int
-        letters = (_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
-        return f"{self.prefix}_{''.join(letters)}"
+        pairs = [_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS]
+        return f"{self.prefix}_{''.join(pairs)}"
 
 
 class SpaceId(Id):

@@ -38,6 +38,10 @@ class Principal:
     clearance of its principal was since."""
     context: ContextId | None = None
     """The task that it says it is at; if it says nothing, that of its key."""
+    place: str | None = None
+    """What a person has open: each such place is a task of its own, unless they say which."""
+    window: bool = False
+    """A model reads along, whoever's key it is: all that it opens is the one task of that key."""
 
     @property
     def shared(self) -> bool:

@@ -22,35 +22,36 @@ _NAMED: Final = (dict, Mapping)
 _LEAST: Final = 10 ** (_SHORTEST - 1)
 _WORD: Final = re.compile(r"[a-z]{1,11}")
 
-_TOKENS: Final[Sequence[tuple[str, str, int]]] = [
-    ("sk-", r"\w-", 16),  # OpenAI, Anthropic and many who followed
-    ("sk_live_", r"\w", 10),
-    ("rk_live_", r"\w", 10),
-    ("ghp_", r"\w", 20),
-    ("gho_", r"\w", 20),
-    ("ghu_", r"\w", 20),
-    ("ghs_", r"\w", 20),
-    ("ghr_", r"\w", 20),
-    ("github_pat_", r"\w", 20),
-    ("glpat-", r"\w-", 16),
-    ("xoxa-", r"\w-", 10),
-    ("xoxb-", r"\w-", 10),
-    ("xoxe-", r"\w-", 10),
-    ("xoxp-", r"\w-", 10),
-    ("xoxr-", r"\w-", 10),
-    ("xoxs-", r"\w-", 10),
-    ("xapp-", r"\w-", 10),
-    ("AKIA", r"0-9A-Z", 16),
-    ("ASIA", r"0-9A-Z", 16),
-    ("AIza", r"\w-", 30),
-    ("ya29.", r"\w-", 20),
-    ("xai-", r"\w", 20),
-    ("gsk_", r"\w", 20),
-    ("hf_", r"\w", 20),
-    ("npm_", r"\w", 30),
-    ("pypi-", r"\w-", 40),
+_TOKENS: Final[Sequence[tuple[str, str, int, str]]] = [
+    ("sk-", r"\w-", 16, "provider-key"),  # OpenAI, Anthropic and many who followed
+    ("sk_live_", r"\w", 10, "stripe-key"),
+    ("rk_live_", r"\w", 10, "stripe-key"),
+    ("ghp_", r"\w", 20, "github-token"),
+    ("gho_", r"\w", 20, "github-token"),
+    ("ghu_", r"\w", 20, "github-token"),
+    ("ghs_", r"\w", 20, "github-token"),
+    ("ghr_", r"\w", 20, "github-token"),
+    ("github_pat_", r"\w", 20, "github-token"),
+    ("glpat-", r"\w-", 16, "gitlab-token"),
+    ("xoxa-", r"\w-", 10, "slack-token"),
+    ("xoxb-", r"\w-", 10, "slack-token"),
+    ("xoxe-", r"\w-", 10, "slack-token"),
+    ("xoxp-", r"\w-", 10, "slack-token"),
+    ("xoxr-", r"\w-", 10, "slack-token"),
+    ("xoxs-", r"\w-", 10, "slack-token"),
+    ("xapp-", r"\w-", 10, "slack-token"),
+    ("AKIA", r"0-9A-Z", 16, "aws-key"),
+    ("ASIA", r"0-9A-Z", 16, "aws-key"),
+    ("AIza", r"\w-", 30, "google-key"),
+    ("ya29.", r"\w-", 20, "google-token"),
+    ("xai-", r"\w", 20, "xai-key"),
+    ("gsk_", r"\w", 20, "groq-key"),
+    ("hf_", r"\w", 20, "hugging-face-token"),
+    ("npm_", r"\w", 30, "npm-token"),
+    ("pypi-", r"\w-", 40, "pypi-token"),
 ]
-"""How the tokens of well-known providers begin, of which letters they are, and of how many."""
+"""How the tokens of well-known providers begin, of which letters they are, of how many, and what
+they are called."""
 
 _NAME: Final = (
     r"(?:pass(?:word|wd|phrase)|api[_-]?key|access[_-]?key|private[_-]?key"
@@ -62,11 +63,12 @@ _QUOTED: Final = r"""(?:\\+"(?:[^"\\]|\\+[^"\\])*+\\+"|"(?:[^"\\]|\\.)*+"|'(?:[^
 _IS: Final = r"""\\*["']?\s{0,3}[=:]\s{0,3}(?:b(?=["']))?"""
 _SURELY_IS: Final = r"""(?:\s{0,3}=\s{0,3}|\\*["']\s{0,3}:\s{0,3})(?:b(?=["']))?"""
 
-_FORMS: Final[Sequence[tuple[str, re.Pattern[str], str]]] = [
-    (marker, re.compile(pattern), shown)
-    for marker, pattern, shown in [
-        ("ptc_", r"ptc_([0-9A-Za-z]{12})_[0-9A-Za-z]+", rf"ptc_\1_{BLACK}"),
+_FORMS: Final[Sequence[tuple[str, str, re.Pattern[str], str]]] = [
+    (name, marker, re.compile(pattern), shown)
+    for name, marker, pattern, shown in [
+        ("portico-key", "ptc_", r"ptc_([0-9A-Za-z]{12})_[0-9A-Za-z]+", rf"ptc_\1_{BLACK}"),
         (
+            "private-key",
             "private key-----",
             (
                 r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
@@ -74,12 +76,18 @@ _FORMS: Final[Sequence[tuple[str, re.Pattern[str], str]]] = [
             ),
             BLACK,
         ),
-        ("eyj", r"(?<![\w-])eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+", BLACK),
+        ("json-web-token", "eyj", r"(?<![\w-])eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+", BLACK),
         *(
-            (prefix.lower(), rf"(?<![\w-]){re.escape(prefix)}[{letters}]{{{least},}}+", BLACK)
-            for prefix, letters, least in _TOKENS
+            (
+                name,
+                prefix.lower(),
+                rf"(?<![\w-]){re.escape(prefix)}[{letters}]{{{least},}}+",
+                BLACK,
+            )
+            for prefix, letters, least, name in _TOKENS
         ),
         (
+            "bearer-token",
             "bearer",
             (
                 r"(?i)\b(bearer[ \t]{1,8})(?!ptc_\w{12}_\*)"
@@ -88,16 +96,18 @@ _FORMS: Final[Sequence[tuple[str, re.Pattern[str], str]]] = [
             rf"\1{BLACK}",
         ),
         (
+            "password-in-address",
             "://",
             r"""(://[^:/@\s"]*+:)(?!\d{1,5}(?:/|\s|\Z))(?:[^\s:"]|:(?!//))*(?=@)""",
             rf"\1{BLACK}",
         ),
         (
+            "authorization-header",
             "authorization",
             rf"(?i)(authorization{_IS})(?:{_QUOTED}|(?:[a-z]{{1,20}} )?[^\s&\"']+)",
             rf"\1{BLACK}",
         ),
-        ("cookie", rf"(?i)(cookie{_IS})(?:{_QUOTED}|[^\r\n\"']+)", rf"\1{BLACK}"),
+        ("cookie", "cookie", rf"(?i)(cookie{_IS})(?:{_QUOTED}|[^\r\n\"']+)", rf"\1{BLACK}"),
     ]
 ]
 _PAIRS: Final[Sequence[tuple[str, re.Pattern[str]]]] = [
@@ -125,7 +135,7 @@ def blacked_out(text: str) -> str:
     """Without what has the form of a key or a password; a key of ours keeps its public id, so that
     whoever reads it can tell which one it was."""
     folded = text.lower()
-    for marker, form, shown in _FORMS:
+    for _, marker, form, shown in _FORMS:
         if marker in folded:
             text = form.sub(shown, text)
     if any(hint in folded for hint in _HINTS):
@@ -133,6 +143,30 @@ def blacked_out(text: str) -> str:
             if marker in folded:
                 text = pair.sub(rf"\1{BLACK}", text)
     return text
+
+
+def forms_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """Where something has the form of a key or a password: what it is called, where it begins and
+    where it ends. In no order, and one may lie within another."""
+    folded = text.lower()
+    for name, marker, form, shown in _FORMS:
+        if marker in folded:
+            before = 1 if shown.startswith(r"\1") else None
+            yield from _placed(name, form, text, before)
+    if any(hint in folded for hint in _HINTS):
+        for marker, pair in _PAIRS:
+            if marker in folded:
+                yield from _placed("password", pair, text, 1)
+
+
+def _placed(
+    name: str, form: re.Pattern[str], text: str, before: int | None
+) -> Iterator[tuple[str, int, int]]:
+    """`before` is the group that says what it is, and may stay."""
+    for match in form.finditer(text):
+        start = match.start() if before is None else match.end(before)
+        if start < match.end():
+            yield name, start, match.end()
 
 
 def hidden(value: str) -> bool:
@@ -155,6 +189,14 @@ class Redaction:
 
     def clean(self, text: str) -> str:
         return blacked_out(self.hide(text))
+
+    def known_in(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where these very values stand, from where to where."""
+        for spelling in self._spellings:
+            place = text.find(spelling)
+            while place >= 0:
+                yield place, place + len(spelling)
+                place = text.find(spelling, place + len(spelling))
 
     def hide(self, text: str) -> str:
         """Only these very values; whatever merely has the form of a secret stays."""

@@ -104,6 +104,8 @@ class OpenedAgents:
     """What faces are given, by the names that they know it by."""
     kinds: Sequence[Kind]
     models: LateModels
+    doors: "AgentDoors"
+    runs: AgentRunUseCases
     ground: Ground
     outside: Outside
 
@@ -322,6 +324,8 @@ def open_agents(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgent
         rooms={"agents": agents, "agent_runs": runs, "models": models},
         kinds=[doors.kind()],
         models=doors.models,
+        doors=doors,
+        runs=runs,
         ground=ground,
         outside=outside,
         lasting={

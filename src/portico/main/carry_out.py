@@ -62,7 +62,7 @@ async def _carry_out(ground: Ground, outside: Outside, kinds: Kinds, line: LateL
 
 
 def _keep(settings: Settings) -> Keep:
-    engine = settings.engine
+    engine, bridge = settings.engine, settings.bridge
     return Keep(
         calls=timedelta(days=settings.gateway.keep_calls_days),
         runs=timedelta(days=engine.keep_runs_days),
@@ -70,4 +70,12 @@ def _keep(settings: Settings) -> Keep:
         events=timedelta(days=engine.keep_events_days),
         receipts=timedelta(days=engine.keep_receipts_days),
         traces=timedelta(days=settings.agents.keep_days),
+        messages=_days(bridge.keep_messages_days),
+        memory=_days(bridge.keep_memory_history_days),
+        debates=_days(settings.debate.keep_days),
     )
+
+
+def _days(many: int) -> timedelta | None:
+    """None is for ever."""
+    return timedelta(days=many) if many else None

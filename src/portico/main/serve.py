@@ -121,12 +121,16 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.adapters.telemetry.slow_calls import SlowCalls
     from portico.faces.http.app import build
     from portico.faces.http.host_guard import allowed
+    from portico.faces.mcp.bridge.mount import BRIDGE, BridgeFace
+    from portico.faces.mcp.debate.mount import DEBATE, DebateFace
     from portico.faces.mcp.mount import McpFace
     from portico.main.agent_key import make_up_agent_key
     from portico.main.agents import open_agents
     from portico.main.audit import note_configuration, open_audit
     from portico.main.background import kept_up
+    from portico.main.bridge import open_bridge
     from portico.main.carry_out import carry_out_runs, every_kind
+    from portico.main.debates import open_debates
     from portico.main.gateway import home_of, open_gateway, over_mcp
     from portico.main.oauth import protected_resource
     from portico.main.outside import Outside
@@ -153,7 +157,15 @@ def app(  # noqa: PLR0915 # what is put together, one by one
             home = partial(home_of, ground, use.authenticate)
             configured = partial(note_configuration, ground, auditing, home)
             lasting.append(background.create_task(kept_up(configured), name="configuration"))
-            async with opened.running(home), agents.running(), mcp.running():
+            async with (
+                opened.running(home),
+                agents.running(),
+                bridge.running(),
+                debates.running(),
+                mcp.running(),
+                bridge_mcp.running(),
+                debate_mcp.running(),
+            ):
                 yield
             for task in lasting:
                 task.cancel()
@@ -178,7 +190,9 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     )
     opened = open_gateway(ground, outside)
     agents = open_agents(ground, outside, opened)
-    kinds = every_kind(clock, *opened.kinds, *agents.kinds)
+    bridge = open_bridge(ground, outside, opened)
+    debates = open_debates(ground, outside, opened, agents, bridge)
+    kinds = every_kind(clock, *opened.kinds, *agents.kinds, *bridge.kinds, *debates.kinds)
     shared = Shared(
         bus=bus,
         line=line,
@@ -191,13 +205,16 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     use = use_cases(ground, transactions, shared)
     watch_sse_clients(lambda: use.tails.size[0])
     mcp = McpFace(over_mcp(opened.gateway, use, bus, ground.version))
+    bridge_mcp = BridgeFace(bridge.over_mcp(use, clock, ground.version))
+    debate_mcp = DebateFace(debates.over_mcp(use, ground.version))
     inside = build(
         use,
         opened.gateway.over_http,
         allowed(server.port, server.public_url),
         running,
-        beside={"/mcp": mcp},
+        # What is below another comes first.
+        beside={BRIDGE: bridge_mcp, DEBATE: debate_mcp, "/mcp": mcp},
         resource=protected_resource(ground),
-        rooms=agents.rooms,
+        rooms={**agents.rooms, **bridge.rooms, **debates.rooms},
     )
     return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

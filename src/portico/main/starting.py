@@ -3,6 +3,8 @@
 from typing import Final
 
 from portico.agents.start_run import AGENT
+from portico.debate.run_debate import DEBATE
+from portico.debate.start_debate import ANALYSIS
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.ports import Line, Runs
 from portico.engine.start_run import StartRun
@@ -15,7 +17,7 @@ from portico.kernel.json import JsonObject, JsonValue
 
 CALLING: Final = (WORKFLOW, PROGRAM)
 """What the gateway starts."""
-LED: Final = (*CALLING, AGENT)
+LED: Final = (*CALLING, AGENT, DEBATE, ANALYSIS)
 """What only its own room steps into: it withdraws what was asked, and knows what was begun."""
 
 

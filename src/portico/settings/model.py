@@ -22,6 +22,8 @@ from portico.settings.ahead import AheadSettings
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.audit import AuditSettings
 from portico.settings.box import BoxSettings, WebSettings
+from portico.settings.bridge import BridgeSettings
+from portico.settings.debate import DebateSettings
 from portico.settings.gateway import GatewaySettings, Seconds, Servers
 from portico.settings.limits import LimitSettings
 from portico.settings.models import ModelsSettings
@@ -313,6 +315,8 @@ class Settings(BaseModel):
     oauth: OauthSettings = Field(default_factory=OauthSettings)
     models: ModelsSettings = Field(default_factory=ModelsSettings)
     agents: AgentsSettings = Field(default_factory=AgentsSettings)
+    bridge: BridgeSettings = Field(default_factory=BridgeSettings)
+    debate: DebateSettings = Field(default_factory=DebateSettings)
     servers: Servers = Field(default_factory=dict)
 
     @model_validator(mode="after")

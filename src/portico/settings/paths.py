@@ -88,6 +88,10 @@ class Paths:
         return self.cache / "models"
 
     @property
+    def debate_logs(self) -> Path:
+        return self.state / "debates"
+
+    @property
     def backups(self) -> Path:
         return self.state / "backups"
 

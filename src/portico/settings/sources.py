@@ -15,7 +15,14 @@ from portico.settings.kinds import known_settings, typed
 PREFIX: Final = "PORTICO_"
 SERVERS: Final = "servers"
 _TABLES: Final = frozenset(
-    {"limits.tools", "limits.servers", "oauth.scopes", "ahead.prices", "models.providers"}
+    {
+        "ahead.prices",
+        "debate.programs",
+        "limits.servers",
+        "limits.tools",
+        "models.providers",
+        "oauth.scopes",
+    }
 )
 """Settings that are tables themselves, with names of the user's own in them."""
 _NOT_SETTINGS: Final = frozenset({"PORTICO_HOME", "PORTICO_CONFIG"})

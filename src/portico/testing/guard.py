@@ -37,6 +37,10 @@ class MemoryKeyRing:
         identity = self._world.identities[held.key.space, held.key.principal]
         return KeyHolder(held.key, held.digest, identity)
 
+    async def find_all(self, key_ids: Collection[str]) -> Sequence[KeyHolder]:
+        found = [await self.find(key_id) for key_id in sorted(set(key_ids))]
+        return [holder for holder in found if holder is not None]
+
     async def used(self, caller: Principal, key_id: str, at: datetime) -> None:
         held = _mine(self._world, caller, key_id)
         if held is not None:

@@ -6,7 +6,7 @@ is that unfinished writes are hidden from others until they are done.
 
 import asyncio
 from collections import UserDict, defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,6 +16,22 @@ from uuid import UUID
 
 from portico.agents.core.agent import Agent, AgentId, AgentVersion
 from portico.agents.core.trace import PersonSaid, RunTrace, ToolUse, TurnTrace
+from portico.bridge.core.attachment import Attachment, Digest
+from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.declassification import Declassification
+from portico.bridge.core.lease import Lease, LeaseId, Waiting
+from portico.bridge.core.memory import Remembered
+from portico.bridge.core.message import Message, MessageId, MessageVersion, NewMessage
+from portico.bridge.core.presence import Presence
+from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.task import Work, WorkId
+from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debate import Debate, DebateId
+from portico.debate.core.note import Note
+from portico.debate.core.outcome import Outcome
+from portico.debate.core.persona import Persona
+from portico.debate.core.rules import Cap
+from portico.debate.core.voice import Voice
 from portico.engine.core.entry import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.graph.edge import Sightings, ToolEdge
@@ -33,6 +49,7 @@ from portico.guard.core.identity import Identity
 from portico.guard.core.login import Attempt, LoginClient, Tokens
 from portico.guard.core.rules import Rule
 from portico.guard.core.space import Space
+from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
@@ -155,10 +172,109 @@ class Acquaintance:
     called_at: datetime | None = None
 
 
-class MemoryWorld:
+@dataclass(frozen=True, slots=True)
+class KnownConversation:
+    """`last` is the place of the last message; `newest` when it came, by label."""
+
+    conversation: Conversation
+    last: int
+    newest: Mapping[Label, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`asked` is what was sent with its key."""
+
+    message: Message
+    place: int
+    asked: NewMessage
+
+
+@dataclass(frozen=True, slots=True)
+class TakesPart:
+    """All up to `read_to` is read, and what is at the places `apart` from it."""
+
+    joined_at: datetime
+    read_to: int
+    apart: frozenset[int] = frozenset()
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWork:
+    work: Work
+    key: str | None
+
+
+class BridgeRows:
+    """Of the bridge: each belongs to a space, by its key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projects: Rows[tuple[SpaceId, ProjectId], Project] = Rows()
+        self.conversations: Rows[tuple[SpaceId, ConversationId], KnownConversation] = Rows()
+        self.messages: Rows[tuple[SpaceId, MessageId], Said] = Rows()
+        self.message_places: Rows[tuple[SpaceId, ConversationId, int], MessageId] = Rows()
+        self.message_versions: Rows[tuple[SpaceId, MessageId, int], MessageVersion] = Rows()
+        self.message_acks: Rows[tuple[SpaceId, MessageId, PrincipalId], datetime] = Rows()
+        self.participants: Rows[tuple[SpaceId, ConversationId, PrincipalId], TakesPart] = Rows()
+        self.memories: Rows[tuple[SpaceId, ProjectId, str, Label, int], Remembered] = Rows()
+        self.attachments: Rows[tuple[SpaceId, Digest, Label], tuple[Attachment, bytes]] = Rows()
+        self.leases: Rows[tuple[SpaceId, LeaseId], Lease] = Rows()
+        self.lease_queue: Rows[tuple[SpaceId, ProjectId, LeaseId], Waiting] = Rows()
+        self.lease_tokens: Rows[tuple[SpaceId, ProjectId], int] = Rows()
+        self.works: Rows[tuple[SpaceId, WorkId], KnownWork] = Rows()
+        self.presences: Rows[tuple[SpaceId, ProjectId, PrincipalId], Presence] = Rows()
+        self.declassifications: Rows[tuple[SpaceId, ApprovalId], Declassification] = Rows()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNote:
+    note: Note
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQuestion:
+    """What a guest is asked, and what they said."""
+
+    guest: PrincipalId
+    ask: VoiceAsk
+    reply: VoiceReply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """`label` is what it was charged as."""
+
+    cost: Cost
+    whole: DebateId
+    project: str | None
+    label: Label
+    settled: bool = False
+
+
+class DebateRows:
+    """Of debates: each belongs to a space, by its key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.debates: Rows[tuple[SpaceId, DebateId], Debate] = Rows()
+        self.debate_notes: Rows[tuple[SpaceId, DebateId, str], KnownNote] = Rows()
+        self.debate_seats: Rows[tuple[SpaceId, DebateId, PrincipalId], Voice] = Rows()
+        self.debate_questions: Rows[tuple[SpaceId, DebateId, str], KnownQuestion] = Rows()
+        self.debate_outcomes: Rows[tuple[SpaceId, DebateId, int], Outcome] = Rows()
+        self.debate_personas: Rows[tuple[SpaceId, str], Persona] = Rows()
+        self.debate_reservations: Rows[tuple[SpaceId, DebateId, str], Reservation] = Rows()
+        self.debate_caps: Rows[tuple[SpaceId, ProjectId], Cap] = Rows()
+        self.debate_spending: Rows[tuple[SpaceId, ProjectId, Label], Cost] = Rows()
+
+
+class MemoryWorld(BridgeRows, DebateRows):
     """An installation's rows. Doors opened on one world see one another's writes."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.spaces: Rows[SpaceId, Space] = Rows()
         self.identities: Rows[tuple[SpaceId, PrincipalId], Identity] = Rows()
         self.keys: Rows[str, HeldKey] = Rows()
@@ -199,42 +315,11 @@ class MemoryWorld:
 
     def forget(self, space: SpaceId) -> None:
         """A space with everything in it, as the database's cascades do it."""
-        self.spaces.pop(space, None)
-        self.identities.drop(lambda place, _: place[0] == space)
         self.keys.drop(lambda _, held: held.key.space == space)
-        self.settings.drop(lambda place, _: place[0] == space)
-        self.receipts.drop(lambda place, _: place[0] == space)
-        self.streams.drop(lambda place, _: place[0] == space)
-        self.events.drop(lambda place, _: place[0] == space)
-        self.servers.drop(lambda place, _: place[0] == space)
-        self.tools.drop(lambda place, _: place[0] == space)
-        self.embeddings.drop(lambda place, _: place[0] == space)
-        self.calls.drop(lambda place, _: place[0] == space)
-        self.results.drop(lambda place, _: place[0] == space)
-        self.acquaintances.drop(lambda place, _: place[0] == space)
-        self.shapes.drop(lambda place, _: place[0] == space)
-        self.flows.drop(lambda place, _: place[0] == space)
-        self.edges.drop(lambda place, _: place[0] == space)
-        self.counts.drop(lambda place, _: place[0] == space)
-        self.contexts.drop(lambda place, _: place[0] == space)
-        self.approvals.drop(lambda place, _: place[0] == space)
-        self.rules.drop(lambda place, _: place[0] == space)
-        self.saved_workflows.drop(lambda place, _: place[0] == space)
-        self.past_plans.drop(lambda place, _: place[0] == space)
-        self.suggestions.drop(lambda place, _: place[0] == space)
-        self.agents.drop(lambda place, _: place[0] == space)
-        self.agent_versions.drop(lambda place, _: place[0] == space)
-        self.agent_runs.drop(lambda place, _: place[0] == space)
-        self.agent_stops.drop(lambda place, _: place[0] == space)
-        self.agent_turns.drop(lambda place, _: place[0] == space)
-        self.agent_uses.drop(lambda place, _: place[0] == space)
-        self.agent_said.drop(lambda place, _: place[0] == space)
-        self.audit.drop(lambda place, _: place[0] == space)
-        self.audit_heads.pop(space, None)
-        self.token_subjects.drop(lambda place, _: place[0] == space)
-        self.login_clients.drop(lambda place, _: place[0] == space)
-        self.logins.drop(lambda place, _: place[0] == space)
         self.login_attempts.drop(lambda _, attempt: attempt.place.space == space)
+        for rows in vars(self).values():
+            if isinstance(rows, Rows):
+                rows.drop(lambda place, _: space in (place, *_parts(place)[:1]))
 
     def unlearn(self, space: SpaceId, server: ServerId) -> None:
         """What was learnt of a server's tools goes with it."""
@@ -256,6 +341,10 @@ class MemoryWorld:
         self.login_clients.pop((space, server.value), None)
         self.logins.drop(lambda place, _: (place[0], place[2]) == (space, server.value))
         self.login_attempts.drop(lambda _, attempt: attempt.place.server == server)
+
+
+def _parts(key: object) -> tuple[object, ...]:
+    return key if isinstance(key, tuple) else ()
 
 
 def within(caller: Principal, space: SpaceId) -> None:

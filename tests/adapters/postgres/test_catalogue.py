@@ -84,6 +84,11 @@ async def test_every_table_is_walled_and_the_application_owns_nothing(database: 
             "ALTER POLICY engine_door ON portico.run TO portico_engine, portico_app",
             "the policy engine_door on run opens a wall",
         ),
+        (
+            "ALTER POLICY space_wall ON portico.message USING (space_id = (SELECT"
+            " nullif(current_setting('portico.space', true), '')::uuid) AND (NOT closed OR true))",
+            "the policy space_wall on message opens a wall",
+        ),
         *(
             (
                 f"GRANT SELECT ({column}) ON portico.{table} TO portico_engine",
@@ -131,6 +136,7 @@ def test_every_walled_table_has_the_same_policies_in_the_form_that_is_evaluated_
         rows = owner.execute(
             "SELECT tablename, policyname, roles, qual, with_check FROM pg_policies"
             " WHERE schemaname = 'portico' AND policyname <> 'engine_door'"
+            " AND permissive = 'PERMISSIVE'"
         ).fetchall()
         tables = owner.execute(
             "SELECT table_name FROM information_schema.columns"
@@ -147,6 +153,51 @@ def test_every_walled_table_has_the_same_policies_in_the_form_that_is_evaluated_
         qual, check = policies["space_wall"]
         assert qual == check
         assert "( SELECT (NULLIF(current_setting('portico.space'" in qual
+
+
+def test_a_policy_that_only_narrows_what_is_let_in_is_no_gap(database: Addresses) -> None:
+    with psycopg.connect(str(database.owner)) as owner:
+        rows = owner.execute(
+            "SELECT tablename, cmd, with_check FROM pg_policies"
+            " WHERE schemaname = 'portico' AND permissive = 'RESTRICTIVE' AND cmd = 'INSERT'"
+        ).fetchall()
+
+    by_mark = {row[0] for row in rows if row[2] == "mark_covered(level, compartments)"}
+    assert by_mark >= {"project", "memory", "attachment", "lease", "work"}
+    assert {row[0] for row in rows} - by_mark == {"debate_persona"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT last_seq FROM portico.conversation",
+        "SELECT said FROM portico.conversation",
+        "SELECT newest FROM portico.conversation",
+        "SELECT seen FROM portico.participant",
+        "SELECT last_seq FROM portico.participant",
+        "SELECT apart FROM portico.participant",
+        "SELECT label FROM portico.message",
+        "SELECT words FROM portico.message",
+        "SELECT seq FROM portico.mention",
+        "SELECT seq FROM portico.read_apart",
+        "SELECT seq FROM portico.vector_reach",
+        "SELECT embedding FROM portico.message_vector",
+        "INSERT INTO portico.message (space_id) VALUES (NULL)",
+        "UPDATE portico.message SET body = ''",
+        "DELETE FROM portico.message",
+        "SELECT portico.bridge_label_number(NULL, NULL, NULL)",
+        "SELECT portico.bridge_forget('1 day', 1)",
+        "SELECT portico.bridge_forget_memory('1 day', 1)",
+    ],
+)
+def test_what_is_counted_over_all_labels_is_nothing_for_the_application(
+    database: Addresses, query: str
+) -> None:
+    with (
+        psycopg.connect(database.app, autocommit=True) as app,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        app.execute(query.encode())
 
 
 def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> None:

@@ -18,7 +18,8 @@ from portico.adapters.postgres import transaction
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.transaction import Connection, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
-from portico.kernel.ids import PrincipalId, SpaceId
+from portico.guard.core.context import context_of
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import SeededEntropy, TickingClock
@@ -51,14 +52,15 @@ async def context(connection: Connection) -> dict[str, str | None]:
             "SELECT nullif(current_setting('portico.space', true), '') AS space,"
             " nullif(current_setting('portico.principal', true), '') AS principal,"
             " nullif(current_setting('portico.level', true), '') AS level,"
-            " nullif(current_setting('portico.compartments', true), '') AS compartments"
+            " nullif(current_setting('portico.compartments', true), '') AS compartments,"
+            " nullif(current_setting('portico.context', true), '') AS context"
         )
     ).fetchone()
     assert row is not None
     return dict(row)
 
 
-async def test_it_carries_the_callers_space_principal_and_clearance(
+async def test_it_carries_the_callers_space_principal_clearance_and_task(
     transactions: Transactions,
 ) -> None:
     caller = somebody()
@@ -71,7 +73,38 @@ async def test_it_carries_the_callers_space_principal_and_clearance(
         "principal": str(caller.id.value),
         "level": "2",
         "compartments": "finance,legal",
+        "context": str(context_of(caller).value),
     }
+
+
+async def test_one_inside_another_for_another_task_of_the_same_caller_is_in_that_task(
+    transactions: Transactions,
+) -> None:
+    caller = somebody()
+    at_task = replace(caller, context=ContextId.mint(CLOCK.now(), ENTROPY))
+    at_place = replace(caller, place="inbox")
+
+    async with transactions.begin(caller) as connection:
+        told = [(await context(connection))["context"]]
+        for who in (at_task, at_place):
+            async with transactions.begin(who) as joined:
+                told.append((await context(joined))["context"])
+        told.append((await context(connection))["context"])
+
+    expected = [caller, at_task, at_place, caller]
+    assert told == [str(context_of(who).value) for who in expected]
+
+
+async def test_what_goes_in_one_stroke_carries_the_task_as_well(
+    transactions: Transactions,
+) -> None:
+    caller = replace(somebody(), key="k1")
+
+    [[row]] = await transactions.stroke(
+        caller, ("SELECT current_setting('portico.context', true) AS context", {})
+    )
+
+    assert row["context"] == str(context_of(caller).value)
 
 
 async def test_nothing_of_it_is_left_on_a_connection_that_is_used_again(

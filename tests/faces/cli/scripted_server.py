@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 @dataclass
@@ -28,6 +29,18 @@ class Problem:
     body: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Raw:
+    """An answer that is no JSON."""
+
+    content: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Gone:
+    """No answer at all: the connection ends."""
+
+
 class InTurn:
     """One answer after another; the last for all that are asked for after it."""
 
@@ -47,6 +60,10 @@ class ScriptedServer(ThreadingHTTPServer):
         """Whether the first that is asked is answered as by a server that is still starting."""
         self.tasks: list[str | None] = []
         """Which task each was said to be part of."""
+        self.heads: list[Mapping[str, str]] = []
+        """What each was sent with."""
+        self.addresses: list[str] = []
+        """With what was asked for behind the question mark."""
 
     @property
     def url(self) -> str:
@@ -63,6 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         self._answer()
 
+    def do_PATCH(self) -> None:
+        self._answer()
+
     def do_DELETE(self) -> None:
         self._answer()
 
@@ -73,8 +93,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         asked = f"{self.command} {self.path.partition('?')[0].removeprefix('/api/v1')}"
         assert isinstance(self.server, ScriptedServer)
-        self.server.asked.append((asked, json.loads(body) if body else None))
+        self.server.asked.append((asked, self._sent(body)))
         self.server.tasks.append(self.headers.get("Portico-Context"))
+        self.server.heads.append(dict(self.headers))
+        self.server.addresses.append(unquote(self.path))
         if self.server.late:
             self.server.late = False
             self.send_response(503)
@@ -87,6 +109,12 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(found, Streamed):
             self._stream(found)
             return
+        if isinstance(found, Raw):
+            self._raw(found)
+            return
+        if isinstance(found, Gone):
+            self.close_connection = True
+            return
         status = 404 if found is None else 200
         if isinstance(found, Problem):
             status, found = found.status, found.body
@@ -96,6 +124,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    def _sent(self, body: bytes) -> Any:
+        if not body:
+            return None
+        return json.loads(body) if "json" in self.headers.get("Content-Type", "") else body
+
+    def _raw(self, found: Raw) -> None:
+        self.send_response(200)
+        for name, value in found.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(found.content)))
+        self.end_headers()
+        self.wfile.write(found.content)
 
     def _stream(self, streamed: Streamed) -> None:
         streamed.marks.append(self.headers.get("Last-Event-ID"))

@@ -114,6 +114,7 @@ def test_a_slip_of_the_pen_exits_with_2_and_names_help(
         (["serve", "--port"], "--port needs a value", "serve"),
         (["version", "a", "b"], "portico version has no use for: a b", "version"),
         (["keys", "nonsense"], "Unknown command", "keys"),
+        (["keys", "create", "a", "--dayz", "3"], "Did you mean --days?", "keys create"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
@@ -126,6 +127,15 @@ def test_a_slip_is_told_in_words_with_the_help_of_that_command(
     first, fix = capsys.readouterr().err.splitlines()
     assert told in first
     assert fix.endswith(f"portico {command} --help")
+
+
+def test_an_option_that_lets_more_through_is_never_guessed(
+    house: ScriptedHouse, capsys: Captured
+) -> None:
+    assert run(house, ["approvals", "approve", "k3x9fa", "--yes"]) == 2
+
+    first, _ = capsys.readouterr().err.splitlines()
+    assert first == "✗ Unknown option: --yes."
 
 
 def test_a_slip_never_repeats_a_secret(house: ScriptedHouse, capsys: Captured) -> None:

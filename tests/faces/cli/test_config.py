@@ -258,6 +258,8 @@ def test_the_schema_describes_every_section(user_file: Path, capsys: Captured) -
         "secrets",
         "models",
         "agents",
+        "bridge",
+        "debate",
     }
     assert set(schema["properties"]) == sections
     port = schema["$defs"]["ServerSettings"]["properties"]["port"]

@@ -73,6 +73,7 @@ def test_the_codes_are_those_of_the_manual() -> None:
         "APPROVAL": 6,
         "BUDGET": 7,
         "PARTIAL": 8,
+        "UNDECIDED": 9,
         "SKIPPED": 77,
         "INTERRUPTED": 130,
     }

@@ -218,8 +218,24 @@ def test_a_key_is_printed_unless_it_is_to_be_saved(
 ) -> None:
     assert run(newcomer, ["join", f"{server.url}/join#ptc_x"]) == 0
 
-    assert capsys.readouterr().out == "ptc_new\n"
+    said = capsys.readouterr()
+    assert said.out == "ptc_new\n"
+    assert str(newcomer.whereabouts().key_file) in said.err
+    assert f"portico config set client.server {server.url}" in said.err
     assert newcomer.asked == []
+
+
+def test_a_key_that_is_there_already_stays(
+    newcomer: ScriptedHouse, server: ScriptedServer, capsys: Captured
+) -> None:
+    file = newcomer.whereabouts().key_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("ptc_old")
+
+    assert run(newcomer, ["join", f"{server.url}/join#ptc_x"]) == 0
+
+    assert f"{file} has another key" in capsys.readouterr().err
+    assert file.read_text() == "ptc_old"
 
 
 def test_a_link_may_come_from_standard_input(

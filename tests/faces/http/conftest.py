@@ -22,9 +22,12 @@ from portico.engine.drill import drill_kind
 from portico.engine.kinds import Kinds
 from portico.engine.run_leg import RunLeg
 from portico.faces.http.app import build, routes
+from portico.faces.http.bridge_use_cases import BridgeUseCases
 from portico.faces.http.gateway_use_cases import GatewayUseCases
 from portico.faces.http.host_guard import allowed
 from portico.faces.http.use_cases import UseCases
+from portico.faces.mcp.bridge.uses import BridgeUses
+from portico.faces.mcp.debate.uses import DebateUses
 from portico.faces.mcp.uses import GatewayUses
 from portico.guard.core.rules import Rule
 from portico.guard.manage_spaces import InstallHome, SpaceWish
@@ -46,6 +49,8 @@ from portico.testing.walls import ScriptedWalls
 from portico.testing.world import MemoryWorld, together
 from tests.faces.http.asgi import Answer, Header, ask
 from tests.faces.http.memory_agents import memory_agents
+from tests.faces.http.memory_bridge import memory_bridge
+from tests.faces.http.memory_debates import MemoryDebates, memory_debates
 from tests.faces.http.memory_models import memory_models
 from tests.faces.http.memory_runs import KIND, MemoryRuns, memory_runs
 
@@ -76,6 +81,10 @@ class Site:
     walls: ScriptedWalls
     over_mcp: GatewayUses
     agent_runs: MemoryRuns
+    bridge: BridgeUseCases
+    bridge_over_mcp: BridgeUses
+    debates: MemoryDebates
+    debates_over_mcp: DebateUses
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
@@ -158,18 +167,23 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     )
     whole = assemble_gateway(made)
     gateway, plans = whole.over_http, made.workflows
+    debates = memory_debates(world, doors, plans.engines.durable)
     carried_out = [
         drill_kind(clock, "this process"),
         plans.kind(whole.step_call, plans.engines.durable, whole.plan_lessons.note),
         whole.programs.kind(whole.step_call, plans.engines.durable),
         KIND,
+        *debates.kinds,
     ]
     leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
     agent_runs = memory_runs(world, doors, use, gateway)
+    bridge = memory_bridge(world, doors, plans)
     rooms = {
         "agent_runs": agent_runs.use,
         "agents": memory_agents(world, doors, agent_runs.use),
         "models": memory_models(),
+        "bridge": bridge,
+        "debates": debates.use,
     }
     return Site(
         build(use, gateway, allowed(3100, None), nothing_running, rooms=rooms),
@@ -180,6 +194,21 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         walls,
         over_mcp(whole, use, bus, doors.version),
         agent_runs,
+        bridge,
+        BridgeUses(
+            authenticate=use.authenticate,
+            enter_context=use.enter_context,
+            bridge=bridge,
+            clock=clock,
+            version=doors.version,
+        ),
+        debates,
+        DebateUses(
+            authenticate=use.authenticate,
+            enter_context=use.enter_context,
+            debates=debates.use,
+            version=doors.version,
+        ),
         installed.key.key.reveal(),
         partial(_working, partial(line.working, leg, runs.due), partial(_quick, whole, plans)),
     )

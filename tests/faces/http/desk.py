@@ -128,6 +128,6 @@ async def opened(site: Site, *, patience: float = 60.0, manners: Manners | None 
         allowed(3100, None),
         nothing_running,
         manners=manners or Manners(heartbeat=60.0, patience=60.0),
-        rooms={"agent_runs": use},
+        rooms={"agent_runs": use, "debates": site.debates.use},
     )
     return Desk(site, app, ana, clerk)

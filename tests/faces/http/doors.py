@@ -7,6 +7,7 @@ from typing import Any, Final
 from portico.guard.core.roles import Scope
 
 NOBODY: Final = "prn_" + "0" * 26
+_TALK: Final = "conversation=cnv_" + "0" * 26
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("GET", "/api/v1/models/providers"): door(Scope.MODELS_READ),
     ("GET", "/api/v1/models/{model}"): door(Scope.MODELS_READ),
     ("POST", "/api/v1/models/test"): door(Scope.AGENTS_RUN, body={"model": "router:m"}),
-    ("GET", "/v1/models"): door(Scope.AGENTS_READ),
+    ("GET", "/v1/models"): door(Scope.AGENTS_READ, Scope.DEBATES_RUN),
     ("GET", "/v1/models/{model}"): door(Scope.AGENTS_READ),
     ("POST", "/v1/chat/completions"): door(
         Scope.AGENTS_RUN,
@@ -207,7 +208,109 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("GET", "/api/v1/traces/{run_id}/export"): door(),
     ("GET", "/api/v1/stats/tools"): door(Scope.AGENTS_READ),
     ("GET", "/api/v1/stats/models"): door(Scope.AGENTS_READ),
+    ("GET", "/api/v1/projects"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/projects"): door(Scope.BRIDGE_WRITE, body={"name": " no name"}),
+    ("GET", "/api/v1/projects/{project}"): door(Scope.BRIDGE_READ),
+    ("PATCH", "/api/v1/projects/{project}"): door(Scope.BRIDGE_WRITE, body={"name": "b"}),
+    ("GET", "/api/v1/projects/{project}/export"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/projects/{project}/memory"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/projects/{project}/memory/value"): door(Scope.BRIDGE_READ, query="key=a"),
+    ("PUT", "/api/v1/projects/{project}/memory/value"): door(
+        Scope.BRIDGE_WRITE, body={"value": 1}, query="key=a"
+    ),
+    ("DELETE", "/api/v1/projects/{project}/memory/value"): door(Scope.BRIDGE_WRITE, query="key=a"),
+    ("GET", "/api/v1/projects/{project}/memory/history"): door(Scope.BRIDGE_READ, query="key=a"),
+    ("GET", "/api/v1/projects/{project}/memory/search"): door(Scope.BRIDGE_READ, query="q=a"),
+    ("POST", "/api/v1/projects/{project}/attachments"): door(Scope.BRIDGE_WRITE, query="name=a"),
+    ("GET", "/api/v1/attachments/{digest}"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/projects/{project}/leases"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/projects/{project}/leases"): door(Scope.BRIDGE_WRITE, body={"resource": "a"}),
+    ("POST", "/api/v1/projects/{project}/leases/check"): door(
+        Scope.BRIDGE_READ, body={"resource": "a", "token": 1}
+    ),
+    ("POST", "/api/v1/leases/{lease}/renew"): door(Scope.BRIDGE_WRITE, body={"token": 1}),
+    ("POST", "/api/v1/leases/{lease}/release"): door(Scope.BRIDGE_WRITE, body={"token": 1}),
+    ("GET", "/api/v1/projects/{project}/work"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/projects/{project}/work"): door(Scope.BRIDGE_WRITE, body={"title": "a"}),
+    ("GET", "/api/v1/work/{work}"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/work/{work}/claim"): door(Scope.BRIDGE_WRITE),
+    ("POST", "/api/v1/work/{work}/hand-over"): door(Scope.BRIDGE_WRITE, body={"token": 1}),
+    ("POST", "/api/v1/work/{work}/end"): door(Scope.BRIDGE_WRITE, body={"token": 1}),
+    ("GET", "/api/v1/projects/{project}/presence"): door(Scope.BRIDGE_READ),
+    ("PUT", "/api/v1/projects/{project}/presence"): door(Scope.BRIDGE_WRITE, body={}),
+    ("GET", "/api/v1/conversations"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/conversations"): door(
+        Scope.BRIDGE_WRITE, body={"project": "prj_" + "0" * 26, "title": "a"}
+    ),
+    ("GET", "/api/v1/conversations/{conversation}"): door(Scope.BRIDGE_READ),
+    ("PATCH", "/api/v1/conversations/{conversation}"): door(
+        Scope.BRIDGE_WRITE, body={"title": "a"}
+    ),
+    ("GET", "/api/v1/conversations/{conversation}/participants"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/conversations/{conversation}/participants"): door(
+        Scope.BRIDGE_WRITE, body={}
+    ),
+    ("DELETE", "/api/v1/conversations/{conversation}/participants/{principal_id}"): door(
+        Scope.BRIDGE_WRITE
+    ),
+    ("PUT", "/api/v1/conversations/{conversation}/mute"): door(
+        Scope.BRIDGE_READ, body={"muted": True}
+    ),
+    ("POST", "/api/v1/conversations/{conversation}/messages"): door(
+        Scope.BRIDGE_WRITE, body={"body": "a"}
+    ),
+    ("GET", "/api/v1/conversations/{conversation}/messages"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/conversations/{conversation}/cursor"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/conversations/{conversation}/read"): door(
+        Scope.BRIDGE_READ, body={"cursor": "a"}
+    ),
+    ("GET", "/api/v1/bridge/search"): door(Scope.BRIDGE_READ, query="q=a"),
+    ("GET", "/api/v1/messages/{message}"): door(Scope.BRIDGE_READ),
+    ("PATCH", "/api/v1/messages/{message}"): door(Scope.BRIDGE_WRITE, body={"body": "a"}),
+    ("DELETE", "/api/v1/messages/{message}"): door(Scope.BRIDGE_WRITE),
+    ("GET", "/api/v1/messages/{message}/versions"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/messages/{message}/thread"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/messages/{message}/read"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/messages/{message}/acknowledgements"): door(Scope.BRIDGE_WRITE),
+    ("GET", "/api/v1/messages/{message}/acknowledgements"): door(Scope.BRIDGE_READ),
+    ("POST", "/api/v1/messages/{message}/declassification"): door(
+        Scope.BRIDGE_WRITE, body={"to": "public"}
+    ),
+    ("GET", "/api/v1/messages/{message}/declassifications"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/inbox"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/inbox/total"): door(Scope.BRIDGE_READ),
+    ("GET", "/api/v1/bridge/messages"): door(Scope.BRIDGE_READ, query=_TALK),
+    ("GET", "/api/v1/bridge/cursor"): door(Scope.BRIDGE_READ, query=_TALK),
+    ("POST", "/api/v1/bridge/read"): door(
+        Scope.BRIDGE_READ, body={"conversations": ["cnv_" + "0" * 26], "cursor": "a"}
+    ),
+    ("GET", "/api/v1/bridge/events"): door(Scope.BRIDGE_READ, query=_TALK),
+    ("GET", "/api/v1/whoami"): door(Scope.BRIDGE_READ),
     ("GET", "/metrics"): door(Scope.METRICS_READ),
+    ("POST", "/api/v1/debates"): door(Scope.DEBATES_RUN, body={"question": "Is it so?"}),
+    ("POST", "/api/v1/debate-estimate"): door(Scope.DEBATES_RUN, body={"question": "Is it so?"}),
+    ("GET", "/api/v1/debates"): door(Scope.DEBATES_READ),
+    ("GET", "/api/v1/debates/{debate}"): door(Scope.DEBATES_READ),
+    ("GET", "/api/v1/debates/{debate}/log"): door(Scope.DEBATES_READ),
+    ("GET", "/api/v1/debates/{debate}/events"): door(Scope.DEBATES_READ),
+    ("POST", "/api/v1/debates/{debate}/stop"): door(Scope.DEBATES_RUN),
+    ("POST", "/api/v1/debates/{debate}/outcome"): door(Scope.DEBATES_RUN, body={"right": True}),
+    ("POST", "/api/v1/debates/{debate}/replay"): door(Scope.DEBATES_READ, body={}),
+    ("POST", "/api/v1/debates/{debate}/share"): door(Scope.DEBATES_RUN),
+    ("POST", "/api/v1/debates/{debate}/promote"): door(Scope.DEBATES_RUN, body={"to": "public"}),
+    ("POST", "/api/v1/debates/{debate}/join"): door(Scope.DEBATES_JOIN),
+    ("POST", "/api/v1/debates/{debate}/answer"): door(Scope.DEBATES_JOIN, body={"answer": "yes"}),
+    ("DELETE", "/api/v1/debates/{debate}"): door(Scope.DEBATES_RUN),
+    ("GET", "/api/v1/debate-voices"): door(Scope.DEBATES_READ),
+    ("GET", "/api/v1/debate-personas"): door(Scope.DEBATES_READ),
+    ("PUT", "/api/v1/debate-personas/{name}"): door(
+        Scope.DEBATES_RUN, body={"instructions": "Look for files."}
+    ),
+    ("DELETE", "/api/v1/debate-personas/{name}"): door(Scope.DEBATES_RUN),
+    ("GET", "/api/v1/projects/{project}/debate-budget"): door(Scope.DEBATES_READ),
+    ("PUT", "/api/v1/projects/{project}/debate-budget"): door(
+        Scope.DEBATES_MANAGE, body={"tokens": 1000}
+    ),
 }
 
 OPEN: Final = frozenset(

@@ -425,7 +425,7 @@ async def test_what_is_refused_is_told_in_whole_sentences(desk: Desk) -> None:
 
     assert tools.json["error"]["message"] == (
         "tools: an agent has tools of its own, and calls none of its clients'. "
-        "Leave it away: the agent has tools, a model and limits of its own."
+        "Leave it away: an agent or a debate has tools, models and limits of its own."
     )
     assert empty.json["error"]["message"] == (
         "1 field is not as it must be. "

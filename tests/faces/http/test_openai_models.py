@@ -1,9 +1,11 @@
-"""Agents as a list of models, each by the name that it is asked under."""
+"""Agents and ways to debate as a list of models, each by the name that it is asked under."""
 
 from inline_snapshot import snapshot
 
+from portico.guard.core.roles import Scope
 from tests.faces.http.conftest import Site
 from tests.faces.http.desk import opened
+from tests.faces.http.test_permissions import key_with
 
 
 async def test_each_agent_is_a_model(site: Site) -> None:
@@ -12,7 +14,8 @@ async def test_each_agent_is_a_model(site: Site) -> None:
     listed = await site.ask("GET", "/v1/models")
     one = await site.ask("GET", "/v1/models/agent/clerk")
 
-    assert listed.json == {"object": "list", "data": [one.json]}
+    assert listed.json["object"] == "list"
+    assert listed.json["data"][0] == one.json
     assert {**one.json, "created": int} == snapshot(
         {
             "id": "agent/clerk",
@@ -24,8 +27,24 @@ async def test_each_agent_is_a_model(site: Site) -> None:
     )
 
 
+async def test_each_way_to_debate_is_a_model_for_whoever_may_start_one(site: Site) -> None:
+    debates = await key_with(site, {Scope.DEBATES_RUN})
+    agents = await key_with(site, {Scope.AGENTS_READ})
+
+    listed = await site.ask("GET", "/v1/models", key=debates)
+    without = await site.ask("GET", "/v1/models", key=agents)
+    one = await site.ask("GET", "/v1/models/debate/vote", key=debates)
+    refused = await site.ask("GET", "/v1/models/debate/vote", key=agents)
+
+    names = ["debate/vote", "debate/debate", "debate/quorum"]
+    assert [each["id"] for each in listed.json["data"]] == names
+    assert without.json["data"] == []
+    assert one.json == listed.json["data"][0]
+    assert (refused.status, refused.json["error"]["code"]) == (403, "not_permitted")
+
+
 async def test_what_is_no_agent_is_no_model(site: Site) -> None:
-    for name in ("agent/nobody", "gpt-5", "agent/"):
+    for name in ("agent/nobody", "gpt-5", "agent/", "debate/", "debate/brawl"):
         answer = await site.ask("GET", f"/v1/models/{name}")
         assert (answer.status, answer.json["error"]["type"]) == (404, "not_found_error")
 

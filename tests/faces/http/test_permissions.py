@@ -114,6 +114,8 @@ def test_every_scope_opens_some_door() -> None:
         Scope.TRACES_READ,  # what somebody else's agent said: tests/agents
         Scope.CALLS_READ,  # everybody's calls, not only one's own: tests/gateway
         Scope.COMPARTMENTS_GRANT,  # what a clearance may name: tests/guard
+        Scope.BRIDGE_MANAGE,  # what others have made on the bridge: tests/bridge
+        Scope.BRIDGE_DECLASSIFY,  # what is answered to a request of one kind: tests/bridge
     }
 
     assert frozenset(Scope) - used == elsewhere

@@ -108,6 +108,13 @@ PLACES = {
     "approval": "apr_" + "0" * 26,
     "context": "ctx_" + "0" * 26,
     "server": "srv_" + "0" * 26,
+    "project": "prj_" + "0" * 26,
+    "conversation": "cnv_" + "0" * 26,
+    "message": "msg_" + "0" * 26,
+    "lease": "lse_" + "0" * 26,
+    "work": "wrk_" + "0" * 26,
+    "debate": "dbt_" + "0" * 26,
+    "digest": "0" * 64,
 }
 MATRIX = [Hostile(host) for host in HOSTS] + [
     Hostile(GOOD, origin, status=403) for origin in ORIGINS

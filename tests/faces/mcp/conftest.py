@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.faces.mcp.bridge_site import BridgeSite, bridge_serving
+from tests.faces.mcp.debate_site import DebateSite, debates_serving
 from tests.faces.mcp.gateway import ERAS, Gateway, Site, serving
 
 
@@ -17,3 +19,15 @@ async def site() -> AsyncIterator[Site]:
 def era(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
+
+
+@pytest.fixture
+async def bridge() -> AsyncIterator[BridgeSite]:
+    async with bridge_serving() as made:
+        yield made
+
+
+@pytest.fixture
+async def debates() -> AsyncIterator[DebateSite]:
+    async with debates_serving() as made:
+        yield made

@@ -10,6 +10,8 @@ import httpx2
 import pytest
 
 from portico.faces.mcp.answers import ERROR_META
+from portico.faces.mcp.bridge.mount import BridgeFace
+from portico.faces.mcp.debate.mount import DebateFace
 from portico.faces.mcp.mount import McpFace
 from portico.gateway.core.call import Verb, verb_for
 from portico.gateway.core.offers import our_uri
@@ -121,7 +123,7 @@ CALLS: Final = [*TOOLS.values(), *OF_THE_SERVER.values(), *OTHERS]
 @dataclass(frozen=True)
 class House:
     site: Site
-    face: McpFace
+    face: McpFace | BridgeFace | DebateFace
 
     async def knock(self, era: str, method: str, door: Door, key: str) -> "Reply":
         before = len(self.site.upstreams.called)

@@ -133,8 +133,11 @@ def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
     assert lacking == {
         Scope.AGENTS_WRITE,
         Scope.APPROVALS_ANSWER,
+        Scope.BRIDGE_DECLASSIFY,
+        Scope.BRIDGE_MANAGE,
         Scope.COMPARTMENTS_GRANT,
         Scope.CONTEXTS_OPEN,
+        Scope.DEBATES_MANAGE,
         Scope.KEYS_OWN,
         Scope.KEYS_WRITE,
         Scope.POLICY_WRITE,

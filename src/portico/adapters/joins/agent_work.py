@@ -22,6 +22,7 @@ from portico.kernel.durable import Durable, Work
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal
 
 _FRESH: Final = timedelta(seconds=1)
@@ -53,7 +54,8 @@ class ForStarter(ThroughDurable):
         now = self.doors.clock.now()
         if self.seen.acting is None or self.seen.at is None or now - self.seen.at > _FRESH:
             starter = await self.doors.starter(self.inner, self.asker)
-            self.seen.acting = await self.doors.identities.acting(starter, agent)
+            less = replace(starter, clearance=_clearance(starter, self.asker))
+            self.seen.acting = await self.doors.identities.acting(less, agent)
             self.seen.at = now
         return self.seen.acting
 
@@ -123,6 +125,14 @@ class AgentWork:
         await patiently(lambda: self.traces.end(caller, ended))
         told = replace(ended_of(ended), fix=error.fix)
         await patiently(lambda: self.talk.tell(caller, run, told, label=ended.label))
+
+
+def _clearance(starter: Principal, asker: JsonObject) -> Label:
+    """What its starter may know, and no more than they let this run read."""
+    less = asker.get("clearance")
+    return (
+        meet(starter.clearance, Label.parse(less)) if isinstance(less, str) else starter.clearance
+    )
 
 
 def _lists(asker: JsonObject) -> Sequence[tuple[str, ...]]:

@@ -7,8 +7,9 @@ from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, RunOver
 from portico.engine.ports import Bus, Line, Runs
 from portico.engine.start_run import RunWish, StartRun
-from portico.gateway.approved_call import APPROVED_CALL, topic_of
+from portico.gateway.approved_call import APPROVED_CALL
 from portico.guard.core.approval import Approval
+from portico.guard.wait_for_answer import topic_of
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal
 
@@ -21,14 +22,16 @@ class RunErrands:
     runs: Runs
     line: Line
     bus: Bus
+    kind: str = APPROVED_CALL
+    """Of the runs that it begins; whichever stands behind a request can be woken."""
 
     def run_of(self, caller: Principal, approval: ApprovalId) -> RunId:
-        return RunId.of_claim(caller.space, caller.id, APPROVED_CALL, str(approval))
+        return RunId.of_claim(caller.space, caller.id, self.kind, str(approval))
 
     async def begin(self, caller: Principal, approval: Approval) -> None:
         left = approval.expires_at - approval.asked_at
         wish = RunWish(
-            kind=APPROVED_CALL,
+            kind=self.kind,
             input={"approval": str(approval.id), "left": left.total_seconds()},
             key=str(approval.id),
             label=approval.label,

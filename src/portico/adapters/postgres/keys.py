@@ -1,6 +1,6 @@
 """Keys, kept in PostgreSQL; what proves one goes in and never comes out again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
@@ -16,6 +16,9 @@ _COLUMNS: Final[LiteralString] = """
     created_at, expires_at, last_used_at, revoked_at
 """
 _FIND: Final[LiteralString] = "SELECT * FROM portico.find_api_key(%(key)s)"
+_FIND_ALL: Final[LiteralString] = """
+    SELECT found.* FROM unnest(%(keys)s::text[]) AS wanted, portico.find_api_key(wanted) AS found
+"""
 _GET: Final[LiteralString] = (
     f"SELECT {_COLUMNS} FROM api_key WHERE space_id = %(space)s AND key_id = %(key)s"
 )
@@ -63,6 +66,11 @@ class PostgresKeyRing:
         async with self._transactions.begin_outside() as connection:
             row = await (await connection.execute(_FIND, {"key": key_id})).fetchone()
         return None if row is None else holder_from(row)
+
+    async def find_all(self, key_ids: Collection[str]) -> Sequence[KeyHolder]:
+        async with self._transactions.begin_outside() as connection:
+            found = await connection.execute(_FIND_ALL, {"keys": [*key_ids]})
+            return [holder_from(row) async for row in found]
 
     async def used(self, caller: Principal, key_id: str, at: datetime) -> None:
         async with self._transactions.begin(caller) as connection:

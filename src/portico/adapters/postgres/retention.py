@@ -5,6 +5,7 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.event_months import LOGS, PREPARE_MONTHS
+from portico.debate.core.debate import DebateId
 from portico.engine.core.retention import Forgotten, Keep
 from portico.kernel.ids import RunId
 
@@ -146,6 +147,19 @@ _TRACES: Final[LiteralString] = """
      WHERE a.space_id = old.space_id AND a.run_id = old.run_id
     RETURNING a.run_id
 """
+# With their counters, and so in the database itself, which gives neither a word nor a place away.
+_MESSAGES: Final[LiteralString] = "SELECT portico.bridge_forget(%(age)s, %(at_once)s) AS gone"
+_ATTACHMENTS: Final[LiteralString] = """
+    SELECT portico.bridge_forget_attachments(%(age)s, %(at_once)s) AS gone
+"""
+_MEMORY: Final[LiteralString] = """
+    SELECT portico.bridge_forget_memory(%(age)s, %(at_once)s) AS gone
+"""
+# With their parts: what is said of each goes with it.
+_DEBATES: Final[LiteralString] = """
+    SELECT space_id, debate_id FROM portico.debate_forget(%(age)s, %(at_once)s)
+"""
+_DEBATE_TALK: Final = "~debate:"
 _TALK: Final = "~talk:"
 """What the topic begins with in which people follow what is said in a run of an agent."""
 _ALONE: Final[LiteralString] = """
@@ -187,6 +201,10 @@ class PostgresRetention:
                 edges=await self._all(_EDGES, learnt=keep.learnt),
                 counts=await self._all(_COUNTS, learnt=keep.learnt),
                 traces=await self._forget_traces(keep),
+                messages=await self._counted(_MESSAGES, age=keep.messages),
+                attachments=await self._counted(_ATTACHMENTS, age=keep.messages),
+                memory=await self._counted(_MEMORY, age=keep.memory),
+                debates=await self._forget_debates(keep),
             )
 
     async def _of_months(self, statement: LiteralString, log: str, **values: object) -> int:
@@ -219,6 +237,26 @@ class PostgresRetention:
             await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
             doomed = {"spaces": spaces, "gone": [row["run_id"] for row in old]}
             count += len(await self._engine.rows(_TRACES, doomed))
+        return count
+
+    async def _forget_debates(self, keep: Keep) -> int:
+        """With what was told while somebody followed them."""
+        wanted = {"age": keep.debates, "at_once": _AT_ONCE}
+        count = 0
+        while old := await self._engine.rows(_DEBATES, wanted):
+            spaces = [row["space_id"] for row in old]
+            topics = [f"{_DEBATE_TALK}{DebateId(row['debate_id'])}" for row in old]
+            await self._engine.rows(_STREAMS, {"spaces": spaces, "topics": topics})
+            count += len(old)
+        return count
+
+    async def _counted(self, statement: LiteralString, **values: object) -> int:
+        """Of a statement that says how many it let go of, until there are none."""
+        count = 0
+        while row := await self._engine.one(statement, {**values, "at_once": _AT_ONCE}):
+            if not row["gone"]:
+                break
+            count += row["gone"]
         return count
 
     async def _all(self, statement: LiteralString, **values: object) -> int:

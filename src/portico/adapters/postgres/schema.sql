@@ -126,6 +126,1728 @@ CREATE FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_lev
 
 ALTER FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) OWNER TO portico_owner;
 
+CREATE FUNCTION portico.bridge_acknowledge(its_id uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            its record;
+        BEGIN
+            SELECT m.level, m.compartments INTO its
+              FROM portico.message m JOIN portico.conversation c USING (space_id, conversation_id)
+             WHERE m.space_id = here AND m.message_id = its_id
+               AND m.level <= clear_level AND m.compartments <@ clear_compartments
+               AND portico.bridge_sees(m.level, m.compartments)
+               AND c.level <= clear_level AND c.compartments <@ clear_compartments
+               AND portico.bridge_sees(c.level, c.compartments)
+               AND (NOT m.closed OR (clear_closed OR portico.bridge_takes_part(m.conversation_id))
+                                AND m.conversation_id = ANY (portico.own_conversations()))
+               FOR NO KEY UPDATE OF m;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            IF NOT portico.mark_covered(its.level, its.compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            INSERT INTO portico.message_ack (space_id, message_id, principal_id, level, compartments, at)
+            VALUES (here, its_id, me, its.level, its.compartments, at) ON CONFLICT DO NOTHING;
+            UPDATE portico.message m SET owing = array_remove(m.owing, me)
+             WHERE m.space_id = here AND m.message_id = its_id AND me = ANY (m.owing);
+            RETURN 'done';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_acknowledge(its_id uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_active(its_project uuid, wanted uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS TABLE(conversation_id uuid, project_id uuid, active_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH here AS MATERIALIZED (
+            SELECT nullif(current_setting('portico.space', true), '')::uuid AS space,
+                   nullif(current_setting('portico.principal', true), '')::uuid AS me
+        ), visible AS MATERIALIZED (
+            SELECT l.number FROM portico.bridge_label l, here h
+             WHERE l.space_id = h.space AND portico.bridge_sees(l.level, l.compartments)
+               AND l.level <= clear_level AND l.compartments <@ clear_compartments
+        )
+        SELECT c.conversation_id, c.project_id,
+               greatest(c.made_at, (SELECT max(c.newest[v.number]) FROM visible v))
+          FROM here h JOIN portico.conversation c ON c.space_id = h.space
+         WHERE (its_project IS NULL OR c.project_id = its_project)
+           AND (wanted IS NULL OR c.conversation_id = ANY (wanted))
+           AND c.level <= clear_level AND c.compartments <@ clear_compartments
+           AND portico.bridge_sees(c.level, c.compartments)
+           AND (NOT c.closed OR (clear_closed OR c.conversation_id IN (
+                    SELECT t.conversation_id FROM portico.participant t
+                     WHERE t.space_id = h.space AND t.principal_id = h.me))
+                AND c.conversation_id = ANY ((SELECT portico.own_conversations())::uuid[]))
+    $$;
+
+ALTER FUNCTION portico.bridge_active(its_project uuid, wanted uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level smallint, to_compartments text[], its_untrusted boolean, gone boolean, others boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            was record;
+            to_label smallint;
+        BEGIN
+            -- Against those who are counting how far they have read, too.
+            PERFORM FROM portico.conversation c
+              WHERE c.space_id = here AND c.conversation_id = (
+                    SELECT m.conversation_id FROM portico.message m
+                     WHERE m.space_id = here AND m.message_id = its_id
+                       AND m.level <= clear_level AND m.compartments <@ clear_compartments
+                       AND portico.bridge_sees(m.level, m.compartments))
+                AND c.level <= clear_level AND c.compartments <@ clear_compartments
+                AND portico.bridge_sees(c.level, c.compartments)
+                AND (NOT c.closed OR (clear_closed OR portico.bridge_takes_part(c.conversation_id))
+                                 AND c.conversation_id = ANY (portico.own_conversations()))
+                FOR UPDATE;
+            SELECT m.conversation_id, m.seq, m.sender, m.level, m.compartments, m.label, m.body, m.deleted_at
+              INTO was FROM portico.message m
+             WHERE FOUND AND m.space_id = here AND m.message_id = its_id
+               AND m.level <= clear_level AND m.compartments <@ clear_compartments
+               AND portico.bridge_sees(m.level, m.compartments) FOR UPDATE;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            IF was.sender <> me AND NOT (gone AND others) THEN
+                RETURN 'not_theirs';
+            END IF;
+            IF was.deleted_at IS NOT NULL THEN
+                RETURN CASE WHEN gone THEN 'done' ELSE 'not_found' END;
+            END IF;
+            IF gone THEN
+                to_level := was.level;
+                to_compartments := was.compartments;
+            END IF;
+            IF NOT (was.level <= to_level AND was.compartments <@ to_compartments) THEN
+                RETURN 'sinks';
+            END IF;
+            IF NOT (to_level <= clear_level AND to_compartments <@ clear_compartments
+                    AND portico.bridge_sees(to_level, to_compartments)) THEN
+                RAISE insufficient_privilege USING MESSAGE = 'more secret than the caller may see';
+            END IF;
+            IF NOT portico.mark_covered(to_level, to_compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            to_label := portico.bridge_label_number(here, to_level, to_compartments);
+            IF to_label IS NULL THEN
+                RETURN 'no_label';
+            END IF;
+            INSERT INTO portico.message_version (
+                space_id, message_id, number, level, compartments, body, changed_by, changed_at)
+            SELECT here, its_id, 1 + count(*), was.level, was.compartments, was.body, me, at
+              FROM portico.message_version v WHERE v.space_id = here AND v.message_id = its_id;
+            UPDATE portico.message m
+               SET body = CASE WHEN gone THEN '' ELSE its_body END,
+                   untrusted = m.untrusted OR its_untrusted,
+                   edited_at = CASE WHEN gone THEN m.edited_at ELSE at END,
+                   deleted_at = CASE WHEN gone THEN at END,
+                   attachments = CASE WHEN gone THEN '{}' ELSE m.attachments END,
+                   level = to_level, compartments = to_compartments, label = to_label
+             WHERE m.space_id = here AND m.message_id = its_id;
+            IF gone OR to_label <> was.label THEN
+                UPDATE portico.conversation c SET said[was.label] = c.said[was.label] - 1
+                 WHERE c.space_id = here AND c.conversation_id = was.conversation_id;
+                UPDATE portico.participant t SET seen[was.label] = t.seen[was.label] - 1
+                 WHERE t.space_id = here AND t.conversation_id = was.conversation_id
+                   AND t.last_seq >= was.seq;
+            END IF;
+            IF gone THEN
+                WITH gone AS (
+                    DELETE FROM portico.read_apart r WHERE r.space_id = here
+                       AND r.conversation_id = was.conversation_id AND r.seq = was.seq
+                    RETURNING r.principal_id
+                )
+                UPDATE portico.participant t SET apart[was.label] = t.apart[was.label] - 1
+                  FROM (SELECT g.principal_id FROM gone g UNION ALL SELECT was.sender) g
+                 WHERE t.space_id = here AND t.conversation_id = was.conversation_id
+                   AND t.principal_id = g.principal_id AND t.last_seq < was.seq;
+                DELETE FROM portico.mention n WHERE n.space_id = here
+                   AND n.conversation_id = was.conversation_id AND n.seq = was.seq;
+                DELETE FROM portico.message_vector v WHERE v.space_id = here AND v.message_id = its_id;
+                RETURN 'done';
+            END IF;
+            UPDATE portico.message_vector v
+               SET embedding = NULL, stale = true, level = to_level, compartments = to_compartments,
+                   label = to_label
+             WHERE v.space_id = here AND v.message_id = its_id;
+            IF to_label <> was.label THEN
+                UPDATE portico.conversation c
+                   SET said[to_label] = coalesce(c.said[to_label], 0) + 1,
+                       newest[to_label] = greatest(c.newest[to_label], at)
+                 WHERE c.space_id = here AND c.conversation_id = was.conversation_id;
+                UPDATE portico.participant t SET seen[to_label] = coalesce(t.seen[to_label], 0) + 1
+                 WHERE t.space_id = here AND t.conversation_id = was.conversation_id
+                   AND t.last_seq >= was.seq;
+                WITH moved AS (
+                    UPDATE portico.read_apart r SET label = to_label WHERE r.space_id = here
+                       AND r.conversation_id = was.conversation_id AND r.seq = was.seq
+                    RETURNING r.principal_id
+                )
+                UPDATE portico.participant t
+                   SET apart[was.label] = t.apart[was.label] - 1,
+                       apart[to_label] = coalesce(t.apart[to_label], 0) + 1
+                  FROM (SELECT g.principal_id FROM moved g UNION ALL SELECT was.sender) g
+                 WHERE t.space_id = here AND t.conversation_id = was.conversation_id
+                   AND t.principal_id = g.principal_id AND t.last_seq < was.seq;
+                UPDATE portico.mention n SET label = to_label WHERE n.space_id = here
+                   AND n.conversation_id = was.conversation_id AND n.seq = was.seq;
+                UPDATE portico.message_ack a SET level = to_level, compartments = to_compartments
+                 WHERE a.space_id = here AND a.message_id = its_id;
+            END IF;
+            RETURN 'done';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level smallint, to_compartments text[], its_untrusted boolean, gone boolean, others boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_compartments() RETURNS text[]
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT coalesce(array_agg(DISTINCT its), '{}')
+          FROM portico.bridge_label l CROSS JOIN unnest(l.compartments) AS its
+         WHERE l.space_id = nullif(current_setting('portico.space', true), '')::uuid
+    $$;
+
+ALTER FUNCTION portico.bridge_compartments() OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_declassify(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_body text, its_sender_name text, its_rules text[], its_signature text, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        #variable_conflict use_column
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            task text := current_setting('portico.context', true);
+            words text := encode(sha256(convert_to(its_body, 'UTF8')), 'hex');
+            was record;
+            yes record;
+            came text;
+        BEGIN
+            SELECT m.conversation_id, m.level, m.compartments, m.untrusted INTO was
+              FROM portico.message m
+             WHERE m.space_id = here AND m.message_id = its_source AND m.deleted_at IS NULL
+               AND m.level <= clear_level AND m.compartments <@ clear_compartments
+               AND portico.bridge_sees(m.level, m.compartments)
+               AND (NOT m.closed OR m.conversation_id = ANY (portico.own_conversations()))
+               AND to_level <= m.level AND to_compartments <@ m.compartments;
+            IF NOT FOUND THEN
+                RETURN 'not_approved';
+            END IF;
+            SELECT a.answered_by INTO yes
+              FROM portico.approval a JOIN portico.principal p
+                ON p.space_id = a.space_id AND p.principal_id = a.answered_by AND p.kind = 'person'
+             WHERE a.space_id = here AND a.approval_id = its_approval AND a.action = 'declassify'
+               AND a.status = 'approved' AND a.claimed_at IS NOT NULL AND a.outcome IS NULL
+               AND a.principal_id = me AND a.answered_by <> me
+               AND was.level <= a.level AND was.compartments <@ a.compartments
+               AND a.pin = concat_ws(' ', its_source,
+                    was.level || ':' || array_to_string(ARRAY(
+                        SELECT unnest(was.compartments) COLLATE "C" ORDER BY 1), ','),
+                    to_level || ':' || array_to_string(ARRAY(
+                        SELECT unnest(to_compartments) COLLATE "C" ORDER BY 1), ','),
+                    words);
+            IF NOT FOUND THEN
+                RETURN 'not_approved';
+            END IF;
+            -- Of a task that nobody is at: what the asker has read is not in what is written here.
+            PERFORM set_config('portico.context', its_approval::text, true);
+            SELECT s.outcome INTO came FROM portico.bridge_send(
+                wanted => was.conversation_id, its_id => its_copy, its_level => to_level,
+                its_compartments => to_compartments, its_body => its_body,
+                its_sender_name => its_sender_name, its_reply_to => NULL, its_mentions => '{}',
+                its_addressed => '{}', its_attachments => '{}', its_acknowledge => false,
+                its_acknowledge_by => NULL, its_untrusted => was.untrusted, its_copy_of => its_source,
+                its_key => NULL, its_digest => NULL, at => at, task_opened => false, clear_level => clear_level,
+                clear_compartments => clear_compartments, clear_closed => clear_closed) s;
+            PERFORM set_config('portico.context', coalesce(task, ''), true);
+            IF came <> 'sent' THEN
+                RETURN came;
+            END IF;
+            INSERT INTO portico.declassification (
+                space_id, record_id, level, compartments, source_id, copy_id, after_level,
+                after_compartments, rules, asked_by, approved_by, approval_id, at, digest, signature)
+            VALUES (
+                here, its_record, was.level, was.compartments, its_source, its_copy, to_level,
+                to_compartments, its_rules, me, yes.answered_by, its_approval, at, words, its_signature);
+            RETURN 'sent';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_declassify(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_body text, its_sender_name text, its_rules text[], its_signature text, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp with time zone[], vectors text[], clear_level smallint, clear_compartments text[]) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            kept bigint;
+        BEGIN
+            WITH given AS MATERIALIZED (
+                SELECT m.message_id, m.conversation_id, m.level, m.compartments, m.label, m.closed, g.vector
+                  FROM unnest(ids, ats, vectors) AS g (id, at, vector)
+                  JOIN portico.message m ON m.space_id = here AND m.message_id = g.id
+                 WHERE m.deleted_at IS NULL AND coalesce(m.edited_at, m.sent_at) = g.at
+                   AND portico.bridge_sees(m.level, m.compartments)
+                   AND m.level <= clear_level AND m.compartments <@ clear_compartments
+                 ORDER BY m.message_id FOR SHARE OF m
+            ), put AS (
+                INSERT INTO portico.message_vector AS v (
+                    space_id, message_id, conversation_id, level, compartments, label, closed, model,
+                    embedding)
+                SELECT here, g.message_id, g.conversation_id, g.level, g.compartments, g.label, g.closed,
+                       its_model, g.vector::public.halfvec FROM given g
+                ON CONFLICT (space_id, message_id) DO UPDATE
+                   SET model = excluded.model, embedding = excluded.embedding, stale = false,
+                       level = excluded.level, compartments = excluded.compartments,
+                       label = excluded.label
+                RETURNING 1
+            )
+            SELECT count(*) INTO kept FROM put;
+            INSERT INTO portico.vector_reach AS r (space_id, conversation_id, model, seq)
+            SELECT here, c.conversation_id, its_model, coalesce((
+                        SELECT s.seq - 1 FROM portico.message s
+                         WHERE s.space_id = here AND s.conversation_id = c.conversation_id
+                           AND s.seq > coalesce(b.seq, 0) AND s.seq <= c.last_seq
+                           AND s.deleted_at IS NULL
+                           AND NOT EXISTS (SELECT FROM portico.message_vector v
+                                            WHERE v.space_id = here AND v.message_id = s.message_id
+                                              AND v.model = its_model)
+                         ORDER BY s.seq LIMIT 1), c.last_seq)
+              FROM portico.conversation c
+              LEFT JOIN portico.vector_reach b ON b.space_id = here
+               AND b.conversation_id = c.conversation_id AND b.model = its_model
+             WHERE c.space_id = here AND c.last_seq > coalesce(b.seq, 0)
+             ORDER BY c.conversation_id
+            ON CONFLICT (space_id, conversation_id) DO UPDATE
+               SET seq = CASE WHEN r.model = excluded.model THEN greatest(r.seq, excluded.seq)
+                              ELSE excluded.seq END,
+                   model = excluded.model;
+            RETURN kept;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp with time zone[], vectors text[], clear_level smallint, clear_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_end(wanted uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS TABLE(place bigint, level smallint, compartments text[])
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT c.last_seq, c.level, c.compartments FROM portico.conversation c
+         WHERE c.space_id = nullif(current_setting('portico.space', true), '')::uuid
+           AND c.conversation_id = wanted
+           AND c.level <= clear_level AND c.compartments <@ clear_compartments
+           AND portico.bridge_sees(c.level, c.compartments)
+           AND (NOT c.closed OR (clear_closed OR portico.bridge_takes_part(wanted))
+                            AND wanted = ANY (portico.own_conversations()))
+    $$;
+
+ALTER FUNCTION portico.bridge_end(wanted uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_find(words text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean, whole_level smallint, whole_compartments text[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            mine uuid[] := portico.own_conversations();
+            inside uuid[];
+            numbers smallint[] := ARRAY(
+                SELECT l.number FROM portico.bridge_label l
+                 WHERE l.space_id = here AND portico.bridge_sees(l.level, l.compartments)
+                   AND l.level <= clear_level AND l.compartments <@ clear_compartments);
+            number smallint;
+            place text;
+            spelled text[];
+            told text;
+            told_any text;
+            wanted tsquery[];
+            wanted_any tsquery;
+            every double precision;
+            there double precision;
+            reach double precision;
+            hits double precision;
+            ids uuid[];
+        BEGIN
+            spelled := ARRAY(
+                SELECT replace(replace(its, '\', '\\'), '''', '''''')
+                  FROM unnest(tsvector_to_array(to_tsvector('simple', left(words, 1000)))) AS its
+                 WHERE octet_length(its) < 2000);
+            IF spelled = '{}' OR numbers = '{}' THEN
+                RETURN '{}';
+            END IF;
+            FOREACH number IN ARRAY numbers LOOP
+                place := portico.bridge_place(here, number);
+                told := '''' || place || array_to_string(spelled, ''' & ''' || place) || '''';
+                wanted[number] := told::tsquery;
+                told_any := concat_ws(' | ', told_any, told);
+            END LOOP;
+            wanted_any := told_any::tsquery;
+            IF NOT clear_closed THEN
+                mine := ARRAY(SELECT t.conversation_id FROM portico.participant t
+                               WHERE t.space_id = here AND t.principal_id = me
+                                 AND t.conversation_id = ANY (mine));
+            END IF;
+            IF its_conversation IS NOT NULL OR its_project IS NOT NULL THEN
+                SELECT coalesce(array_agg(c.conversation_id), '{}'), sum(c.last_seq) INTO inside, there
+                  FROM portico.conversation c
+                 WHERE c.space_id = here AND (its_project IS NULL OR c.project_id = its_project)
+                   AND (its_conversation IS NULL OR c.conversation_id = its_conversation)
+                   AND c.level <= whole_level AND c.compartments <@ whole_compartments
+                   AND portico.bridge_sees(c.level, c.compartments);
+            END IF;
+            SELECT greatest(c.reltuples, 1) INTO every FROM pg_catalog.pg_class c
+             WHERE c.oid = 'portico.message'::regclass;
+            reach := 100 + sqrt(every) / 2;
+            LOOP
+                ids := ARRAY(
+                    SELECT m.message_id FROM (
+                        SELECT m.message_id, m.conversation_id, m.label, m.closed, m.sent_at,
+                               m.deleted_at, m.words
+                          FROM portico.message m WHERE m.space_id = here
+                         ORDER BY m.sent_at DESC, m.message_id DESC LIMIT reach::bigint) m
+                     WHERE m.words @@ wanted[m.label] AND m.label = ANY (numbers) AND m.deleted_at IS NULL
+                       AND (NOT m.closed OR m.conversation_id = ANY (mine))
+                       AND (inside IS NULL OR m.conversation_id = ANY (inside))
+                     ORDER BY m.sent_at DESC, m.message_id DESC LIMIT most);
+                hits := cardinality(ids);
+                IF hits = most THEN
+                    RETURN ids;
+                END IF;
+                -- By the index a message takes as long as five of those one after the other.
+                EXIT WHEN hits = 0 OR 2 * reach * most / hits > 5 * every * hits / reach;
+                reach := 2 * reach * most / hits;
+            END LOOP;
+            IF inside IS NOT NULL THEN
+                SELECT count(*) INTO hits FROM (
+                    SELECT * FROM portico.message m WHERE m.space_id = here
+                     ORDER BY m.sent_at DESC, m.message_id DESC LIMIT reach::bigint) m
+                 WHERE m.words @@ wanted[m.label] AND m.label = ANY (numbers);
+                IF there * reach < every * (hits + 1) THEN
+                    RETURN ARRAY(
+                        SELECT f.message_id FROM (
+                            SELECT m.message_id, m.sent_at, m.words FROM portico.message m
+                             WHERE m.space_id = here AND m.conversation_id = ANY (inside)
+                               AND m.label = ANY (numbers) AND m.deleted_at IS NULL
+                               AND (NOT m.closed OR m.conversation_id = ANY (mine))
+                            OFFSET 0) f
+                         WHERE f.words @@ wanted_any
+                         ORDER BY f.sent_at DESC, f.message_id DESC LIMIT most);
+                END IF;
+            END IF;
+            -- By nothing but the words: those of a space and a label are words of their own.
+            RETURN ARRAY(
+                SELECT m.message_id FROM (SELECT * FROM portico.message m WHERE m.words @@ wanted_any OFFSET 0) m
+                 WHERE m.space_id = here AND m.label = ANY (numbers) AND m.deleted_at IS NULL
+                   AND (NOT m.closed OR m.conversation_id = ANY (mine))
+                   AND (inside IS NULL OR m.conversation_id = ANY (inside))
+                 ORDER BY m.sent_at DESC, m.message_id DESC LIMIT most);
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_find(words text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean, whole_level smallint, whole_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_find_memory(words text, wanted_project uuid, its_level smallint, its_compartments text[], now timestamp with time zone, most integer) RETURNS TABLE(key text, level smallint, compartments text[], version integer)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            wanted tsquery;
+        BEGIN
+            SELECT (string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' & ')
+                    || ' & ''~' || here::text || ''' & ''~' || wanted_project::text || '''')::tsquery
+              INTO wanted FROM unnest(to_tsvector('simple', translate(left(words, 1000), '/._:-', '     ')));
+            IF wanted IS NULL THEN
+                RETURN;
+            END IF;
+            RETURN QUERY
+            SELECT m.key, m.level, m.compartments, m.version FROM portico.memory m
+             WHERE m.space_id = here AND m.project_id = wanted_project
+               AND (to_tsvector('simple', translate(m.key, '/._:-', '     '))
+                    || coalesce(json_to_tsvector('simple', m.value, '["all"]'), '')
+                    || array_to_tsvector(ARRAY['~' || m.space_id::text, '~' || m.project_id::text])) @@ wanted
+               AND NOT m.forgotten AND (m.expires_at IS NULL OR m.expires_at > now)
+               AND portico.bridge_sees(m.level, m.compartments)
+               AND m.level <= its_level AND m.compartments <@ its_compartments
+               AND NOT EXISTS (
+                   SELECT FROM portico.memory later
+                    WHERE later.space_id = here AND later.project_id = wanted_project
+                      AND later.key = m.key AND later.level = m.level
+                      AND later.compartments = m.compartments AND later.version > m.version)
+             ORDER BY m.written_at DESC, m.key COLLATE "C", m.level, cardinality(m.compartments),
+                      array_to_string(m.compartments, '+') COLLATE "C"
+             LIMIT most;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_find_memory(words text, wanted_project uuid, its_level smallint, its_compartments text[], now timestamp with time zone, most integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_forget(older_than interval, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            its record;
+            seqs bigint[];
+            part record;
+            passed record;
+        BEGIN
+            SELECT s.space_id, old.conversation_id INTO its
+              FROM portico.space s CROSS JOIN LATERAL (
+                    SELECT m.conversation_id FROM portico.message m
+                     WHERE m.space_id = s.space_id AND m.sent_at < now() - older_than
+                     ORDER BY m.sent_at LIMIT 1) old
+             LIMIT 1;
+            IF NOT FOUND THEN
+                RETURN 0;
+            END IF;
+            PERFORM FROM portico.conversation c
+              WHERE c.space_id = its.space_id AND c.conversation_id = its.conversation_id FOR UPDATE;
+            SELECT array_agg(o.seq) INTO seqs FROM (
+                SELECT m.seq FROM portico.message m
+                 WHERE m.space_id = its.space_id AND m.conversation_id = its.conversation_id
+                   AND m.sent_at < now() - older_than ORDER BY m.seq LIMIT most) o;
+            FOR passed IN
+                SELECT m.label, count(*) AS many FROM portico.message m
+                 WHERE m.space_id = its.space_id AND m.conversation_id = its.conversation_id
+                   AND m.seq = ANY (seqs) AND m.deleted_at IS NULL GROUP BY m.label
+            LOOP
+                UPDATE portico.conversation c
+                   SET said[passed.label] = c.said[passed.label] - passed.many
+                 WHERE c.space_id = its.space_id AND c.conversation_id = its.conversation_id;
+            END LOOP;
+            FOR part IN
+                SELECT t.principal_id, t.last_seq, t.seen FROM portico.participant t
+                 WHERE t.space_id = its.space_id AND t.conversation_id = its.conversation_id
+                   AND t.last_seq >= seqs[1] ORDER BY t.principal_id FOR NO KEY UPDATE
+            LOOP
+                FOR passed IN
+                    SELECT m.label, count(*) AS many FROM portico.message m
+                     WHERE m.space_id = its.space_id AND m.conversation_id = its.conversation_id
+                       AND m.seq = ANY (seqs) AND m.seq <= part.last_seq
+                       AND m.deleted_at IS NULL GROUP BY m.label
+                LOOP
+                    part.seen[passed.label] := part.seen[passed.label] - passed.many;
+                END LOOP;
+                UPDATE portico.participant t SET seen = part.seen
+                 WHERE t.space_id = its.space_id AND t.conversation_id = its.conversation_id
+                   AND t.principal_id = part.principal_id;
+            END LOOP;
+            FOR passed IN
+                WITH gone AS (
+                    DELETE FROM portico.read_apart r WHERE r.space_id = its.space_id
+                       AND r.conversation_id = its.conversation_id AND r.seq = ANY (seqs)
+                    RETURNING r.principal_id, r.label
+                ), own AS (
+                    SELECT t.principal_id, m.label
+                      FROM portico.message m JOIN portico.participant t
+                        ON t.space_id = m.space_id AND t.conversation_id = m.conversation_id
+                       AND t.principal_id = m.sender AND t.last_seq < m.seq
+                     WHERE m.space_id = its.space_id AND m.conversation_id = its.conversation_id
+                       AND m.seq = ANY (seqs) AND m.deleted_at IS NULL
+                )
+                SELECT g.principal_id, g.label, count(*) AS many
+                  FROM (SELECT * FROM gone UNION ALL SELECT * FROM own) g
+                 GROUP BY g.principal_id, g.label
+            LOOP
+                UPDATE portico.participant t SET apart[passed.label] = t.apart[passed.label] - passed.many
+                 WHERE t.space_id = its.space_id AND t.conversation_id = its.conversation_id
+                   AND t.principal_id = passed.principal_id;
+            END LOOP;
+            DELETE FROM portico.mention n WHERE n.space_id = its.space_id
+               AND n.conversation_id = its.conversation_id AND n.seq = ANY (seqs);
+            DELETE FROM portico.message m WHERE m.space_id = its.space_id
+               AND m.conversation_id = its.conversation_id AND m.seq = ANY (seqs);
+            RETURN coalesce(cardinality(seqs), 0);
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_forget(older_than interval, most integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_forget_attachments(older_than interval, most integer) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH old AS (
+            SELECT a.space_id, a.digest, a.level, a.compartments FROM portico.attachment a
+             WHERE a.added_at < now() - older_than
+               AND NOT EXISTS (SELECT FROM portico.message m
+                                WHERE m.attachments <> '{}' AND m.attachments @> ARRAY[a.digest]
+                                  AND m.space_id = a.space_id)
+             LIMIT most
+        ), gone AS (
+            DELETE FROM portico.attachment a USING old o
+             WHERE a.space_id = o.space_id AND a.digest = o.digest AND a.level = o.level
+               AND a.compartments = o.compartments
+            RETURNING 1
+        )
+        SELECT count(*) FROM gone
+    $$;
+
+ALTER FUNCTION portico.bridge_forget_attachments(older_than interval, most integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_forget_memory(older_than interval, most integer) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH old AS (
+            SELECT m.space_id, m.project_id, m.key, m.level, m.compartments, m.version
+              FROM portico.memory m LEFT JOIN LATERAL (
+                    SELECT n.written_at FROM portico.memory n
+                     WHERE n.space_id = m.space_id AND n.project_id = m.project_id AND n.key = m.key
+                       AND n.level = m.level AND n.compartments = m.compartments
+                       AND n.version > m.version
+                     ORDER BY n.version LIMIT 1) next ON true
+             WHERE m.written_at < now() - older_than
+               AND CASE WHEN next.written_at IS NOT NULL THEN next.written_at < now() - older_than
+                        ELSE (m.forgotten OR m.expires_at < now() - older_than)
+                             AND NOT EXISTS (
+                                SELECT FROM portico.memory b
+                                 WHERE b.space_id = m.space_id AND b.project_id = m.project_id
+                                   AND b.key = m.key AND b.level = m.level
+                                   AND b.compartments = m.compartments AND b.version < m.version)
+                   END
+             LIMIT most
+        ), gone AS (
+            DELETE FROM portico.memory m USING old o
+             WHERE m.space_id = o.space_id AND m.project_id = o.project_id AND m.key = o.key
+               AND m.level = o.level AND m.compartments = o.compartments AND m.version = o.version
+            RETURNING 1
+        )
+        SELECT count(*) FROM gone
+    $$;
+
+ALTER FUNCTION portico.bridge_forget_memory(older_than interval, most integer) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_join(wanted uuid, who uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            its record;
+        BEGIN
+            SELECT c.level, c.compartments INTO its FROM portico.conversation c
+             WHERE c.space_id = here AND c.conversation_id = wanted
+               AND c.level <= clear_level AND c.compartments <@ clear_compartments
+               AND portico.bridge_sees(c.level, c.compartments)
+               AND (NOT c.closed OR (clear_closed OR portico.bridge_takes_part(wanted))
+                                AND wanted = ANY (portico.own_conversations()))
+               FOR NO KEY UPDATE;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            IF NOT portico.mark_covered(its.level, its.compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            PERFORM FROM portico.principal p
+              WHERE p.space_id = here AND p.principal_id = who FOR KEY SHARE;
+            IF NOT FOUND THEN
+                RETURN 'nobody';
+            END IF;
+            INSERT INTO portico.participant (
+                space_id, conversation_id, principal_id, joined_at, last_seq, seen)
+            SELECT here, wanted, who, at, c.last_seq, c.said FROM portico.conversation c
+             WHERE c.space_id = here AND c.conversation_id = wanted
+            ON CONFLICT DO NOTHING;
+            RETURN 'done';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_join(wanted uuid, who uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_label_number(here uuid, its_level smallint, its_compartments text[]) RETURNS smallint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            sorted text[] := ARRAY(SELECT DISTINCT unnest(its_compartments) ORDER BY 1);
+            found_number smallint;
+        BEGIN
+            SELECT number INTO found_number FROM portico.bridge_label
+             WHERE space_id = here AND level = its_level AND compartments = sorted;
+            IF found_number IS NULL THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended('portico label ' || here::text, 0));
+                INSERT INTO portico.bridge_label (space_id, number, level, compartments)
+                SELECT here, coalesce(max(number), 0) + 1, its_level, sorted
+                  FROM portico.bridge_label WHERE space_id = here
+                HAVING coalesce(max(number), 0) < 8192
+                ON CONFLICT DO NOTHING;
+                SELECT number INTO found_number FROM portico.bridge_label
+                 WHERE space_id = here AND level = its_level AND compartments = sorted;
+            END IF;
+            RETURN found_number;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_label_number(here uuid, its_level smallint, its_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_messages(ids uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS TABLE(conversation_id uuid, seq bigint, message_id uuid, level smallint, compartments text[], sender uuid, sender_name text, body text, reply_to uuid, thread uuid, mentions uuid[], addressed uuid[], attachments text[], acknowledge boolean, acknowledge_by timestamp with time zone, untrusted boolean, sent_at timestamp with time zone, edited_at timestamp with time zone, deleted_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE ROWS 20
+    SET search_path TO 'portico', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+        BEGIN
+            RETURN QUERY
+                SELECT m.conversation_id, m.seq, m.message_id, m.level, m.compartments, m.sender,
+                       m.sender_name, m.body, m.reply_to, m.thread, m.mentions, m.addressed,
+                       m.attachments, m.acknowledge, m.acknowledge_by, m.untrusted, m.sent_at,
+                       m.edited_at, m.deleted_at
+                  FROM portico.message m
+                 WHERE m.space_id = nullif(current_setting('portico.space', true), '')::uuid
+                   AND m.message_id = ANY (ids) AND m.deleted_at IS NULL
+                   AND m.level <= clear_level AND m.compartments <@ clear_compartments
+                   AND (NOT m.closed OR clear_closed OR portico.bridge_takes_part(m.conversation_id))
+                 ORDER BY array_position(ids, m.message_id);
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_messages(ids uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_near(its_model text, its_vector text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS TABLE(message_id uuid, distance double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20
+    SET search_path TO 'portico', 'pg_temp'
+    SET enable_sort TO 'off'
+    AS $_$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            mine uuid[] := portico.own_conversations();
+            inside uuid[];
+            few smallint[] := '{}';
+            numbers smallint[] := ARRAY(
+                SELECT l.number FROM portico.bridge_label l
+                 WHERE l.space_id = here AND portico.bridge_sees(l.level, l.compartments)
+                   AND l.level <= clear_level AND l.compartments <@ clear_compartments);
+            number smallint;
+            far text := format('(v.embedding::public.halfvec(%s)) OPERATOR(public.<=>) $1',
+                               public.vector_dims(its_vector::public.halfvec));
+            those text := format('SELECT v.message_id, v.embedding FROM portico.message_vector v'
+                ' WHERE v.space_id = %L AND v.model = %L AND v.embedding IS NOT NULL', here, its_model);
+            parts text[];
+        BEGIN
+            -- Enough of a graph is looked at for ten to be the nearest ten, and on until there are
+            -- as many as are wanted; and some more, since a graph rounds.
+            PERFORM set_config('hnsw.ef_search', '320', true),
+                    set_config('hnsw.iterative_scan', 'strict_order', true);
+            SELECT coalesce(array_agg(c.conversation_id), '{}') INTO mine FROM portico.conversation c
+             WHERE c.space_id = here AND c.conversation_id = ANY (mine) AND c.closed
+               AND (clear_closed OR portico.bridge_takes_part(c.conversation_id));
+            IF mine <> '{}' THEN
+                parts := ARRAY[those || ' AND v.closed AND v.conversation_id = ANY ($3) AND v.label = ANY ($2)'];
+            END IF;
+            IF its_project IS NOT NULL OR its_conversation IS NOT NULL THEN
+                SELECT coalesce(array_agg(c.conversation_id), '{}') INTO inside
+                  FROM portico.conversation c
+                 WHERE c.space_id = here AND (its_project IS NULL OR c.project_id = its_project)
+                   AND (its_conversation IS NULL OR c.conversation_id = its_conversation);
+                few := ARRAY(
+                    SELECT its.label FROM unnest(numbers) AS its (label)
+                     WHERE 20000 > (SELECT coalesce(sum(c.said[its.label]), 0) FROM portico.conversation c
+                                     WHERE c.space_id = here AND c.conversation_id = ANY (inside)
+                                       AND NOT c.closed));
+                parts := parts || (those || ' AND NOT v.closed AND v.label = ANY ($5)');
+            END IF;
+            FOREACH number IN ARRAY numbers LOOP
+                CONTINUE WHEN number = ANY (few);
+                parts := parts || format('%s AND NOT v.closed AND v.label = %s', those, number);
+            END LOOP;
+            -- Which of those that are equally near come first is where they lie in the table, and so by
+            -- what else lies there: all of them are looked at.
+            SELECT string_agg('(' || its || CASE WHEN inside IS NULL THEN '' ELSE
+                              ' AND v.conversation_id = ANY ($4)' END || ' ORDER BY ' || far
+                              || ' FETCH FIRST ($6 + 100) ROWS WITH TIES)',
+                              ' UNION ALL ') INTO those FROM unnest(parts) AS its;
+            IF those IS NULL THEN
+                RETURN;
+            END IF;
+            RETURN QUERY EXECUTE 'SELECT v.message_id, v.embedding OPERATOR(public.<=>) $1 AS far FROM ('
+                || those || ') v ORDER BY far, v.message_id LIMIT $6'
+                USING its_vector::public.halfvec, numbers, mine, inside, few, most;
+        END
+    $_$;
+
+ALTER FUNCTION portico.bridge_near(its_model text, its_vector text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_next_token(wanted uuid) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        UPDATE portico.project p SET token = p.token + 1
+         WHERE p.space_id = nullif(current_setting('portico.space', true), '')::uuid
+           AND p.project_id = wanted AND portico.bridge_sees(p.level, p.compartments)
+           AND portico.mark_covered(p.level, p.compartments)
+        RETURNING p.token
+    $$;
+
+ALTER FUNCTION portico.bridge_next_token(wanted uuid) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_open(its_id uuid, its_project uuid, its_title text, its_level smallint, its_compartments text[], its_closed boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[]) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            inside record;
+        BEGIN
+            SELECT p.level, p.compartments INTO inside FROM portico.project p
+             WHERE p.space_id = here AND p.project_id = its_project
+               AND p.level <= clear_level AND p.compartments <@ clear_compartments
+               AND portico.bridge_sees(p.level, p.compartments) FOR KEY SHARE;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            IF NOT (its_level <= clear_level AND its_compartments <@ clear_compartments
+                    AND portico.bridge_sees(its_level, its_compartments)
+                    AND inside.level <= its_level AND inside.compartments <@ its_compartments) THEN
+                RAISE insufficient_privilege
+                    USING MESSAGE = 'more secret than its maker may see, or less than its project';
+            END IF;
+            IF NOT portico.mark_covered(its_level, its_compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            INSERT INTO portico.conversation (
+                space_id, conversation_id, project_id, title, level, compartments, closed, made_by, made_at)
+            VALUES (here, its_id, its_project, its_title, its_level, its_compartments, its_closed, me, at);
+            INSERT INTO portico.participant (
+                space_id, conversation_id, principal_id, joined_at, last_seq, seen)
+            VALUES (here, its_id, me, at, 0, '{}');
+            RETURN 'done';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_open(its_id uuid, its_project uuid, its_title text, its_level smallint, its_compartments text[], its_closed boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_place(here uuid, its_label smallint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (substr(md5((((here)::text || ' '::text) || (its_label)::text)), 1, 6) || ':'::text);
+
+ALTER FUNCTION portico.bridge_place(here uuid, its_label smallint) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_places(wanted uuid, its_thread uuid, place bigint, back boolean, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            numbers smallint[] := ARRAY(
+                SELECT l.number
+                  FROM portico.conversation c JOIN portico.bridge_label l ON l.space_id = here
+                 WHERE c.space_id = here AND c.conversation_id = wanted
+                   AND c.said[l.number] IS NOT NULL
+                   AND portico.bridge_sees(l.level, l.compartments)
+                   AND l.level <= clear_level AND l.compartments <@ clear_compartments
+                   AND (NOT c.closed OR (clear_closed OR portico.bridge_takes_part(wanted))
+                                    AND wanted = ANY (portico.own_conversations())));
+        BEGIN
+            IF its_thread IS NOT NULL THEN
+                RETURN ARRAY(
+                    SELECT s.seq FROM unnest(numbers) AS its (label) CROSS JOIN LATERAL (
+                        SELECT m.seq FROM portico.message m
+                         WHERE m.space_id = here AND m.thread = its_thread AND m.label = its.label
+                           AND m.seq > place ORDER BY m.seq LIMIT most) s
+                     ORDER BY s.seq LIMIT most);
+            ELSIF back THEN
+                RETURN ARRAY(
+                    SELECT s.seq FROM unnest(numbers) AS its (label) CROSS JOIN LATERAL (
+                        SELECT m.seq FROM portico.message m
+                         WHERE m.space_id = here AND m.conversation_id = wanted
+                           AND m.label = its.label AND m.seq < place
+                         ORDER BY m.seq DESC LIMIT most) s
+                     ORDER BY s.seq DESC LIMIT most);
+            END IF;
+            RETURN ARRAY(
+                SELECT s.seq FROM unnest(numbers) AS its (label) CROSS JOIN LATERAL (
+                    SELECT m.seq FROM portico.message m
+                     WHERE m.space_id = here AND m.conversation_id = wanted
+                       AND m.label = its.label AND m.seq > place
+                     ORDER BY m.seq LIMIT most) s
+                 ORDER BY s.seq LIMIT most);
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_places(wanted uuid, its_thread uuid, place bigint, back boolean, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_read_one(its_id uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            its_conversation uuid;
+            its record;
+        BEGIN
+            SELECT m.conversation_id INTO its_conversation FROM portico.message m
+             WHERE m.space_id = here AND m.message_id = its_id;
+            PERFORM FROM portico.conversation c
+              WHERE c.space_id = here AND c.conversation_id = its_conversation
+                AND c.level <= clear_level AND c.compartments <@ clear_compartments
+                AND portico.bridge_sees(c.level, c.compartments)
+                AND (NOT c.closed OR clear_closed OR portico.bridge_takes_part(its_conversation))
+                FOR KEY SHARE;
+            IF NOT FOUND THEN
+                RETURN false;
+            END IF;
+            SELECT m.seq, m.label, m.sender INTO its FROM portico.message m
+             WHERE m.space_id = here AND m.message_id = its_id AND m.deleted_at IS NULL
+               AND m.level <= clear_level AND m.compartments <@ clear_compartments
+               AND portico.bridge_sees(m.level, m.compartments);
+            IF NOT FOUND THEN
+                RETURN false;
+            END IF;
+            INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+            SELECT here, me, its_conversation, its.seq, its.label FROM portico.participant t
+             WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = its_conversation
+               AND t.last_seq < its.seq AND its.sender <> me FOR NO KEY UPDATE OF t
+            ON CONFLICT DO NOTHING;
+            IF FOUND THEN
+                UPDATE portico.participant t SET apart[its.label] = coalesce(t.apart[its.label], 0) + 1
+                 WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = its_conversation;
+            END IF;
+            DELETE FROM portico.mention n WHERE n.space_id = here AND n.principal_id = me
+               AND n.conversation_id = its_conversation AND n.seq = its.seq;
+            RETURN true;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_read_one(its_id uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean, clear_level smallint, clear_compartments text[], clear_closed boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            visible smallint[];
+            mine record;
+            upto bigint;
+            past bigint;
+            passed record;
+        BEGIN
+            -- Neither a change nor forgetting goes on meanwhile; sending may.
+            SELECT least(place, c.last_seq) INTO upto FROM portico.conversation c
+             WHERE c.space_id = here AND c.conversation_id = wanted
+               AND (partly OR c.level <= clear_level AND c.compartments <@ clear_compartments)
+               AND portico.bridge_sees(c.level, c.compartments)
+               AND (NOT c.closed OR clear_closed OR portico.bridge_takes_part(wanted))
+               FOR KEY SHARE;
+            SELECT t.last_seq, t.seen, t.apart INTO mine FROM portico.participant t
+             WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = wanted
+               FOR NO KEY UPDATE;
+            IF NOT FOUND OR upto IS NULL THEN
+                RETURN false;
+            END IF;
+            IF upto <= mine.last_seq THEN
+                RETURN true;
+            END IF;
+            past := upto;
+            IF partly THEN
+                SELECT coalesce(array_agg(l.number), '{}') INTO visible FROM portico.bridge_label l
+                 WHERE l.space_id = here AND l.level <= clear_level AND l.compartments <@ clear_compartments
+                   AND portico.bridge_sees(l.level, l.compartments);
+                SELECT coalesce(min(m.seq) - 1, upto) INTO past FROM portico.message m
+                 WHERE m.space_id = here AND m.conversation_id = wanted
+                   AND m.seq > mine.last_seq AND m.seq <= upto AND m.deleted_at IS NULL
+                   AND m.label <> ALL (visible) AND m.sender <> me
+                   AND NOT EXISTS (SELECT FROM portico.read_apart r
+                                    WHERE r.space_id = here AND r.principal_id = me
+                                      AND r.conversation_id = wanted AND r.seq = m.seq);
+                FOR passed IN
+                    WITH put AS (
+                        INSERT INTO portico.read_apart (space_id, principal_id, conversation_id, seq, label)
+                        SELECT here, me, wanted, m.seq, m.label FROM portico.message m
+                         WHERE m.space_id = here AND m.conversation_id = wanted
+                           AND m.seq > past AND m.seq <= upto AND m.deleted_at IS NULL
+                           AND m.label = ANY (visible) AND m.sender <> me
+                        ON CONFLICT DO NOTHING
+                        RETURNING label
+                    )
+                    SELECT p.label, count(*) AS many FROM put p GROUP BY p.label
+                LOOP
+                    mine.apart[passed.label] := coalesce(mine.apart[passed.label], 0) + passed.many;
+                END LOOP;
+                DELETE FROM portico.mention n WHERE n.space_id = here AND n.principal_id = me
+                   AND n.conversation_id = wanted AND n.seq <= upto AND n.label = ANY (visible);
+            END IF;
+            FOR passed IN
+                SELECT m.label, count(*) AS many, count(*) FILTER (WHERE m.sender = me) AS own
+                  FROM portico.message m
+                 WHERE m.space_id = here AND m.conversation_id = wanted
+                   AND m.seq > mine.last_seq AND m.seq <= past AND m.deleted_at IS NULL
+                 GROUP BY m.label
+            LOOP
+                mine.seen[passed.label] := coalesce(mine.seen[passed.label], 0) + passed.many;
+                mine.apart[passed.label] := coalesce(mine.apart[passed.label], 0) - passed.own;
+            END LOOP;
+            FOR passed IN
+                WITH gone AS (
+                    DELETE FROM portico.read_apart r WHERE r.space_id = here AND r.principal_id = me
+                       AND r.conversation_id = wanted AND r.seq <= past
+                    RETURNING r.label
+                )
+                SELECT g.label, count(*) AS many FROM gone g GROUP BY g.label
+            LOOP
+                mine.apart[passed.label] := mine.apart[passed.label] - passed.many;
+            END LOOP;
+            UPDATE portico.participant t SET last_seq = past, seen = mine.seen, apart = mine.apart
+             WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = wanted;
+            DELETE FROM portico.mention n WHERE n.space_id = here AND n.principal_id = me
+               AND n.conversation_id = wanted AND n.seq <= past;
+            RETURN true;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean, clear_level smallint, clear_compartments text[], clear_closed boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_sees(its_level smallint, its_compartments text[]) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+        SELECT its_level <= coalesce(nullif(current_setting('portico.level', true), ''), '-1')::smallint
+           AND its_compartments <@ string_to_array(coalesce(current_setting('portico.compartments', true), ''), ',')
+    $$;
+
+ALTER FUNCTION portico.bridge_sees(its_level smallint, its_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_send(wanted uuid, its_id uuid, its_level smallint, its_compartments text[], its_body text, its_sender_name text, its_reply_to uuid, its_mentions uuid[], its_addressed uuid[], its_attachments text[], its_acknowledge boolean, its_acknowledge_by timestamp with time zone, its_untrusted boolean, its_copy_of uuid, its_key text, its_digest bytea, at timestamp with time zone, task_opened boolean, clear_level smallint, clear_compartments text[], clear_closed boolean, OUT outcome text, OUT place bigint, OUT message_id uuid, OUT thread uuid, OUT level smallint, OUT compartments text[], OUT inside_level smallint, OUT inside_compartments text[], OUT untrusted boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        #variable_conflict use_column
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            task uuid := nullif(current_setting('portico.context', true), '')::uuid;
+            its_label smallint;
+            kept_up boolean;
+            before record;
+            answered record;
+            into_ record;
+        BEGIN
+            SELECT c.level, c.compartments, c.closed, c.archived_at, p.archived_at AS put_away,
+                   t.principal_id AS task_of, t.closed_at AS task_closed,
+                   coalesce(t.level, 0::smallint) AS mark, coalesce(t.compartments, '{}') AS marks,
+                   coalesce(t.untrusted, false) AS tainted
+              INTO into_
+              FROM portico.conversation c
+              JOIN portico.project p ON p.space_id = here AND p.project_id = c.project_id
+              LEFT JOIN portico.task_context t ON t.space_id = here AND t.context_id = task
+             WHERE c.space_id = here AND c.conversation_id = wanted
+               AND c.level <= clear_level AND c.compartments <@ clear_compartments
+               AND portico.bridge_sees(c.level, c.compartments)
+               AND (NOT c.closed OR (clear_closed OR portico.bridge_takes_part(wanted))
+                                AND wanted = ANY (portico.own_conversations()));
+            IF NOT FOUND THEN
+                outcome := 'not_found'; RETURN;
+            END IF;
+            IF task IS NULL OR into_.task_closed IS NOT NULL OR into_.task_of <> me
+               OR (task_opened AND into_.task_of IS NULL) THEN
+                outcome := 'no_task'; RETURN;
+            END IF;
+            inside_level := into_.level;
+            inside_compartments := into_.compartments;
+            -- First of all: what was sent is not sent again, whatever its task has read since.
+            IF its_key IS NOT NULL THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended(concat('portico key ', here, me, its_key), 0));
+                PERFORM FROM portico.message m
+                  WHERE m.space_id = here AND m.sender = me AND m.key = its_key;
+                IF FOUND THEN
+                    SELECT m.seq, m.message_id, m.digest = its_digest AS alike INTO before
+                      FROM portico.message m
+                     WHERE m.space_id = here AND m.sender = me AND m.key = its_key
+                       AND m.level <= clear_level AND m.compartments <@ clear_compartments
+                       AND portico.bridge_sees(m.level, m.compartments)
+                       AND (NOT m.closed OR (clear_closed OR portico.bridge_takes_part(m.conversation_id))
+                                        AND m.conversation_id = ANY (portico.own_conversations()))
+                     ORDER BY m.digest = its_digest DESC, m.sent_at LIMIT 1;
+                END IF;
+                IF FOUND THEN
+                    outcome := CASE WHEN before.alike THEN 'replayed' ELSE 'reused' END;
+                    place := before.seq;
+                    message_id := before.message_id;
+                    RETURN;
+                END IF;
+            END IF;
+            level := coalesce(its_level, greatest(into_.level, into_.mark));
+            IF its_level IS NOT NULL THEN
+                compartments := its_compartments;
+            ELSIF into_.marks <@ into_.compartments THEN
+                compartments := into_.compartments;
+            ELSE
+                compartments := ARRAY(SELECT DISTINCT unnest(into_.compartments || into_.marks) ORDER BY 1);
+            END IF;
+            untrusted := its_untrusted OR into_.tainted;
+            IF NOT (into_.level <= level AND into_.compartments <@ compartments) THEN
+                outcome := 'below'; RETURN;
+            END IF;
+            IF NOT (into_.mark <= level AND into_.marks <@ compartments) THEN
+                outcome := 'write_down'; RETURN;
+            END IF;
+            IF NOT (level <= clear_level AND compartments <@ clear_compartments
+                    AND portico.bridge_sees(level, compartments)) THEN
+                outcome := 'above'; RETURN;
+            END IF;
+            IF its_reply_to IS NOT NULL THEN
+                SELECT coalesce(m.thread, m.message_id) AS thread, m.level, m.compartments
+                  INTO answered FROM portico.message m
+                 WHERE m.space_id = here AND m.message_id = its_reply_to AND m.conversation_id = wanted
+                   AND m.level <= clear_level AND m.compartments <@ clear_compartments
+                   AND portico.bridge_sees(m.level, m.compartments);
+                IF NOT FOUND THEN
+                    outcome := 'no_reply'; RETURN;
+                END IF;
+                IF NOT (answered.level <= level AND answered.compartments <@ compartments) THEN
+                    outcome := 'below_reply'; RETURN;
+                END IF;
+                thread := answered.thread;
+            END IF;
+            IF coalesce(into_.archived_at, into_.put_away) IS NOT NULL THEN
+                outcome := 'archived'; RETURN;
+            END IF;
+            SELECT l.number INTO its_label FROM portico.bridge_label l
+             WHERE l.space_id = here AND l.level = bridge_send.level
+               AND l.compartments = bridge_send.compartments;
+            IF NOT FOUND THEN
+                its_label := portico.bridge_label_number(here, level, compartments);
+                IF its_label IS NULL THEN
+                    outcome := 'no_label'; RETURN;
+                END IF;
+            END IF;
+            UPDATE portico.conversation c
+               SET last_seq = c.last_seq + 1,
+                   said[its_label] = coalesce(c.said[its_label], 0) + 1,
+                   newest[its_label] = greatest(c.newest[its_label], at)
+             WHERE c.space_id = here AND c.conversation_id = wanted AND c.archived_at IS NULL
+            RETURNING c.last_seq INTO place;
+            IF NOT FOUND THEN
+                outcome := 'archived'; RETURN;
+            END IF;
+            INSERT INTO portico.message (
+                space_id, conversation_id, seq, message_id, level, compartments, label, closed, sender,
+                sender_name, body, reply_to, thread, mentions, addressed, owing, attachments,
+                acknowledge, acknowledge_by, untrusted, copy_of, key, digest, sent_at)
+            VALUES (
+                here, wanted, place, its_id, level, compartments, its_label, into_.closed,
+                me, its_sender_name, its_body, its_reply_to, thread, its_mentions, its_addressed,
+                CASE WHEN its_acknowledge THEN its_addressed ELSE '{}' END, its_attachments,
+                its_acknowledge, its_acknowledge_by, untrusted, its_copy_of, its_key, its_digest, at);
+            -- What one says is read, also where something before it is not.
+            UPDATE portico.participant t
+               SET last_seq = t.last_seq + (t.last_seq = place - 1)::integer,
+                   seen[its_label] = coalesce(t.seen[its_label], 0) + (t.last_seq = place - 1)::integer,
+                   apart[its_label] = coalesce(t.apart[its_label], 0) + (t.last_seq <> place - 1)::integer
+             WHERE t.space_id = here AND t.principal_id = me AND t.conversation_id = wanted
+            RETURNING t.last_seq = place INTO kept_up;
+            -- That somebody takes part is there for whoever sees the conversation: by something that
+            -- is more secret nobody is seen to come.
+            IF kept_up IS NULL AND level = into_.level AND compartments <@ into_.compartments THEN
+                INSERT INTO portico.participant (
+                    space_id, conversation_id, principal_id, joined_at, last_seq, seen)
+                SELECT here, wanted, me, at, c.last_seq, c.said FROM portico.conversation c
+                 WHERE c.space_id = here AND c.conversation_id = wanted;
+            END IF;
+            IF cardinality(its_mentions) + cardinality(its_addressed) > 0 THEN
+                INSERT INTO portico.mention (space_id, principal_id, conversation_id, seq, label)
+                SELECT here, t.principal_id, wanted, bridge_send.place, its_label FROM portico.participant t
+                 WHERE t.space_id = here AND t.conversation_id = wanted AND t.principal_id <> me
+                   AND t.principal_id = ANY (its_mentions || its_addressed)
+                   FOR KEY SHARE OF t;
+            END IF;
+            message_id := its_id;
+            outcome := 'sent';
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_send(wanted uuid, its_id uuid, its_level smallint, its_compartments text[], its_body text, its_sender_name text, its_reply_to uuid, its_mentions uuid[], its_addressed uuid[], its_attachments text[], its_acknowledge boolean, its_acknowledge_by timestamp with time zone, its_untrusted boolean, its_copy_of uuid, its_key text, its_digest bytea, at timestamp with time zone, task_opened boolean, clear_level smallint, clear_compartments text[], clear_closed boolean, OUT outcome text, OUT place bigint, OUT message_id uuid, OUT thread uuid, OUT level smallint, OUT compartments text[], OUT inside_level smallint, OUT inside_compartments text[], OUT untrusted boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_spaces_to_embed(its_model text) RETURNS TABLE(space_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT c.space_id FROM portico.conversation c
+          LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+           AND r.conversation_id = c.conversation_id AND r.model = its_model
+         WHERE c.last_seq > coalesce(r.seq, 0)
+         UNION
+        SELECT v.space_id FROM portico.message_vector v WHERE v.stale
+    $$;
+
+ALTER FUNCTION portico.bridge_spaces_to_embed(its_model text) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_takes_part(its_conversation uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT EXISTS (
+            SELECT FROM portico.participant t
+             WHERE t.space_id = nullif(current_setting('portico.space', true), '')::uuid
+               AND t.principal_id = nullif(current_setting('portico.principal', true), '')::uuid
+               AND t.conversation_id = its_conversation)
+    $$;
+
+ALTER FUNCTION portico.bridge_takes_part(its_conversation uuid) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_unembedded(its_model text, most integer, clear_level smallint, clear_compartments text[]) RETURNS TABLE(message_id uuid, body text, at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH here AS MATERIALIZED (
+            SELECT nullif(current_setting('portico.space', true), '')::uuid AS space
+        ), wanted AS (
+            (SELECT v.message_id FROM here h
+               JOIN portico.message_vector v ON v.space_id = h.space AND v.stale
+              LIMIT most)
+            UNION
+            (SELECT m.message_id FROM here h
+               JOIN portico.conversation c ON c.space_id = h.space
+               LEFT JOIN portico.vector_reach r ON r.space_id = c.space_id
+                AND r.conversation_id = c.conversation_id AND r.model = its_model
+              CROSS JOIN LATERAL (
+                    SELECT s.message_id FROM portico.message s
+                     WHERE s.space_id = h.space AND s.conversation_id = c.conversation_id
+                       AND s.seq > coalesce(r.seq, 0) AND s.deleted_at IS NULL
+                       AND NOT EXISTS (SELECT FROM portico.message_vector v
+                                        WHERE v.space_id = h.space AND v.message_id = s.message_id
+                                          AND v.model = its_model)
+                     ORDER BY s.seq LIMIT most) m
+              WHERE c.last_seq > coalesce(r.seq, 0)
+              LIMIT most)
+        )
+        SELECT m.message_id, m.body, coalesce(m.edited_at, m.sent_at)
+          FROM here h CROSS JOIN wanted w
+          JOIN portico.message m ON m.space_id = h.space AND m.message_id = w.message_id
+         WHERE m.deleted_at IS NULL AND portico.bridge_sees(m.level, m.compartments)
+           AND m.level <= clear_level AND m.compartments <@ clear_compartments
+         LIMIT most
+    $$;
+
+ALTER FUNCTION portico.bridge_unembedded(its_model text, most integer, clear_level smallint, clear_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_unread(wanted uuid[], clear_level smallint, clear_compartments text[]) RETURNS TABLE(conversation_id uuid, unread bigint, mentioned bigint, labels text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20
+    SET search_path TO 'portico', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+        #variable_conflict use_column
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            numbers smallint[];
+            names text[];
+        BEGIN
+            SELECT array_agg(l.number), array_agg(concat_ws('+', l.level::text,
+                       nullif(array_to_string(l.compartments, '+'), '')))
+              INTO numbers, names FROM portico.bridge_label l
+             WHERE l.space_id = here AND portico.bridge_sees(l.level, l.compartments)
+               AND l.level <= clear_level AND l.compartments <@ clear_compartments;
+            RETURN QUERY
+            WITH named AS MATERIALIZED (
+                SELECT n.conversation_id, count(*) AS many FROM portico.mention n
+                 WHERE n.space_id = here AND n.principal_id = me AND n.label = ANY (numbers)
+                 GROUP BY n.conversation_id
+            )
+            SELECT t.conversation_id, its.many, coalesce(n.many, 0), its.told
+              FROM (SELECT t.conversation_id, t.seen || '{}' AS seen, t.apart || '{}' AS apart
+                      FROM portico.participant t
+                     WHERE t.space_id = here AND t.principal_id = me AND NOT t.muted
+                       AND (wanted IS NULL OR t.conversation_id = ANY (wanted)) OFFSET 0) t
+             CROSS JOIN LATERAL (
+                    SELECT c.said || '{}' AS said FROM portico.conversation c
+                     WHERE c.space_id = here AND c.conversation_id = t.conversation_id
+                       AND c.archived_at IS NULL AND c.said <> t.seen OFFSET 0) c
+              LEFT JOIN named n ON n.conversation_id = t.conversation_id
+             CROSS JOIN LATERAL (
+                    SELECT sum(l.many) AS many, string_agg(names[l.place], ',') AS told FROM (
+                        SELECT v.place, (c.said[v.number] - coalesce(t.seen[v.number], 0)
+                                         - coalesce(t.apart[v.number], 0))::integer AS many
+                          FROM unnest(numbers) WITH ORDINALITY AS v (number, place)) l
+                     WHERE l.many > 0) its
+             WHERE its.many > 0;
+        END
+    $$;
+
+ALTER FUNCTION portico.bridge_unread(wanted uuid[], clear_level smallint, clear_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.bridge_words(its_text text, here uuid, its_label smallint) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN array_to_tsvector(ARRAY(SELECT (p.place || w.word) FROM (SELECT portico.bridge_place(bridge_words.here, bridge_words.its_label) AS place) p, unnest(tsvector_to_array(to_tsvector('simple'::regconfig, bridge_words.its_text))) w(word) WHERE (octet_length(w.word) < 2000)));
+
+ALTER FUNCTION portico.bridge_words(its_text text, here uuid, its_label smallint) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_add_note(wanted uuid, its_name text, its_level smallint, its_compartments text[], its_kind text, its_voice text, its_round integer, its_body json, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, its_prompt bigint, its_output bigint, its_overrun bigint, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            held record;
+            inside portico.debate;
+        BEGIN
+            SELECT * INTO held FROM portico.debate_held(
+                wanted, clear_level, clear_compartments, clear_private) h WHERE h.whole;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            inside := held.its;
+            PERFORM FROM portico.debate_note n WHERE n.space_id = inside.space_id
+               AND n.debate_id = wanted AND n.name = its_name;
+            IF FOUND THEN
+                RETURN 'there';
+            END IF;
+            IF NOT (its_level <= clear_level AND its_compartments <@ clear_compartments
+                    AND portico.bridge_sees(its_level, its_compartments)) THEN
+                RAISE insufficient_privilege USING MESSAGE = 'more secret than its writer may see';
+            END IF;
+            IF NOT portico.mark_covered(its_level, its_compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            INSERT INTO portico.debate_note (
+                space_id, debate_id, name, place, level, compartments, kind, voice, round, body, tokens,
+                money, time, calls, prompt_tokens, output_tokens, overrun, at)
+            VALUES (
+                inside.space_id, wanted, its_name, inside.notes + 1, its_level, its_compartments, its_kind,
+                its_voice, its_round, its_body, its_tokens, its_money, its_time, its_calls, its_prompt,
+                its_output, its_overrun, its_at);
+            UPDATE portico.debate d
+               SET notes = d.notes + 1, level = greatest(d.level, its_level),
+                   compartments = ARRAY(SELECT DISTINCT unnest(d.compartments || its_compartments) ORDER BY 1)
+             WHERE d.space_id = inside.space_id AND d.debate_id = wanted;
+            RETURN 'written';
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_add_note(wanted uuid, its_name text, its_level smallint, its_compartments text[], its_kind text, its_voice text, its_round integer, its_body json, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, its_prompt bigint, its_output bigint, its_overrun bigint, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_answer(wanted uuid, its_key text, its_answer json, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            inside portico.debate;
+            question portico.debate_question;
+        BEGIN
+            SELECT (h.its).* INTO inside FROM portico.debate_held(
+                wanted, clear_level, clear_compartments, clear_private) h;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            PERFORM FROM portico.debate_seat s WHERE s.space_id = inside.space_id
+               AND s.debate_id = wanted AND s.principal_id = me;
+            IF NOT FOUND THEN
+                RETURN 'not_seated';
+            END IF;
+            IF inside.status <> 'running' THEN
+                RETURN 'over';
+            END IF;
+            SELECT q.* INTO question FROM portico.debate_question q
+             WHERE q.space_id = inside.space_id AND q.debate_id = wanted AND q.key = its_key
+               AND q.principal_id = me;
+            IF NOT FOUND THEN
+                RETURN 'nothing';
+            END IF;
+            IF question.answer IS NOT NULL THEN
+                RETURN 'answered';
+            END IF;
+            IF NOT portico.mark_covered(inside.level, inside.compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            UPDATE portico.debate_question q SET answer = its_answer
+             WHERE q.space_id = inside.space_id AND q.debate_id = wanted AND q.key = its_key;
+            RETURN 'answered';
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_answer(wanted uuid, its_key text, its_answer json, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_chair(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS TABLE(voice text, body json, deadline timestamp with time zone, status text, level smallint, compartments text[], run_id uuid, turn bigint, key text, asked json)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        #variable_conflict use_column
+        DECLARE
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+        BEGIN
+            RETURN QUERY
+            SELECT s.name, (h.its).body, (h.its).deadline, (h.its).status, (h.its).level,
+                   (h.its).compartments, (h.its).run_id,
+                   (SELECT count(*) FROM portico.debate_seat every
+                     WHERE every.space_id = (h.its).space_id AND every.debate_id = wanted)
+                   + (SELECT count(*) FROM portico.debate_question every
+                       WHERE every.space_id = (h.its).space_id AND every.debate_id = wanted
+                         AND every.answer IS NOT NULL),
+                   q.key, q.asked
+              FROM portico.debate_held(wanted, clear_level, clear_compartments, clear_private) h
+              LEFT JOIN portico.debate_seat s ON s.space_id = (h.its).space_id
+                    AND s.debate_id = wanted AND s.principal_id = me
+              LEFT JOIN portico.debate_question q ON q.space_id = s.space_id AND q.debate_id = wanted
+                    AND q.principal_id = me AND q.answer IS NULL AND (h.its).status = 'running'
+                    AND q.level <= clear_level AND q.compartments <@ clear_compartments
+                    AND portico.bridge_sees(q.level, q.compartments)
+             ORDER BY q.place LIMIT 1;
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_chair(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_forget(older_than interval, most integer) RETURNS TABLE(space_id uuid, debate_id uuid)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        WITH old AS (
+            SELECT d.space_id, d.debate_id FROM portico.debate d
+             WHERE d.ended_at < now() - older_than AND d.part_of IS NULL
+               AND NOT EXISTS (SELECT FROM portico.debate p
+                                WHERE p.space_id = d.space_id AND p.part_of = d.debate_id
+                                  AND p.ended_at IS NULL)
+             LIMIT most
+        ), gone AS (
+            SELECT d.space_id, d.debate_id FROM portico.debate d
+              JOIN old o ON o.space_id = d.space_id AND o.debate_id IN (d.debate_id, d.part_of)
+        ), dropped AS (
+            DELETE FROM portico.debate d USING old o
+             WHERE d.space_id = o.space_id AND d.debate_id = o.debate_id
+        )
+        SELECT g.space_id, g.debate_id FROM gone g
+    $$;
+
+ALTER FUNCTION portico.debate_forget(older_than interval, most integer) OWNER TO portico_owner;
+
+CREATE TABLE portico.debate (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    private boolean NOT NULL,
+    untrusted boolean NOT NULL,
+    project_id uuid,
+    part_of uuid,
+    analysis boolean NOT NULL,
+    started_by uuid NOT NULL,
+    run_id uuid NOT NULL,
+    context_id uuid,
+    status text NOT NULL,
+    question text NOT NULL,
+    body json NOT NULL,
+    guests integer NOT NULL,
+    unbounded boolean NOT NULL,
+    cap_tokens bigint,
+    cap_money numeric,
+    deadline timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    decision json,
+    tokens bigint DEFAULT 0 NOT NULL,
+    money numeric DEFAULT 0 NOT NULL,
+    "time" interval DEFAULT '00:00:00'::interval NOT NULL,
+    calls integer DEFAULT 0 NOT NULL,
+    notes integer DEFAULT 0 NOT NULL,
+    copy_of uuid,
+    CONSTRAINT debate_body_check CHECK ((json_typeof(body) = 'object'::text)),
+    CONSTRAINT debate_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT debate_cap_money_check CHECK ((cap_money >= (0)::numeric)),
+    CONSTRAINT debate_cap_tokens_check CHECK ((cap_tokens >= 0)),
+    CONSTRAINT debate_guests_check CHECK ((guests >= 0)),
+    CONSTRAINT debate_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_money_check CHECK ((money >= (0)::numeric)),
+    CONSTRAINT debate_status_check CHECK ((status = ANY (ARRAY['running'::text, 'decided'::text, 'no_decision'::text, 'escalated'::text, 'stopped'::text, 'failed'::text]))),
+    CONSTRAINT debate_tokens_check CHECK ((tokens >= 0))
+);
+
+ALTER TABLE ONLY portico.debate FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.debate.private IS 'for whoever started it alone';
+
+COMMENT ON COLUMN portico.debate.question IS 'to be found by; body has it word for word';
+
+COMMENT ON COLUMN portico.debate.money IS 'US dollars';
+
+COMMENT ON COLUMN portico.debate.notes IS 'how many there are';
+
+COMMENT ON COLUMN portico.debate.copy_of IS 'what it was promoted from, which its readers may not know';
+
+CREATE FUNCTION portico.debate_held(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean, OUT its portico.debate, OUT whole boolean) RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            found_one portico.debate;
+        BEGIN
+            SELECT d.* INTO found_one FROM portico.debate d
+             WHERE d.space_id = here AND d.debate_id = wanted
+               AND d.level <= clear_level AND d.compartments <@ clear_compartments
+               AND portico.bridge_sees(d.level, d.compartments) FOR UPDATE;
+            IF FOUND THEN
+                its := found_one;
+                whole := (clear_private OR NOT its.private OR its.started_by = me)
+                         AND (NOT its.private OR its.started_by = me);
+                IF whole OR its.guests > 0 THEN
+                    RETURN NEXT;
+                END IF;
+            END IF;
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_held(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean, OUT its portico.debate, OUT whole boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_hush(wanted uuid, its_topic text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DELETE FROM portico.stream s
+         WHERE s.space_id = nullif(current_setting('portico.space', true), '')::uuid
+           AND s.topic = its_topic AND its_topic LIKE '~debate:%' AND portico.own_debate(wanted)
+    $$;
+
+ALTER FUNCTION portico.debate_hush(wanted uuid, its_topic text) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_promote(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_content text, its_rules text[], its_signature text, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            words text := encode(sha256(convert_to(its_content, 'UTF8')), 'hex');
+            content json := its_content::json;
+            was portico.debate;
+            yes record;
+        BEGIN
+            SELECT (h.its).* INTO was FROM portico.debate_held(
+                its_source, clear_level, clear_compartments, clear_private) h
+             WHERE h.whole AND to_level <= (h.its).level AND to_compartments <@ (h.its).compartments;
+            IF NOT FOUND THEN
+                RETURN 'not_approved';
+            END IF;
+            SELECT a.answered_by INTO yes
+              FROM portico.approval a JOIN portico.principal p
+                ON p.space_id = a.space_id AND p.principal_id = a.answered_by AND p.kind = 'person'
+             WHERE a.space_id = was.space_id AND a.approval_id = its_approval AND a.action = 'declassify'
+               AND a.status = 'approved' AND a.claimed_at IS NOT NULL AND a.outcome IS NULL
+               AND a.principal_id = me AND a.answered_by <> me
+               AND was.level <= a.level AND was.compartments <@ a.compartments
+               AND a.pin = concat_ws(' ', its_source,
+                    was.level || ':' || array_to_string(ARRAY(
+                        SELECT unnest(was.compartments) COLLATE "C" ORDER BY 1), ','),
+                    to_level || ':' || array_to_string(ARRAY(
+                        SELECT unnest(to_compartments) COLLATE "C" ORDER BY 1), ','),
+                    words);
+            IF NOT FOUND OR EXISTS (
+                SELECT FROM portico.project p WHERE p.space_id = was.space_id AND p.project_id = was.project_id
+                   AND NOT (p.level <= to_level AND p.compartments <@ to_compartments)) THEN
+                RETURN 'not_approved';
+            END IF;
+            INSERT INTO portico.debate (
+                space_id, debate_id, level, compartments, private, untrusted, project_id, analysis,
+                started_by, run_id, status, question, body, guests, unbounded, deadline, started_at,
+                ended_at, decision, notes, copy_of)
+            VALUES (
+                was.space_id, its_copy, to_level, to_compartments, false, was.untrusted, was.project_id,
+                was.analysis, me, its_copy, was.status, content #>> '{body,question,text}',
+                content -> 'body', 0, false, was.deadline, was.started_at, was.ended_at,
+                (content ->> 'decision')::json, json_array_length(content -> 'notes'), its_source);
+            INSERT INTO portico.debate_note (
+                space_id, debate_id, name, place, level, compartments, kind, voice, round, body, at)
+            SELECT was.space_id, its_copy, n ->> 'name', place, to_level, to_compartments, n ->> 'kind',
+                   n ->> 'voice', (n ->> 'round')::integer, n -> 'body', (n ->> 'at')::timestamptz
+              FROM json_array_elements(content -> 'notes') WITH ORDINALITY AS each (n, place);
+            INSERT INTO portico.declassification (
+                space_id, record_id, level, compartments, source_id, copy_id, after_level,
+                after_compartments, rules, asked_by, approved_by, approval_id, at, digest, signature)
+            VALUES (
+                was.space_id, its_record, was.level, was.compartments, its_source, its_copy, to_level,
+                to_compartments, its_rules, me, yes.answered_by, its_approval, its_at, words, its_signature);
+            RETURN 'promoted';
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_promote(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_content text, its_rules text[], its_signature text, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_reserve(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        #variable_conflict use_column
+        DECLARE
+            here uuid := nullif(current_setting('portico.space', true), '')::uuid;
+            over text[] := '{}';
+            its portico.debate;
+            whole portico.debate;
+            mark record;
+            as_level smallint;
+            as_compartments text[];
+            used record;
+            cap record;
+        BEGIN
+            SELECT w.* INTO whole FROM portico.debate d
+              JOIN portico.debate w ON w.space_id = here AND w.debate_id = coalesce(d.part_of, d.debate_id)
+             WHERE d.space_id = here AND d.debate_id = wanted FOR UPDATE OF w;
+            SELECT (h.its).* INTO its FROM portico.debate_held(
+                wanted, clear_level, clear_compartments, clear_private) h WHERE h.whole;
+            IF NOT FOUND THEN
+                RETURN NULL;
+            END IF;
+            PERFORM FROM portico.debate_reservation r
+              WHERE r.space_id = here AND r.debate_id = wanted AND r.name = its_name;
+            IF FOUND THEN
+                RETURN over;
+            END IF;
+            SELECT coalesce(sum(r.tokens) FILTER (WHERE r.debate_id = wanted), 0) + its_tokens AS tokens,
+                   coalesce(sum(r.money) FILTER (WHERE r.debate_id = wanted), 0) + its_money AS money,
+                   coalesce(sum(r.tokens), 0) + its_tokens AS all_tokens,
+                   coalesce(sum(r.money), 0) + its_money AS all_money
+              INTO used FROM portico.debate_reservation r
+             WHERE r.space_id = here AND r.whole_id = whole.debate_id;
+            IF whole.analysis THEN
+                over := over || array_remove(ARRAY[
+                    CASE WHEN used.all_tokens > whole.cap_tokens THEN 'analysis.tokens' END,
+                    CASE WHEN used.all_money > whole.cap_money THEN 'analysis.money' END], NULL);
+            END IF;
+            IF NOT its.analysis THEN
+                over := array_remove(ARRAY[
+                    CASE WHEN used.tokens > its.cap_tokens THEN 'debate.tokens' END,
+                    CASE WHEN used.money > its.cap_money THEN 'debate.money' END], NULL) || over;
+            END IF;
+            SELECT t.level, t.compartments INTO mark FROM portico.task_context t
+             WHERE t.space_id = here
+               AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid;
+            as_level := greatest(its.level, mark.level);
+            as_compartments := ARRAY(
+                SELECT DISTINCT unnest(its.compartments || coalesce(mark.compartments, '{}')) ORDER BY 1);
+            IF its.project_id IS NOT NULL THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended(concat('portico debates of ', here, its.project_id), 0));
+                SELECT c.tokens, c.money INTO cap FROM portico.debate_cap c
+                 WHERE c.space_id = here AND c.project_id = its.project_id;
+                IF FOUND THEN
+                    SELECT coalesce(sum(s.tokens), 0) + its_tokens AS tokens,
+                           coalesce(sum(s.money), 0) + its_money AS money
+                      INTO used FROM portico.debate_spending s
+                     WHERE s.space_id = here AND s.project_id = its.project_id
+                       AND s.level <= as_level AND s.compartments <@ as_compartments;
+                    over := over || array_remove(ARRAY[
+                        CASE WHEN used.tokens > cap.tokens THEN 'project.tokens' END,
+                        CASE WHEN used.money > cap.money THEN 'project.money' END], NULL);
+                END IF;
+            END IF;
+            IF over <> '{}' THEN
+                RETURN over;
+            END IF;
+            INSERT INTO portico.debate_reservation (
+                space_id, debate_id, name, whole_id, project_id, level, compartments, tokens, money, time, calls)
+            VALUES (here, wanted, its_name, whole.debate_id, its.project_id, as_level, as_compartments,
+                    its_tokens, its_money, its_time, its_calls);
+            IF its.project_id IS NOT NULL THEN
+                INSERT INTO portico.debate_spending AS s (
+                    space_id, project_id, level, compartments, tokens, money, time, calls)
+                VALUES (here, its.project_id, as_level, as_compartments, its_tokens, its_money, its_time, its_calls)
+                ON CONFLICT (space_id, project_id, level, compartments) DO UPDATE
+                   SET tokens = s.tokens + its_tokens, money = s.money + its_money,
+                       time = s.time + its_time, calls = s.calls + its_calls;
+            END IF;
+            RETURN over;
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_reserve(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_settle(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            its portico.debate;
+            was portico.debate_reservation;
+            came portico.debate_reservation;
+        BEGIN
+            SELECT (h.its).* INTO its FROM portico.debate_held(
+                wanted, clear_level, clear_compartments, clear_private) h WHERE h.whole;
+            IF NOT FOUND THEN
+                RETURN false;
+            END IF;
+            SELECT r.* INTO was FROM portico.debate_reservation r
+             WHERE r.space_id = its.space_id AND r.debate_id = wanted AND r.name = its_name
+               AND NOT r.settled FOR UPDATE;
+            IF NOT FOUND THEN
+                RETURN true;
+            END IF;
+            UPDATE portico.debate_reservation r
+               SET settled = true,
+                   tokens = CASE WHEN its.unbounded THEN its_tokens ELSE least(r.tokens, its_tokens) END,
+                   money = CASE WHEN its.unbounded THEN its_money ELSE least(r.money, its_money) END,
+                   time = its_time,
+                   calls = CASE WHEN its.unbounded THEN its_calls ELSE least(r.calls, its_calls) END
+             WHERE r.space_id = its.space_id AND r.debate_id = wanted AND r.name = its_name
+            RETURNING * INTO came;
+            UPDATE portico.debate_spending s
+               SET tokens = s.tokens + came.tokens - was.tokens, money = s.money + came.money - was.money,
+                   time = s.time + came.time - was.time, calls = s.calls + came.calls - was.calls
+             WHERE s.space_id = its.space_id AND s.project_id = was.project_id
+               AND s.level = was.level AND s.compartments = was.compartments;
+            RETURN true;
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_settle(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.debate_sit(wanted uuid, its_name text, its_voice json, clear_level smallint, clear_compartments text[], clear_private boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        DECLARE
+            me uuid := nullif(current_setting('portico.principal', true), '')::uuid;
+            inside portico.debate;
+            taken integer;
+        BEGIN
+            SELECT (h.its).* INTO inside FROM portico.debate_held(
+                wanted, clear_level, clear_compartments, clear_private) h;
+            IF NOT FOUND THEN
+                RETURN 'not_found';
+            END IF;
+            PERFORM FROM portico.debate_seat s WHERE s.space_id = inside.space_id
+               AND s.debate_id = wanted AND s.principal_id = me;
+            IF FOUND THEN
+                RETURN 'seated';
+            END IF;
+            IF inside.status <> 'running' THEN
+                RETURN 'over';
+            END IF;
+            SELECT count(*) INTO taken FROM portico.debate_seat s
+             WHERE s.space_id = inside.space_id AND s.debate_id = wanted;
+            IF taken >= inside.guests THEN
+                RETURN 'full';
+            END IF;
+            IF NOT portico.mark_covered(inside.level, inside.compartments) THEN
+                RETURN 'write_down';
+            END IF;
+            INSERT INTO portico.debate_seat (
+                space_id, debate_id, principal_id, level, compartments, place, name, voice)
+            VALUES (inside.space_id, wanted, me, inside.level, inside.compartments, taken + 1, its_name, its_voice);
+            RETURN 'seated';
+        END
+    $$;
+
+ALTER FUNCTION portico.debate_sit(wanted uuid, its_name text, its_voice json, clear_level smallint, clear_compartments text[], clear_private boolean) OWNER TO portico_owner;
+
 CREATE FUNCTION portico.drop_event_months(before timestamp with time zone) RETURNS integer
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
@@ -237,6 +1959,44 @@ CREATE FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level
     $$;
 
 ALTER FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT NOT EXISTS (
+            SELECT FROM portico.task_context t
+             WHERE t.space_id = nullif(current_setting('portico.space', true), '')::uuid
+               AND t.context_id = nullif(current_setting('portico.context', true), '')::uuid
+               AND NOT (t.level <= its_level AND t.compartments <@ its_compartments))
+           AND nullif(current_setting('portico.context', true), '') IS NOT NULL
+    $$;
+
+ALTER FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]) OWNER TO portico_owner;
+
+CREATE FUNCTION portico.own_conversations() RETURNS uuid[]
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT coalesce(array_agg(p.conversation_id), '{}') FROM portico.participant p
+         WHERE p.space_id = nullif(current_setting('portico.space', true), '')::uuid
+           AND p.principal_id = nullif(current_setting('portico.principal', true), '')::uuid
+    $$;
+
+ALTER FUNCTION portico.own_conversations() OWNER TO portico_owner;
+
+CREATE FUNCTION portico.own_debate(wanted uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'portico', 'pg_temp'
+    AS $$
+        SELECT EXISTS (
+            SELECT FROM portico.debate d
+             WHERE d.space_id = nullif(current_setting('portico.space', true), '')::uuid
+               AND d.debate_id = wanted
+               AND d.started_by = nullif(current_setting('portico.principal', true), '')::uuid)
+    $$;
+
+ALTER FUNCTION portico.own_debate(wanted uuid) OWNER TO portico_owner;
 
 CREATE FUNCTION portico.prepare_event_months(ahead integer) RETURNS integer
     LANGUAGE sql SECURITY DEFINER
@@ -698,6 +2458,29 @@ ALTER TABLE ONLY portico.approval FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.approval OWNER TO portico_owner;
 
+CREATE TABLE portico.attachment (
+    space_id uuid NOT NULL,
+    digest text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    name text NOT NULL,
+    untrusted boolean DEFAULT false NOT NULL,
+    media_type text NOT NULL,
+    content bytea NOT NULL,
+    added_by uuid NOT NULL,
+    added_at timestamp with time zone NOT NULL,
+    CONSTRAINT attachment_content_check CHECK ((length(content) <= 25000000)),
+    CONSTRAINT attachment_digest_check CHECK ((digest ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT attachment_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT attachment_media_type_check CHECK (((length(media_type) >= 1) AND (length(media_type) <= 200))),
+    CONSTRAINT attachment_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+ALTER TABLE ONLY portico.attachment ALTER COLUMN content SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY portico.attachment FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.attachment OWNER TO portico_owner;
+
 CREATE TABLE portico.audit_entry (
     space_id uuid NOT NULL,
     number bigint NOT NULL,
@@ -722,6 +2505,19 @@ CREATE TABLE portico.audit_head (
 ALTER TABLE ONLY portico.audit_head FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.audit_head OWNER TO portico_owner;
+
+CREATE TABLE portico.bridge_label (
+    space_id uuid NOT NULL,
+    number smallint NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] NOT NULL,
+    CONSTRAINT bridge_label_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT bridge_label_number_check CHECK ((number >= 1))
+);
+
+ALTER TABLE ONLY portico.bridge_label FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.bridge_label OWNER TO portico_owner;
 
 CREATE TABLE portico.budget (
     space_id uuid NOT NULL,
@@ -792,6 +2588,235 @@ CREATE TABLE portico.companion (
 );
 
 ALTER TABLE portico.companion OWNER TO portico_owner;
+
+CREATE TABLE portico.conversation (
+    space_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    title text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    closed boolean DEFAULT false NOT NULL,
+    made_by uuid NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    archived_at timestamp with time zone,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    said bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    newest timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+    CONSTRAINT conversation_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT conversation_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY portico.conversation FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.conversation OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.conversation.closed IS 'for those who take part in it alone';
+
+COMMENT ON COLUMN portico.conversation.said IS 'messages that are not deleted, by number of label';
+
+COMMENT ON COLUMN portico.conversation.newest IS 'when the last one came, by number of label';
+
+CREATE TABLE portico.debate_cap (
+    space_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    tokens bigint,
+    money numeric,
+    CONSTRAINT debate_cap_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_cap_money_check1 CHECK ((money >= (0)::numeric)),
+    CONSTRAINT debate_cap_tokens_check1 CHECK ((tokens >= 0))
+);
+
+ALTER TABLE ONLY portico.debate_cap FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_cap OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.debate_cap IS 'what the debates of a project may spend; NULL is no limit';
+
+CREATE TABLE portico.debate_note (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    name text NOT NULL,
+    place integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    kind text NOT NULL,
+    voice text,
+    round integer NOT NULL,
+    body json NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    money numeric DEFAULT 0 NOT NULL,
+    "time" interval DEFAULT '00:00:00'::interval NOT NULL,
+    calls integer DEFAULT 0 NOT NULL,
+    prompt_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    overrun bigint DEFAULT 0 NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT debate_note_body_check CHECK ((json_typeof(body) = 'object'::text)),
+    CONSTRAINT debate_note_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_note_name_check CHECK (((length(name) >= 1) AND (length(name) <= 1000)))
+);
+
+ALTER TABLE ONLY portico.debate_note FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_note OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.debate_note IS 'only ever added to: a debate is what its notes say';
+
+CREATE TABLE portico.debate_outcome (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    right_answer json NOT NULL,
+    shown json NOT NULL,
+    decided_right boolean NOT NULL,
+    source text NOT NULL,
+    note text NOT NULL,
+    marked_by uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT debate_outcome_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_outcome_number_check CHECK ((number >= 1))
+);
+
+ALTER TABLE ONLY portico.debate_outcome FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_outcome OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.debate_outcome.right_answer IS 'what it is counted as, or null';
+
+COMMENT ON COLUMN portico.debate_outcome.shown IS 'the same as people read it, or null';
+
+CREATE TABLE portico.debate_persona (
+    space_id uuid NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    instructions text NOT NULL,
+    specialist boolean NOT NULL,
+    made_by uuid,
+    changed_at timestamp with time zone,
+    CONSTRAINT debate_persona_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+);
+
+ALTER TABLE ONLY portico.debate_persona FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_persona OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.debate_persona IS 'for everybody in the space, and so public';
+
+CREATE TABLE portico.debate_question (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    key text NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    place integer NOT NULL,
+    asked json NOT NULL,
+    answer json,
+    CONSTRAINT debate_question_answer_check CHECK ((json_typeof(answer) = 'object'::text)),
+    CONSTRAINT debate_question_asked_check CHECK ((json_typeof(asked) = 'object'::text)),
+    CONSTRAINT debate_question_key_check CHECK (((length(key) >= 1) AND (length(key) <= 1000))),
+    CONSTRAINT debate_question_level_check CHECK (((level >= 0) AND (level <= 3)))
+);
+
+ALTER TABLE ONLY portico.debate_question FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_question OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.debate_question IS 'what guests are asked; the first answer stays';
+
+CREATE TABLE portico.debate_reservation (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    name text NOT NULL,
+    whole_id uuid NOT NULL,
+    project_id uuid,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    tokens bigint NOT NULL,
+    money numeric NOT NULL,
+    "time" interval NOT NULL,
+    calls integer NOT NULL,
+    settled boolean DEFAULT false NOT NULL,
+    CONSTRAINT debate_reservation_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT debate_reservation_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_reservation_money_check CHECK ((money >= (0)::numeric)),
+    CONSTRAINT debate_reservation_name_check CHECK (((length(name) >= 1) AND (length(name) <= 1000))),
+    CONSTRAINT debate_reservation_time_check CHECK (("time" >= '00:00:00'::interval)),
+    CONSTRAINT debate_reservation_tokens_check CHECK ((tokens >= 0))
+);
+
+ALTER TABLE ONLY portico.debate_reservation FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_reservation OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.debate_reservation.whole_id IS 'the analysis that it is a part of, or itself';
+
+COMMENT ON COLUMN portico.debate_reservation.level IS 'what it was charged as: as secret as its debate was then';
+
+CREATE TABLE portico.debate_seat (
+    space_id uuid NOT NULL,
+    debate_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    place integer NOT NULL,
+    name text NOT NULL,
+    voice json NOT NULL,
+    CONSTRAINT debate_seat_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT debate_seat_name_check CHECK (((length(name) >= 1) AND (length(name) <= 300))),
+    CONSTRAINT debate_seat_voice_check CHECK ((json_typeof(voice) = 'object'::text))
+);
+
+ALTER TABLE ONLY portico.debate_seat FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_seat OWNER TO portico_owner;
+
+CREATE TABLE portico.debate_spending (
+    space_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    tokens bigint NOT NULL,
+    money numeric NOT NULL,
+    "time" interval NOT NULL,
+    calls bigint NOT NULL,
+    CONSTRAINT debate_spending_level_check CHECK (((level >= 0) AND (level <= 3)))
+);
+
+ALTER TABLE ONLY portico.debate_spending FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_spending OWNER TO portico_owner;
+
+CREATE TABLE portico.declassification (
+    space_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    source_id uuid NOT NULL,
+    copy_id uuid NOT NULL,
+    after_level smallint NOT NULL,
+    after_compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    rules text[] DEFAULT '{}'::text[] NOT NULL,
+    asked_by uuid NOT NULL,
+    approved_by uuid NOT NULL,
+    approval_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    digest text NOT NULL,
+    signature text NOT NULL,
+    CONSTRAINT declassification_after_level_check CHECK (((after_level >= 0) AND (after_level <= 3))),
+    CONSTRAINT declassification_level_check CHECK (((level >= 0) AND (level <= 3)))
+);
+
+ALTER TABLE ONLY portico.declassification FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.declassification OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.declassification IS 'as secret as what it was made of; never changed';
 
 CREATE TABLE portico.embedding (
     space_id uuid NOT NULL,
@@ -871,6 +2896,28 @@ ALTER TABLE ONLY portico.learnt_count FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.learnt_count OWNER TO portico_owner;
 
+CREATE TABLE portico.lease (
+    space_id uuid NOT NULL,
+    lease_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    resource text NOT NULL,
+    purpose text DEFAULT ''::text NOT NULL,
+    principal_id uuid NOT NULL,
+    token bigint,
+    since timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT lease_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT lease_resource_check CHECK (((length(resource) >= 1) AND (length(resource) <= 300)))
+);
+
+ALTER TABLE ONLY portico.lease FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.lease OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.lease.token IS 'NULL of somebody who waits for it';
+
 CREATE TABLE portico.login (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -909,6 +2956,156 @@ CREATE TABLE portico.login_client (
 ALTER TABLE ONLY portico.login_client FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login_client OWNER TO portico_owner;
+
+CREATE TABLE portico.memory (
+    space_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    version integer NOT NULL,
+    value json,
+    untrusted boolean DEFAULT false NOT NULL,
+    forgotten boolean DEFAULT false NOT NULL,
+    expires_at timestamp with time zone,
+    written_by uuid NOT NULL,
+    written_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200))),
+    CONSTRAINT memory_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT memory_version_check CHECK ((version >= 1))
+);
+
+ALTER TABLE ONLY portico.memory FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.memory OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.memory IS 'every version of every key; the last one of a key and label is what is remembered';
+
+CREATE TABLE portico.mention (
+    space_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    label smallint NOT NULL
+);
+
+ALTER TABLE ONLY portico.mention FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.mention OWNER TO portico_owner;
+
+CREATE TABLE portico.message (
+    space_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    message_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    label smallint NOT NULL,
+    closed boolean NOT NULL,
+    sender uuid NOT NULL,
+    sender_name text NOT NULL,
+    body text NOT NULL,
+    reply_to uuid,
+    thread uuid,
+    mentions uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    addressed uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    owing uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    attachments text[] DEFAULT '{}'::text[] NOT NULL,
+    acknowledge boolean DEFAULT false NOT NULL,
+    acknowledge_by timestamp with time zone,
+    untrusted boolean DEFAULT false NOT NULL,
+    copy_of uuid,
+    key text,
+    digest bytea,
+    sent_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    words tsvector GENERATED ALWAYS AS (portico.bridge_words(body, space_id, label)) STORED NOT NULL,
+    CONSTRAINT message_body_check CHECK ((length(body) <= 100000)),
+    CONSTRAINT message_level_check CHECK (((level >= 0) AND (level <= 3)))
+);
+
+ALTER TABLE ONLY portico.message FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.message.owing IS 'those to whom it is addressed and who are to acknowledge it, and have not';
+
+COMMENT ON COLUMN portico.message.digest IS 'of what was sent with the key';
+
+CREATE TABLE portico.message_ack (
+    space_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT message_ack_level_check CHECK (((level >= 0) AND (level <= 3)))
+);
+
+ALTER TABLE ONLY portico.message_ack FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_ack OWNER TO portico_owner;
+
+CREATE TABLE portico.message_vector (
+    space_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    label smallint NOT NULL,
+    closed boolean NOT NULL,
+    model text NOT NULL,
+    embedding public.halfvec,
+    stale boolean DEFAULT false NOT NULL,
+    CONSTRAINT message_vector_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT message_vector_model_check CHECK (((length(model) >= 1) AND (length(model) <= 100)))
+);
+
+ALTER TABLE ONLY portico.message_vector FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_vector OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.message_vector.embedding IS 'none, of one without a word';
+
+COMMENT ON COLUMN portico.message_vector.stale IS 'it says something else by now';
+
+CREATE TABLE portico.message_version (
+    space_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    number integer NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    body text NOT NULL,
+    changed_by uuid NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT message_version_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT message_version_number_check CHECK ((number >= 1))
+);
+
+ALTER TABLE ONLY portico.message_version FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_version OWNER TO portico_owner;
+
+CREATE TABLE portico.participant (
+    space_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    joined_at timestamp with time zone NOT NULL,
+    muted boolean DEFAULT false NOT NULL,
+    last_seq bigint NOT NULL,
+    seen bigint[] NOT NULL,
+    apart bigint[] DEFAULT '{}'::bigint[] NOT NULL
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY portico.participant FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.participant OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.participant.seen IS 'messages up to last_seq that are not deleted, by number of label';
+
+COMMENT ON COLUMN portico.participant.apart IS 'messages after last_seq that are not deleted and count as read: their own, and read_apart; by number of label';
 
 CREATE TABLE portico.past_plan (
     space_id uuid NOT NULL,
@@ -970,6 +3167,24 @@ ALTER TABLE ONLY portico.policy_rule FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.policy_rule OWNER TO portico_owner;
 
+CREATE TABLE portico.presence (
+    space_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    doing text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT presence_doing_check CHECK ((doing = ANY (ARRAY['there'::text, 'busy'::text, 'away'::text]))),
+    CONSTRAINT presence_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT presence_note_check CHECK ((length(note) <= 200))
+);
+
+ALTER TABLE ONLY portico.presence FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.presence OWNER TO portico_owner;
+
 CREATE TABLE portico.principal (
     space_id uuid NOT NULL,
     principal_id uuid NOT NULL,
@@ -991,6 +3206,39 @@ CREATE TABLE portico.principal (
 ALTER TABLE ONLY portico.principal FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.principal OWNER TO portico_owner;
+
+CREATE TABLE portico.project (
+    space_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    made_by uuid NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    archived_at timestamp with time zone,
+    token bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT project_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT project_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+);
+
+ALTER TABLE ONLY portico.project FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.project OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.project.token IS 'of the last lease that was given in it';
+
+CREATE TABLE portico.read_apart (
+    space_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    label smallint NOT NULL
+);
+
+ALTER TABLE ONLY portico.read_apart FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.read_apart OWNER TO portico_owner;
 
 CREATE TABLE portico.receipt (
     space_id uuid NOT NULL,
@@ -1424,6 +3672,46 @@ ALTER TABLE ONLY portico.tool_shape FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_shape OWNER TO portico_owner;
 
+CREATE TABLE portico.vector_reach (
+    space_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    model text NOT NULL,
+    seq bigint NOT NULL
+);
+
+ALTER TABLE ONLY portico.vector_reach FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.vector_reach OWNER TO portico_owner;
+
+COMMENT ON TABLE portico.vector_reach IS 'every message up to there has its vector by this model';
+
+CREATE TABLE portico.work (
+    space_id uuid NOT NULL,
+    work_id uuid NOT NULL,
+    project_id uuid NOT NULL,
+    title text NOT NULL,
+    body text DEFAULT ''::text NOT NULL,
+    level smallint NOT NULL,
+    compartments text[] DEFAULT '{}'::text[] NOT NULL,
+    state text NOT NULL,
+    depends uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    claimed_by uuid,
+    token bigint DEFAULT 0 NOT NULL,
+    outcome text DEFAULT ''::text NOT NULL,
+    untrusted boolean DEFAULT false NOT NULL,
+    key text,
+    made_by uuid NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT work_level_check CHECK (((level >= 0) AND (level <= 3))),
+    CONSTRAINT work_state_check CHECK ((state = ANY (ARRAY['open'::text, 'claimed'::text, 'done'::text, 'dropped'::text]))),
+    CONSTRAINT work_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
+);
+
+ALTER TABLE ONLY portico.work FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.work OWNER TO portico_owner;
+
 ALTER TABLE ONLY portico.event ATTACH PARTITION portico.event_other DEFAULT;
 
 ALTER TABLE ONLY portico.tool_call ATTACH PARTITION portico.tool_call_other DEFAULT;
@@ -1458,11 +3746,20 @@ ALTER TABLE ONLY portico.api_key
 ALTER TABLE ONLY portico.approval
     ADD CONSTRAINT approval_pkey PRIMARY KEY (space_id, approval_id);
 
+ALTER TABLE ONLY portico.attachment
+    ADD CONSTRAINT attachment_pkey PRIMARY KEY (space_id, digest, level, compartments);
+
 ALTER TABLE ONLY portico.audit_entry
     ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (space_id, number);
 
 ALTER TABLE ONLY portico.audit_head
     ADD CONSTRAINT audit_head_pkey PRIMARY KEY (space_id);
+
+ALTER TABLE ONLY portico.bridge_label
+    ADD CONSTRAINT bridge_label_pkey PRIMARY KEY (space_id, number);
+
+ALTER TABLE ONLY portico.bridge_label
+    ADD CONSTRAINT bridge_label_space_id_level_compartments_key UNIQUE (space_id, level, compartments);
 
 ALTER TABLE ONLY portico.budget
     ADD CONSTRAINT budget_pkey PRIMARY KEY (space_id, name);
@@ -1476,6 +3773,51 @@ ALTER TABLE ONLY portico.call_count
 ALTER TABLE ONLY portico.companion
     ADD CONSTRAINT companion_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY portico.conversation
+    ADD CONSTRAINT conversation_pkey PRIMARY KEY (space_id, conversation_id);
+
+ALTER TABLE ONLY portico.debate_cap
+    ADD CONSTRAINT debate_cap_pkey PRIMARY KEY (space_id, project_id);
+
+ALTER TABLE ONLY portico.debate_note
+    ADD CONSTRAINT debate_note_pkey PRIMARY KEY (space_id, debate_id, name);
+
+ALTER TABLE ONLY portico.debate_note
+    ADD CONSTRAINT debate_note_space_id_debate_id_place_key UNIQUE (space_id, debate_id, place);
+
+ALTER TABLE ONLY portico.debate_outcome
+    ADD CONSTRAINT debate_outcome_pkey PRIMARY KEY (space_id, debate_id, number);
+
+ALTER TABLE ONLY portico.debate_persona
+    ADD CONSTRAINT debate_persona_pkey PRIMARY KEY (space_id, name);
+
+ALTER TABLE ONLY portico.debate
+    ADD CONSTRAINT debate_pkey PRIMARY KEY (space_id, debate_id);
+
+ALTER TABLE ONLY portico.debate_question
+    ADD CONSTRAINT debate_question_pkey PRIMARY KEY (space_id, debate_id, key);
+
+ALTER TABLE ONLY portico.debate_reservation
+    ADD CONSTRAINT debate_reservation_pkey PRIMARY KEY (space_id, debate_id, name);
+
+ALTER TABLE ONLY portico.debate_seat
+    ADD CONSTRAINT debate_seat_pkey PRIMARY KEY (space_id, debate_id, principal_id);
+
+ALTER TABLE ONLY portico.debate_seat
+    ADD CONSTRAINT debate_seat_space_id_debate_id_name_key UNIQUE (space_id, debate_id, name);
+
+ALTER TABLE ONLY portico.debate_spending
+    ADD CONSTRAINT debate_spending_pkey PRIMARY KEY (space_id, project_id, level, compartments);
+
+ALTER TABLE ONLY portico.declassification
+    ADD CONSTRAINT declassification_pkey PRIMARY KEY (space_id, record_id);
+
+ALTER TABLE ONLY portico.declassification
+    ADD CONSTRAINT declassification_space_id_approval_id_key UNIQUE (space_id, approval_id);
+
+ALTER TABLE ONLY portico.declassification
+    ADD CONSTRAINT declassification_space_id_copy_id_key UNIQUE (space_id, copy_id);
+
 ALTER TABLE ONLY portico.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (space_id, model, content_key);
 
@@ -1488,6 +3830,9 @@ ALTER TABLE ONLY portico.event_other
 ALTER TABLE ONLY portico.learnt_count
     ADD CONSTRAINT learnt_count_pkey PRIMARY KEY (space_id, level, compartments, kind, key_hash);
 
+ALTER TABLE ONLY portico.lease
+    ADD CONSTRAINT lease_pkey PRIMARY KEY (space_id, lease_id);
+
 ALTER TABLE ONLY portico.login_attempt
     ADD CONSTRAINT login_attempt_pkey PRIMARY KEY (digest);
 
@@ -1497,17 +3842,47 @@ ALTER TABLE ONLY portico.login_client
 ALTER TABLE ONLY portico.login
     ADD CONSTRAINT login_pkey PRIMARY KEY (space_id, principal_id, server_id);
 
+ALTER TABLE ONLY portico.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (space_id, project_id, key, level, compartments, version);
+
+ALTER TABLE ONLY portico.mention
+    ADD CONSTRAINT mention_pkey PRIMARY KEY (space_id, principal_id, conversation_id, seq);
+
+ALTER TABLE ONLY portico.message_ack
+    ADD CONSTRAINT message_ack_pkey PRIMARY KEY (space_id, message_id, principal_id);
+
+ALTER TABLE ONLY portico.message
+    ADD CONSTRAINT message_pkey PRIMARY KEY (space_id, conversation_id, seq);
+
+ALTER TABLE ONLY portico.message_vector
+    ADD CONSTRAINT message_vector_pkey PRIMARY KEY (space_id, message_id);
+
+ALTER TABLE ONLY portico.message_version
+    ADD CONSTRAINT message_version_pkey PRIMARY KEY (space_id, message_id, number);
+
+ALTER TABLE ONLY portico.participant
+    ADD CONSTRAINT participant_pkey PRIMARY KEY (space_id, principal_id, conversation_id);
+
 ALTER TABLE ONLY portico.past_plan
     ADD CONSTRAINT past_plan_pkey PRIMARY KEY (space_id, plan_id);
 
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_pkey PRIMARY KEY (space_id, name);
 
+ALTER TABLE ONLY portico.presence
+    ADD CONSTRAINT presence_pkey PRIMARY KEY (space_id, project_id, principal_id);
+
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_pkey PRIMARY KEY (space_id, principal_id);
 
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_space_id_name_key UNIQUE (space_id, name);
+
+ALTER TABLE ONLY portico.project
+    ADD CONSTRAINT project_pkey PRIMARY KEY (space_id, project_id);
+
+ALTER TABLE ONLY portico.read_apart
+    ADD CONSTRAINT read_apart_pkey PRIMARY KEY (space_id, principal_id, conversation_id, seq);
 
 ALTER TABLE ONLY portico.receipt
     ADD CONSTRAINT receipt_pkey PRIMARY KEY (space_id, principal_id, operation, key);
@@ -1578,6 +3953,12 @@ ALTER TABLE ONLY portico.tool_result
 ALTER TABLE ONLY portico.tool_shape
     ADD CONSTRAINT tool_shape_pkey PRIMARY KEY (space_id, server_id, tool);
 
+ALTER TABLE ONLY portico.vector_reach
+    ADD CONSTRAINT vector_reach_pkey PRIMARY KEY (space_id, conversation_id);
+
+ALTER TABLE ONLY portico.work
+    ADD CONSTRAINT work_pkey PRIMARY KEY (space_id, work_id);
+
 CREATE INDEX agent_run_by_age ON portico.agent_run USING btree (started_at);
 
 CREATE INDEX agent_run_by_agent ON portico.agent_run USING btree (space_id, agent_name, started_at, run_id);
@@ -1608,11 +3989,63 @@ CREATE UNIQUE INDEX approval_open ON portico.approval USING btree (space_id, pri
 
 CREATE INDEX approval_waiting ON portico.approval USING btree (space_id, principal_id) WHERE (status = 'waiting'::text);
 
+CREATE INDEX conversation_of_project ON portico.conversation USING btree (space_id, project_id);
+
+CREATE INDEX debate_by_age ON portico.debate USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX debate_newest ON portico.debate USING btree (space_id, started_at, debate_id) WHERE (part_of IS NULL);
+
+CREATE INDEX debate_of_project ON portico.debate USING btree (space_id, project_id) WHERE (project_id IS NOT NULL);
+
+CREATE INDEX debate_outcome_newest ON portico.debate_outcome USING btree (space_id, at);
+
+CREATE INDEX debate_parts ON portico.debate USING btree (space_id, part_of) WHERE (part_of IS NOT NULL);
+
+CREATE INDEX debate_reservation_of_whole ON portico.debate_reservation USING btree (space_id, whole_id);
+
+CREATE INDEX declassification_of ON portico.declassification USING btree (space_id, source_id);
+
+CREATE INDEX lease_of_project ON portico.lease USING btree (space_id, project_id, expires_at);
+
 CREATE INDEX login_attempt_by_age ON portico.login_attempt USING btree (expires_at);
 
 CREATE INDEX login_attempt_by_place ON portico.login_attempt USING btree (space_id, principal_id, server_id, begun_at);
 
+CREATE INDEX memory_by_age ON portico.memory USING btree (written_at);
+
+CREATE INDEX memory_words ON portico.memory USING gin ((((to_tsvector('simple'::regconfig, translate(key, '/._:-'::text, '     '::text)) || COALESCE(json_to_tsvector('simple'::regconfig, value, '["all"]'::jsonb), ''::tsvector)) || array_to_tsvector(ARRAY[('~'::text || (space_id)::text), ('~'::text || (project_id)::text)]))));
+
+CREATE INDEX mention_by_message ON portico.mention USING btree (space_id, conversation_id, seq);
+
+CREATE INDEX message_attachments ON portico.message USING gin (attachments) WHERE (attachments <> '{}'::text[]);
+
+CREATE UNIQUE INDEX message_by_id ON portico.message USING btree (space_id, message_id);
+
+CREATE INDEX message_by_key ON portico.message USING btree (space_id, sender, key) WHERE (key IS NOT NULL);
+
+CREATE INDEX message_by_label ON portico.message USING btree (space_id, conversation_id, label, seq);
+
+CREATE INDEX message_by_thread ON portico.message USING btree (space_id, thread, label, seq) WHERE (thread IS NOT NULL);
+
+CREATE INDEX message_newest ON portico.message USING btree (space_id, sent_at, message_id);
+
+CREATE INDEX message_to_acknowledge ON portico.message USING btree (space_id, acknowledge_by) WHERE ((owing <> '{}'::uuid[]) AND (deleted_at IS NULL));
+
+CREATE INDEX message_vector_by_conversation ON portico.message_vector USING btree (space_id, conversation_id);
+
+CREATE INDEX message_vector_by_label ON portico.message_vector USING btree (space_id, label, model) WHERE (NOT closed);
+
+CREATE INDEX message_vector_stale ON portico.message_vector USING btree (space_id) WHERE stale;
+
+CREATE INDEX message_words ON portico.message USING gin (words) WITH (gin_pending_list_limit='256');
+
+CREATE INDEX participant_of_conversation ON portico.participant USING btree (space_id, conversation_id);
+
 CREATE INDEX past_plan_by_age ON portico.past_plan USING btree (space_id, principal_id, last_at);
+
+CREATE UNIQUE INDEX project_name ON portico.project USING btree (space_id, name, level, compartments);
+
+CREATE INDEX read_apart_by_message ON portico.read_apart USING btree (space_id, conversation_id, seq);
 
 CREATE INDEX receipt_by_age ON portico.receipt USING btree (created_at);
 
@@ -1649,6 +4082,10 @@ CREATE INDEX tool_edge_by_later ON portico.tool_edge USING btree (space_id, late
 CREATE INDEX tool_flow_by_producer ON portico.tool_flow USING btree (space_id, producer_id);
 
 CREATE INDEX tool_result_by_age ON portico.tool_result USING btree (expires_at);
+
+CREATE UNIQUE INDEX work_key ON portico.work USING btree (space_id, made_by, key, level, compartments) WHERE (key IS NOT NULL);
+
+CREATE INDEX work_of_project ON portico.work USING btree (space_id, project_id, work_id);
 
 ALTER INDEX portico.event_pkey ATTACH PARTITION portico.event_other_pkey;
 
@@ -1692,11 +4129,17 @@ ALTER TABLE ONLY portico.api_key
 ALTER TABLE ONLY portico.approval
     ADD CONSTRAINT approval_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.attachment
+    ADD CONSTRAINT attachment_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.audit_entry
     ADD CONSTRAINT audit_entry_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.audit_head
     ADD CONSTRAINT audit_head_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.bridge_label
+    ADD CONSTRAINT bridge_label_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.budget_reservation
     ADD CONSTRAINT budget_reservation_space_id_budget_fkey FOREIGN KEY (space_id, budget) REFERENCES portico.budget(space_id, name) ON DELETE CASCADE;
@@ -1707,6 +4150,48 @@ ALTER TABLE ONLY portico.budget
 ALTER TABLE ONLY portico.call_count
     ADD CONSTRAINT call_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.conversation
+    ADD CONSTRAINT conversation_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_cap
+    ADD CONSTRAINT debate_cap_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_note
+    ADD CONSTRAINT debate_note_space_id_debate_id_fkey FOREIGN KEY (space_id, debate_id) REFERENCES portico.debate(space_id, debate_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_outcome
+    ADD CONSTRAINT debate_outcome_space_id_debate_id_fkey FOREIGN KEY (space_id, debate_id) REFERENCES portico.debate(space_id, debate_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_persona
+    ADD CONSTRAINT debate_persona_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_question
+    ADD CONSTRAINT debate_question_space_id_debate_id_principal_id_fkey FOREIGN KEY (space_id, debate_id, principal_id) REFERENCES portico.debate_seat(space_id, debate_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_reservation
+    ADD CONSTRAINT debate_reservation_space_id_debate_id_fkey FOREIGN KEY (space_id, debate_id) REFERENCES portico.debate(space_id, debate_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_seat
+    ADD CONSTRAINT debate_seat_space_id_debate_id_fkey FOREIGN KEY (space_id, debate_id) REFERENCES portico.debate(space_id, debate_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_seat
+    ADD CONSTRAINT debate_seat_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate
+    ADD CONSTRAINT debate_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate
+    ADD CONSTRAINT debate_space_id_part_of_fkey FOREIGN KEY (space_id, part_of) REFERENCES portico.debate(space_id, debate_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate
+    ADD CONSTRAINT debate_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.debate_spending
+    ADD CONSTRAINT debate_spending_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.declassification
+    ADD CONSTRAINT declassification_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.embedding
     ADD CONSTRAINT embedding_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
@@ -1715,6 +4200,12 @@ ALTER TABLE portico.event
 
 ALTER TABLE ONLY portico.learnt_count
     ADD CONSTRAINT learnt_count_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.lease
+    ADD CONSTRAINT lease_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.lease
+    ADD CONSTRAINT lease_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.login_attempt
     ADD CONSTRAINT login_attempt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -1731,14 +4222,53 @@ ALTER TABLE ONLY portico.login
 ALTER TABLE ONLY portico.login
     ADD CONSTRAINT login_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.memory
+    ADD CONSTRAINT memory_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.mention
+    ADD CONSTRAINT mention_space_id_principal_id_conversation_id_fkey FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant(space_id, principal_id, conversation_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.message_ack
+    ADD CONSTRAINT message_ack_space_id_message_id_fkey FOREIGN KEY (space_id, message_id) REFERENCES portico.message(space_id, message_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.message_ack
+    ADD CONSTRAINT message_ack_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.message
+    ADD CONSTRAINT message_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.message_vector
+    ADD CONSTRAINT message_vector_space_id_message_id_fkey FOREIGN KEY (space_id, message_id) REFERENCES portico.message(space_id, message_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.message_version
+    ADD CONSTRAINT message_version_space_id_message_id_fkey FOREIGN KEY (space_id, message_id) REFERENCES portico.message(space_id, message_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.participant
+    ADD CONSTRAINT participant_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.participant
+    ADD CONSTRAINT participant_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.past_plan
     ADD CONSTRAINT past_plan_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.policy_rule
     ADD CONSTRAINT policy_rule_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.presence
+    ADD CONSTRAINT presence_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.presence
+    ADD CONSTRAINT presence_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY portico.principal
     ADD CONSTRAINT principal_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.project
+    ADD CONSTRAINT project_space_id_fkey FOREIGN KEY (space_id) REFERENCES portico.space(space_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.read_apart
+    ADD CONSTRAINT read_apart_space_id_principal_id_conversation_id_fkey FOREIGN KEY (space_id, principal_id, conversation_id) REFERENCES portico.participant(space_id, principal_id, conversation_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.receipt
     ADD CONSTRAINT receipt_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -1797,6 +4327,15 @@ ALTER TABLE ONLY portico.tool_shape
 ALTER TABLE ONLY portico.tool
     ADD CONSTRAINT tool_space_id_server_id_fkey FOREIGN KEY (space_id, server_id) REFERENCES portico.server(space_id, server_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY portico.vector_reach
+    ADD CONSTRAINT vector_reach_space_id_conversation_id_fkey FOREIGN KEY (space_id, conversation_id) REFERENCES portico.conversation(space_id, conversation_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.work
+    ADD CONSTRAINT work_space_id_claimed_by_fkey FOREIGN KEY (space_id, claimed_by) REFERENCES portico.principal(space_id, principal_id) ON DELETE SET NULL (claimed_by);
+
+ALTER TABLE ONLY portico.work
+    ADD CONSTRAINT work_space_id_project_id_fkey FOREIGN KEY (space_id, project_id) REFERENCES portico.project(space_id, project_id) ON DELETE CASCADE;
+
 ALTER TABLE portico.acquaintance ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.agent ENABLE ROW LEVEL SECURITY;
@@ -1815,15 +4354,41 @@ ALTER TABLE portico.api_key ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.approval ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.attachment ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.audit_entry ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.audit_head ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.bridge_label ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.budget ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.budget_reservation ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.call_count ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.conversation ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_cap ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_note ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_outcome ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_persona ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_question ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_reservation ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_seat ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.debate_spending ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.declassification ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.embedding ENABLE ROW LEVEL SECURITY;
 
@@ -1855,13 +4420,69 @@ ALTER TABLE portico.event ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.event_other ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY in_sight ON portico.debate AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (((started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND ((part_of IS NULL) OR portico.own_debate(part_of)) AND ((project_id IS NULL) OR (EXISTS ( SELECT
+   FROM portico.project p
+  WHERE ((p.space_id = debate.space_id) AND (p.project_id = debate.project_id) AND (p.level <= debate.level) AND (p.compartments <@ debate.compartments)))))));
+
 ALTER TABLE portico.learnt_count ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.lease ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login_attempt ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.login_client ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.memory ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.mention ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_ack ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_vector ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.message_version ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY no_change_down ON portico.conversation AS RESTRICTIVE FOR UPDATE TO portico_app USING (true) WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_change_down ON portico.debate AS RESTRICTIVE FOR UPDATE TO portico_app USING (true) WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_change_down ON portico.debate_cap AS RESTRICTIVE FOR UPDATE TO portico_app USING (true) WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_change_down ON portico.project AS RESTRICTIVE FOR UPDATE TO portico_app USING (true) WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.attachment AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.debate AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.debate_cap AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.debate_outcome AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.debate_question AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.lease AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.memory AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.presence AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.project AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down ON portico.work AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down_last ON portico.lease AS RESTRICTIVE FOR DELETE TO portico_app USING (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down_later ON portico.lease AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down_later ON portico.presence AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY no_write_down_later ON portico.work AS RESTRICTIVE FOR UPDATE TO portico_app WITH CHECK (portico.mark_covered(level, compartments));
+
+CREATE POLICY own_to_remove ON portico.debate AS RESTRICTIVE FOR DELETE TO portico_app USING (((started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND portico.mark_covered(level, compartments)));
 
 CREATE POLICY owner_door ON portico.acquaintance TO portico_owner USING (true) WITH CHECK (true);
 
@@ -1881,15 +4502,41 @@ CREATE POLICY owner_door ON portico.api_key TO portico_owner USING (true) WITH C
 
 CREATE POLICY owner_door ON portico.approval TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.attachment TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.audit_entry TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.audit_head TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.bridge_label TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.budget TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.budget_reservation TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.call_count TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.conversation TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_cap TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_note TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_outcome TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_persona TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_question TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_reservation TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_seat TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.debate_spending TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.declassification TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.embedding TO portico_owner USING (true) WITH CHECK (true);
 
@@ -1899,17 +4546,39 @@ CREATE POLICY owner_door ON portico.event_other TO portico_owner USING (true) WI
 
 CREATE POLICY owner_door ON portico.learnt_count TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.lease TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.login TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.login_attempt TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.login_client TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.memory TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.mention TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.message TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.message_ack TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.message_vector TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.message_version TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.participant TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.past_plan TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.policy_rule TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.presence TO portico_owner USING (true) WITH CHECK (true);
+
 CREATE POLICY owner_door ON portico.principal TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.project TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.read_apart TO portico_owner USING (true) WITH CHECK (true);
 
 CREATE POLICY owner_door ON portico.receipt TO portico_owner USING (true) WITH CHECK (true);
 
@@ -1949,11 +4618,29 @@ CREATE POLICY owner_door ON portico.tool_result TO portico_owner USING (true) WI
 
 CREATE POLICY owner_door ON portico.tool_shape TO portico_owner USING (true) WITH CHECK (true);
 
+CREATE POLICY owner_door ON portico.vector_reach TO portico_owner USING (true) WITH CHECK (true);
+
+CREATE POLICY owner_door ON portico.work TO portico_owner USING (true) WITH CHECK (true);
+
+ALTER TABLE portico.participant ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.past_plan ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.policy_rule ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.presence ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE portico.principal ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.project ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY public_to_add ON portico.debate_persona AS RESTRICTIVE FOR INSERT TO portico_app WITH CHECK (portico.mark_covered((0)::smallint, '{}'::text[]));
+
+CREATE POLICY public_to_change ON portico.debate_persona AS RESTRICTIVE FOR UPDATE TO portico_app USING (true) WITH CHECK (portico.mark_covered((0)::smallint, '{}'::text[]));
+
+CREATE POLICY public_to_remove ON portico.debate_persona AS RESTRICTIVE FOR DELETE TO portico_app USING (portico.mark_covered((0)::smallint, '{}'::text[]));
+
+ALTER TABLE portico.read_apart ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.receipt ENABLE ROW LEVEL SECURITY;
 
@@ -1989,15 +4676,93 @@ CREATE POLICY space_wall ON portico.api_key USING ((space_id = ( SELECT (NULLIF(
 
 CREATE POLICY space_wall ON portico.approval USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.attachment USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.audit_entry USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.audit_head USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.bridge_label USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.budget USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.budget_reservation USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY space_wall ON portico.call_count USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.conversation USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END));
+
+CREATE POLICY space_wall ON portico.debate USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN private THEN (started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))
+    ELSE true
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN private THEN (started_by = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))
+    ELSE true
+END));
+
+CREATE POLICY space_wall ON portico.debate_cap USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.debate_note USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_note.space_id) AND (d.debate_id = debate_note.debate_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_note.space_id) AND (d.debate_id = debate_note.debate_id))))));
+
+CREATE POLICY space_wall ON portico.debate_outcome USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_outcome.space_id) AND (d.debate_id = debate_outcome.debate_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_outcome.space_id) AND (d.debate_id = debate_outcome.debate_id))))));
+
+CREATE POLICY space_wall ON portico.debate_persona USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.debate_question USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) THEN true
+    ELSE (EXISTS ( SELECT
+       FROM portico.debate d
+      WHERE ((d.space_id = debate_question.space_id) AND (d.debate_id = debate_question.debate_id))))
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) THEN true
+    ELSE (EXISTS ( SELECT
+       FROM portico.debate d
+      WHERE ((d.space_id = debate_question.space_id) AND (d.debate_id = debate_question.debate_id))))
+END));
+
+CREATE POLICY space_wall ON portico.debate_reservation USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_reservation.space_id) AND (d.debate_id = debate_reservation.debate_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.debate d
+  WHERE ((d.space_id = debate_reservation.space_id) AND (d.debate_id = debate_reservation.debate_id))))));
+
+CREATE POLICY space_wall ON portico.debate_seat USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) THEN true
+    ELSE (EXISTS ( SELECT
+       FROM portico.debate d
+      WHERE ((d.space_id = debate_seat.space_id) AND (d.debate_id = debate_seat.debate_id))))
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) THEN true
+    ELSE (EXISTS ( SELECT
+       FROM portico.debate d
+      WHERE ((d.space_id = debate_seat.space_id) AND (d.debate_id = debate_seat.debate_id))))
+END));
+
+CREATE POLICY space_wall ON portico.debate_spending USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.declassification USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.embedding USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2007,17 +4772,71 @@ CREATE POLICY space_wall ON portico.event_other USING (((space_id = ( SELECT (NU
 
 CREATE POLICY space_wall ON portico.learnt_count USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
+CREATE POLICY space_wall ON portico.lease USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.login USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.login_attempt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
 CREATE POLICY space_wall ON portico.login_client USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.memory USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.mention USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
+   FROM portico.bridge_label l))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
+   FROM portico.bridge_label l)))));
+
+CREATE POLICY space_wall ON portico.message USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END));
+
+CREATE POLICY space_wall ON portico.message_ack USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.message m
+  WHERE ((m.space_id = message_ack.space_id) AND (m.message_id = message_ack.message_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.message m
+  WHERE ((m.space_id = message_ack.space_id) AND (m.message_id = message_ack.message_id))))));
+
+CREATE POLICY space_wall ON portico.message_vector USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END)) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND
+CASE
+    WHEN closed THEN (conversation_id = ANY (( SELECT portico.own_conversations() AS own_conversations)::uuid[]))
+    ELSE true
+END));
+
+CREATE POLICY space_wall ON portico.message_version USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.message m
+  WHERE ((m.space_id = message_version.space_id) AND (m.message_id = message_version.message_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)) AND (EXISTS ( SELECT
+   FROM portico.message m
+  WHERE ((m.space_id = message_version.space_id) AND (m.message_id = message_version.message_id))))));
+
+CREATE POLICY space_wall ON portico.participant USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = participant.space_id) AND (c.conversation_id = participant.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = participant.space_id) AND (c.conversation_id = participant.conversation_id))))));
+
 CREATE POLICY space_wall ON portico.past_plan USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
 
 CREATE POLICY space_wall ON portico.policy_rule USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.presence USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 CREATE POLICY space_wall ON portico.principal USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY space_wall ON portico.project USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
+CREATE POLICY space_wall ON portico.read_apart USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
+   FROM portico.bridge_label l))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")) AND (label = ANY (ARRAY( SELECT l.number
+   FROM portico.bridge_label l)))));
 
 CREATE POLICY space_wall ON portico.receipt USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif")))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (principal_id = ( SELECT (NULLIF(current_setting('portico.principal'::text, true), ''::text))::uuid AS "nullif"))));
 
@@ -2057,6 +4876,14 @@ CREATE POLICY space_wall ON portico.tool_result USING (((space_id = ( SELECT (NU
 
 CREATE POLICY space_wall ON portico.tool_shape USING ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY space_wall ON portico.vector_reach USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = vector_reach.space_id) AND (c.conversation_id = vector_reach.conversation_id)))))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (EXISTS ( SELECT
+   FROM portico.conversation c
+  WHERE ((c.space_id = vector_reach.space_id) AND (c.conversation_id = vector_reach.conversation_id))))));
+
+CREATE POLICY space_wall ON portico.work USING (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array)))) WITH CHECK (((space_id = ( SELECT (NULLIF(current_setting('portico.space'::text, true), ''::text))::uuid AS "nullif")) AND (level <= ( SELECT (COALESCE(NULLIF(current_setting('portico.level'::text, true), ''::text), '-1'::text))::smallint AS "coalesce")) AND (compartments <@ ( SELECT string_to_array(COALESCE(current_setting('portico.compartments'::text, true), ''::text), ','::text) AS string_to_array))));
+
 ALTER TABLE portico.stream ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.suggestion ENABLE ROW LEVEL SECURITY;
@@ -2079,6 +4906,10 @@ ALTER TABLE portico.tool_result ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.tool_shape ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE portico.vector_reach ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE portico.work ENABLE ROW LEVEL SECURITY;
+
 GRANT USAGE ON SCHEMA portico TO portico_app;
 GRANT USAGE ON SCHEMA portico TO portico_engine;
 
@@ -2090,6 +4921,168 @@ GRANT ALL ON FUNCTION portico.append_event(asking_space uuid, asking uuid, askin
 
 REVOKE ALL ON FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.append_events(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, entries json) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_acknowledge(its_id uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_acknowledge(its_id uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_active(its_project uuid, wanted uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_active(its_project uuid, wanted uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level smallint, to_compartments text[], its_untrusted boolean, gone boolean, others boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_change(its_id uuid, its_body text, to_level smallint, to_compartments text[], its_untrusted boolean, gone boolean, others boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_compartments() FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_compartments() TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_declassify(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_body text, its_sender_name text, its_rules text[], its_signature text, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_declassify(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_body text, its_sender_name text, its_rules text[], its_signature text, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp with time zone[], vectors text[], clear_level smallint, clear_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_embed(its_model text, ids uuid[], ats timestamp with time zone[], vectors text[], clear_level smallint, clear_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_end(wanted uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_end(wanted uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_find(words text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean, whole_level smallint, whole_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_find(words text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean, whole_level smallint, whole_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_find_memory(words text, wanted_project uuid, its_level smallint, its_compartments text[], now timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_find_memory(words text, wanted_project uuid, its_level smallint, its_compartments text[], now timestamp with time zone, most integer) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_forget(older_than interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_forget(older_than interval, most integer) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.bridge_forget_attachments(older_than interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_forget_attachments(older_than interval, most integer) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.bridge_forget_memory(older_than interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_forget_memory(older_than interval, most integer) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.bridge_join(wanted uuid, who uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_join(wanted uuid, who uuid, at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_label_number(here uuid, its_level smallint, its_compartments text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION portico.bridge_messages(ids uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_messages(ids uuid[], clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_near(its_model text, its_vector text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_near(its_model text, its_vector text, its_project uuid, its_conversation uuid, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_next_token(wanted uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_next_token(wanted uuid) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_open(its_id uuid, its_project uuid, its_title text, its_level smallint, its_compartments text[], its_closed boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_open(its_id uuid, its_project uuid, its_title text, its_level smallint, its_compartments text[], its_closed boolean, at timestamp with time zone, clear_level smallint, clear_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_places(wanted uuid, its_thread uuid, place bigint, back boolean, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_places(wanted uuid, its_thread uuid, place bigint, back boolean, most integer, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_read_one(its_id uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_read_one(its_id uuid, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean, clear_level smallint, clear_compartments text[], clear_closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_read_to(wanted uuid, place bigint, partly boolean, clear_level smallint, clear_compartments text[], clear_closed boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_send(wanted uuid, its_id uuid, its_level smallint, its_compartments text[], its_body text, its_sender_name text, its_reply_to uuid, its_mentions uuid[], its_addressed uuid[], its_attachments text[], its_acknowledge boolean, its_acknowledge_by timestamp with time zone, its_untrusted boolean, its_copy_of uuid, its_key text, its_digest bytea, at timestamp with time zone, task_opened boolean, clear_level smallint, clear_compartments text[], clear_closed boolean, OUT outcome text, OUT place bigint, OUT message_id uuid, OUT thread uuid, OUT level smallint, OUT compartments text[], OUT inside_level smallint, OUT inside_compartments text[], OUT untrusted boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_send(wanted uuid, its_id uuid, its_level smallint, its_compartments text[], its_body text, its_sender_name text, its_reply_to uuid, its_mentions uuid[], its_addressed uuid[], its_attachments text[], its_acknowledge boolean, its_acknowledge_by timestamp with time zone, its_untrusted boolean, its_copy_of uuid, its_key text, its_digest bytea, at timestamp with time zone, task_opened boolean, clear_level smallint, clear_compartments text[], clear_closed boolean, OUT outcome text, OUT place bigint, OUT message_id uuid, OUT thread uuid, OUT level smallint, OUT compartments text[], OUT inside_level smallint, OUT inside_compartments text[], OUT untrusted boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_spaces_to_embed(its_model text) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_spaces_to_embed(its_model text) TO portico_engine;
+
+REVOKE ALL ON FUNCTION portico.bridge_takes_part(its_conversation uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_takes_part(its_conversation uuid) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_unembedded(its_model text, most integer, clear_level smallint, clear_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_unembedded(its_model text, most integer, clear_level smallint, clear_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.bridge_unread(wanted uuid[], clear_level smallint, clear_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.bridge_unread(wanted uuid[], clear_level smallint, clear_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_add_note(wanted uuid, its_name text, its_level smallint, its_compartments text[], its_kind text, its_voice text, its_round integer, its_body json, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, its_prompt bigint, its_output bigint, its_overrun bigint, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_add_note(wanted uuid, its_name text, its_level smallint, its_compartments text[], its_kind text, its_voice text, its_round integer, its_body json, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, its_prompt bigint, its_output bigint, its_overrun bigint, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_answer(wanted uuid, its_key text, its_answer json, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_answer(wanted uuid, its_key text, its_answer json, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_chair(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_chair(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_forget(older_than interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_forget(older_than interval, most integer) TO portico_engine;
+
+GRANT DELETE ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(space_id),INSERT(space_id) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(debate_id),INSERT(debate_id) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(level),INSERT(level) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(compartments),INSERT(compartments) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(private),INSERT(private),UPDATE(private) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(untrusted),INSERT(untrusted) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(project_id),INSERT(project_id) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(part_of),INSERT(part_of) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(analysis),INSERT(analysis) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(started_by),INSERT(started_by) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(run_id),INSERT(run_id) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(context_id),INSERT(context_id) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(status),INSERT(status),UPDATE(status) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(question),INSERT(question) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(body),INSERT(body) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(guests),INSERT(guests) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(unbounded),INSERT(unbounded) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(cap_tokens),INSERT(cap_tokens) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(cap_money),INSERT(cap_money) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(deadline),INSERT(deadline) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(started_at),INSERT(started_at) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(ended_at),INSERT(ended_at),UPDATE(ended_at) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(decision),INSERT(decision),UPDATE(decision) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(tokens),UPDATE(tokens) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(money),UPDATE(money) ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT("time"),UPDATE("time") ON TABLE portico.debate TO portico_app;
+
+GRANT SELECT(calls),UPDATE(calls) ON TABLE portico.debate TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_held(wanted uuid, clear_level smallint, clear_compartments text[], clear_private boolean, OUT its portico.debate, OUT whole boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION portico.debate_hush(wanted uuid, its_topic text) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_hush(wanted uuid, its_topic text) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_promote(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_content text, its_rules text[], its_signature text, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_promote(its_record uuid, its_approval uuid, its_source uuid, its_copy uuid, to_level smallint, to_compartments text[], its_content text, its_rules text[], its_signature text, its_at timestamp with time zone, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_reserve(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_reserve(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_settle(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_settle(wanted uuid, its_name text, its_tokens bigint, its_money numeric, its_time interval, its_calls integer, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.debate_sit(wanted uuid, its_name text, its_voice json, clear_level smallint, clear_compartments text[], clear_private boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.debate_sit(wanted uuid, its_name text, its_voice json, clear_level smallint, clear_compartments text[], clear_private boolean) TO portico_app;
 
 REVOKE ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.drop_event_months(before timestamp with time zone) TO portico_engine;
@@ -2108,6 +5101,15 @@ GRANT ALL ON FUNCTION portico.find_login_attempt(wanted bytea, at timestamp with
 
 REVOKE ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.finish_step(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text, its_run uuid, its_claim uuid, its_name text, its_number integer, its_state text, its_output json, its_error json, its_due timestamp with time zone, its_start timestamp with time zone, its_end timestamp with time zone, its_topic text, its_event uuid, its_type text, its_facts json) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.mark_covered(its_level smallint, its_compartments text[]) TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.own_conversations() FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.own_conversations() TO portico_app;
+
+REVOKE ALL ON FUNCTION portico.own_debate(wanted uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION portico.own_debate(wanted uuid) TO portico_app;
 
 REVOKE ALL ON FUNCTION portico.prepare_event_months(ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION portico.prepare_event_months(ahead integer) TO portico_engine;
@@ -2273,9 +5275,19 @@ GRANT UPDATE(collected_at) ON TABLE portico.approval TO portico_app;
 
 GRANT UPDATE(resolved_by) ON TABLE portico.approval TO portico_app;
 
+GRANT SELECT,INSERT ON TABLE portico.attachment TO portico_app;
+
 GRANT SELECT ON TABLE portico.audit_entry TO portico_app;
 
 GRANT SELECT ON TABLE portico.audit_head TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.bridge_label TO portico_app;
+
+GRANT SELECT(number) ON TABLE portico.bridge_label TO portico_app;
+
+GRANT SELECT(level) ON TABLE portico.bridge_label TO portico_app;
+
+GRANT SELECT(compartments) ON TABLE portico.bridge_label TO portico_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.budget TO portico_app;
 
@@ -2294,6 +5306,56 @@ GRANT SELECT,INSERT ON TABLE portico.call_count TO portico_app;
 GRANT UPDATE(slot) ON TABLE portico.call_count TO portico_app;
 
 GRANT UPDATE(taken) ON TABLE portico.call_count TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(conversation_id) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(project_id) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(title),UPDATE(title) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(level) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(compartments) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(closed) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(made_by) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(made_at) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT(archived_at),UPDATE(archived_at) ON TABLE portico.conversation TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.debate_cap TO portico_app;
+
+GRANT UPDATE(tokens) ON TABLE portico.debate_cap TO portico_app;
+
+GRANT UPDATE(money) ON TABLE portico.debate_cap TO portico_app;
+
+GRANT SELECT ON TABLE portico.debate_note TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.debate_outcome TO portico_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE portico.debate_persona TO portico_app;
+
+GRANT UPDATE(instructions) ON TABLE portico.debate_persona TO portico_app;
+
+GRANT UPDATE(specialist) ON TABLE portico.debate_persona TO portico_app;
+
+GRANT UPDATE(made_by) ON TABLE portico.debate_persona TO portico_app;
+
+GRANT UPDATE(changed_at) ON TABLE portico.debate_persona TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.debate_question TO portico_app;
+
+GRANT SELECT ON TABLE portico.debate_reservation TO portico_app;
+
+GRANT SELECT ON TABLE portico.debate_seat TO portico_app;
+
+GRANT SELECT ON TABLE portico.debate_spending TO portico_app;
+
+GRANT SELECT ON TABLE portico.declassification TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.embedding TO portico_app;
 
@@ -2320,6 +5382,12 @@ GRANT UPDATE(hit) ON TABLE portico.learnt_count TO portico_app;
 GRANT UPDATE(last_seen_at) ON TABLE portico.learnt_count TO portico_app;
 GRANT SELECT(last_seen_at) ON TABLE portico.learnt_count TO portico_engine;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.lease TO portico_app;
+
+GRANT UPDATE(token) ON TABLE portico.lease TO portico_app;
+
+GRANT UPDATE(expires_at) ON TABLE portico.lease TO portico_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE portico.login TO portico_app;
 
 GRANT UPDATE(sealed) ON TABLE portico.login TO portico_app;
@@ -2333,6 +5401,74 @@ GRANT SELECT,INSERT,DELETE ON TABLE portico.login_client TO portico_app;
 GRANT UPDATE(settings) ON TABLE portico.login_client TO portico_app;
 
 GRANT UPDATE(sealed) ON TABLE portico.login_client TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.memory TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.mention TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(conversation_id) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(seq) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(message_id) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(level) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(compartments) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(closed) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(sender) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(sender_name) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(body) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(reply_to) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(thread) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(mentions) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(addressed) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(owing) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(attachments) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(acknowledge) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(acknowledge_by) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(untrusted) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(copy_of) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(sent_at) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(edited_at) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT(deleted_at) ON TABLE portico.message TO portico_app;
+
+GRANT SELECT ON TABLE portico.message_ack TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.message_vector TO portico_app;
+
+GRANT SELECT ON TABLE portico.message_version TO portico_app;
+
+GRANT DELETE ON TABLE portico.participant TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.participant TO portico_app;
+
+GRANT SELECT(conversation_id) ON TABLE portico.participant TO portico_app;
+
+GRANT SELECT(principal_id) ON TABLE portico.participant TO portico_app;
+
+GRANT SELECT(joined_at) ON TABLE portico.participant TO portico_app;
+
+GRANT SELECT(muted),UPDATE(muted) ON TABLE portico.participant TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.past_plan TO portico_app;
 GRANT DELETE ON TABLE portico.past_plan TO portico_engine;
@@ -2356,6 +5492,14 @@ GRANT SELECT(last_at) ON TABLE portico.past_plan TO portico_engine;
 
 GRANT SELECT,INSERT,DELETE ON TABLE portico.policy_rule TO portico_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE portico.presence TO portico_app;
+
+GRANT UPDATE(doing) ON TABLE portico.presence TO portico_app;
+
+GRANT UPDATE(note) ON TABLE portico.presence TO portico_app;
+
+GRANT UPDATE(until) ON TABLE portico.presence TO portico_app;
+
 GRANT SELECT,INSERT ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(name) ON TABLE portico.principal TO portico_app;
@@ -2369,6 +5513,26 @@ GRANT UPDATE(compartments) ON TABLE portico.principal TO portico_app;
 GRANT UPDATE(disabled_at) ON TABLE portico.principal TO portico_app;
 
 GRANT UPDATE(tools) ON TABLE portico.principal TO portico_app;
+
+GRANT SELECT(space_id),INSERT(space_id) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(project_id),INSERT(project_id) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(name),INSERT(name),UPDATE(name) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(description),INSERT(description),UPDATE(description) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(level),INSERT(level) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(compartments),INSERT(compartments) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(made_by),INSERT(made_by) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(made_at),INSERT(made_at) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(archived_at),INSERT(archived_at),UPDATE(archived_at) ON TABLE portico.project TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.read_apart TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.receipt TO portico_app;
 GRANT DELETE ON TABLE portico.receipt TO portico_engine;
@@ -2643,3 +5807,19 @@ GRANT UPDATE(pin) ON TABLE portico.tool_shape TO portico_app;
 GRANT UPDATE(seen) ON TABLE portico.tool_shape TO portico_app;
 
 GRANT UPDATE(shape) ON TABLE portico.tool_shape TO portico_app;
+
+GRANT SELECT(space_id) ON TABLE portico.vector_reach TO portico_app;
+
+GRANT SELECT,INSERT ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(state) ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(claimed_by) ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(token) ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(outcome) ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(untrusted) ON TABLE portico.work TO portico_app;
+
+GRANT UPDATE(changed_at) ON TABLE portico.work TO portico_app;

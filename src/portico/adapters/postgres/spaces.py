@@ -40,6 +40,7 @@ _TABLES: Final[LiteralString] = """
        AND c.relkind IN ('r', 'p') AND NOT c.relispartition
        AND EXISTS (SELECT FROM pg_attribute s WHERE s.attrelid = c.oid AND s.attname = 'space_id')
      GROUP BY c.oid, c.relname
+    HAVING bool_or(has_column_privilege(c.oid, a.attnum, 'SELECT') AND a.attname <> 'space_id')
      ORDER BY c.relname
 """
 
@@ -61,6 +62,13 @@ _CLEARED: Final[Mapping[str, LiteralString]] = {
 }
 """No wall of these tables looks at their labels, since the catalogue is kept for everybody; nor at
 whose words a past plan holds, which are nobody else's to take along."""
+
+_NEVER_TOLD: Final[Mapping[str, frozenset[str]]] = {
+    "bridge_label": frozenset({"number"}),
+    "message": frozenset({"seq", "owing", "copy_of"}),
+}
+"""A place in a conversation and the number of a label tell how much there is that is hidden, and
+what a copy was made of is hidden itself."""
 
 
 class PostgresSpaces:
@@ -114,11 +122,13 @@ def _asked(caller: Principal) -> dict[str, object]:
 def _rows(table: DictRow) -> sql.Composed:
     """As json, which hands on what strangers wrote; jsonb would read it, and refuse a NUL."""
     only = _CLEARED.get(table["name"], "true")
+    hidden = _NEVER_TOLD.get(table["name"], frozenset())
+    columns = [column for column in table["columns"] if column not in hidden]
     return sql.SQL(
         "SELECT {} AS name, to_json(t) AS values "
         "FROM (SELECT {} FROM {} WHERE space_id = %(space)s AND " + only + ") t"
     ).format(
         sql.Literal(table["name"]),
-        sql.SQL(", ").join(map(sql.Identifier, table["columns"])),
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
         sql.Identifier("portico", table["name"]),
     )

@@ -62,6 +62,7 @@ _UNSAFE: Final[LiteralString] = """
      WHERE p.schemaname = 'portico'
        AND NOT (p.policyname = 'owner_door' AND p.roles = '{portico_owner}')
        AND NOT (p.policyname = 'engine_door' AND p.roles = '{portico_engine}')
+       AND p.permissive = 'PERMISSIVE'
        AND NOT (p.policyname = 'space_wall' AND p.permissive = 'PERMISSIVE' AND p.cmd = 'ALL'
                 AND p.qual = p.with_check AND starts_with(ltrim(p.qual, '('), %(wall)s)
                 AND p.qual !~* '\\mor\\M')

@@ -93,7 +93,7 @@ class PostgresTaskContexts:
     async def rise(self, caller: Principal, label: Label, *, untrusted: bool) -> None:
         context = context_of(caller)
         known = self._known.get(context, TaskContext(id=context))
-        if risen(known, label, untrusted=untrusted) == known:
+        if known.label.covers(label) and (known.untrusted or not untrusted):
             return
         values = {
             **_which(caller),

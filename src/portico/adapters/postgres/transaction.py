@@ -1,4 +1,5 @@
-"""One transaction for one caller: its space, principal and clearance are in it, and end with it."""
+"""One transaction for one caller: its space, principal, clearance and task are in it, and end with
+it."""
 
 import asyncio
 import math
@@ -20,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from portico.adapters.postgres.connections import Connections
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
+from portico.guard.core.context import context_of
 from portico.kernel.principal import Principal
 
 Connection = AsyncConnection[DictRow]
@@ -28,8 +30,18 @@ SET_CONTEXT: Final[LiteralString] = """
     SELECT set_config('portico.space', %(space)s, true),
            set_config('portico.principal', %(principal)s, true),
            set_config('portico.level', %(level)s, true),
-           set_config('portico.compartments', %(compartments)s, true)
+           set_config('portico.compartments', %(compartments)s, true),
+           set_config('portico.context', %(context)s, true)
 """
+ENTERED: Final[LiteralString] = """
+    (SELECT num_nonnulls(
+                set_config('portico.space', %(as_space)s, true),
+                set_config('portico.principal', %(as_principal)s, true),
+                set_config('portico.level', %(as_level)s, true),
+                set_config('portico.compartments', %(as_compartments)s, true),
+                set_config('portico.context', %(as_context)s, true)) = 5 AS is_set OFFSET 0)
+"""
+"""The same for one statement that calls a function with what comes of it, and so after it."""
 PATIENCE: Final = 10.0
 """Seconds that a request waits for a database which is being restarted."""
 _IDLE: Final = 1.0
@@ -119,6 +131,17 @@ class Transactions:
         async with self._by_itself() as connection:
             row = await (await connection.execute(statement, values)).fetchone()
             return {} if row is None else row
+
+    async def called(
+        self, caller: Principal, statement: LiteralString, values: Mapping[str, object]
+    ) -> Sequence[DictRow]:
+        """The rows of a function that is called by a statement with `ENTERED` in it: by itself in
+        one trip to the server, which has it planned already; or as part of what is open.
+        Raises `StoreUnavailable`, and then it may have happened."""
+        whole = entered(caller, values)
+        entering = self.begin(caller) if self.inside else self._by_itself()
+        async with entering as connection:
+            return await (await connection.execute(statement, whole)).fetchall()
 
     async def stroke(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
         """A whole transaction in one round trip; the rows of each part.
@@ -289,7 +312,13 @@ def context(caller: Principal) -> dict[str, str]:
         "principal": str(caller.id.value),
         "level": str(int(caller.clearance.level)),
         "compartments": ",".join(sorted(caller.clearance.compartments)),
+        "context": str(context_of(caller).value),
     }
+
+
+def entered(caller: Principal, values: Mapping[str, object]) -> dict[str, object]:
+    """What a statement with `ENTERED` in it is told."""
+    return {**values, **{f"as_{name}": each for name, each in context(caller).items()}}
 
 
 @asynccontextmanager

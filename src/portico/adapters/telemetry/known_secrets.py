@@ -39,6 +39,10 @@ class KnownSecrets:
     def clean_json(self, value: JsonValue) -> JsonValue:
         return self._redaction.clean_json(value)
 
+    def known_in(self, text: str) -> Iterable[tuple[int, int]]:
+        """Where they stand, from where to where."""
+        return self._redaction.known_in(text)
+
     def hide_json(self, value: JsonValue) -> JsonValue:
         """Only the very values that are known."""
         return self._redaction.hide_json(value)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from portico.kernel.ids import Id, PrincipalId, SpaceId
-from portico.kernel.label import Label, Level
+from portico.kernel.label import PUBLIC, Label, Level
 
 
 class AgentId(Id):
@@ -16,6 +16,7 @@ class AgentId(Id):
 
 
 TURNS: Final = 10
+_USUAL: Final = Label(Level.TEAM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +72,18 @@ class AgentSpec:
     most_output: int = 4_096
     """Tokens of one answer."""
     temperature: float | None = None
-    label: Label = Label(Level.TEAM)  # noqa: RUF009 # it is frozen
+    label: Label = _USUAL
     """How secret it and its runs are: whoever is not cleared for it does not know of it. It is its
     clearance, too: it reads nothing above."""
     tags: tuple[str, ...] = ()
     exposed: bool = False
     """Whether it can be called as a tool, by other agents and over MCP."""
+
+    @property
+    def brings(self) -> Label:
+        """How secret its runs are from their first word, beside what they are asked: as its
+        instructions, where somebody has made it more secret than usual."""
+        return PUBLIC if _USUAL.covers(self.label) else self.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from collections.abc import Iterable
 
 from portico.engine.core.run import Failure
 from portico.kernel.errors import Flaw, Kind, PorticoError
+from portico.kernel.label import PUBLIC, Label
 
 
 class StoreUnavailable(PorticoError):
@@ -128,9 +129,11 @@ class KeyReused(PorticoError):
     title = "The idempotency key was used for another request"
     fix = "Send a new Idempotency-Key with a new request; repeat one only with the same body."
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, label: Label = PUBLIC) -> None:
         super().__init__(f"The idempotency key {key[:64]!r} belongs to a different request.")
         self.key = key
+        self.label = label
+        """Of what it has brought: whoever is refused knows that it is there."""
 
 
 class TopicNotFound(PorticoError):

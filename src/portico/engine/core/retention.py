@@ -22,6 +22,12 @@ class Keep:
     """Of which tool comes after which, and what can be foretold, since it was last seen."""
     traces: timedelta = timedelta(days=90)
     """Of the runs of agents, since they were started."""
+    messages: timedelta | None = None
+    """On the bridge, with their attachments; None: for ever."""
+    memory: timedelta | None = None
+    """Of projects: versions that others have followed, and what was forgotten; None: for ever."""
+    debates: timedelta | None = None
+    """Since they were over; None: for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +50,11 @@ class Forgotten:
     """Of what could be foretold."""
     traces: int = 0
     """Of runs of agents."""
+    messages: int = 0
+    attachments: int = 0
+    memory: int = 0
+    """Versions of what projects remember."""
+    debates: int = 0
 
     @property
     def anything(self) -> bool:

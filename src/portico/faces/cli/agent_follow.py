@@ -65,7 +65,7 @@ def started(server: Server, question: Question) -> str:
 def heard(server: Server, run: str, talked: Talked, *, wait: bool) -> None:
     """Where nobody can be asked, to its end. Raises `AgentWaits` unless it is to wait."""
     try:
-        for told in _events(server, run, talked.at):
+        for told in events(server, run, talked.at):
             talked.take(told)
             if told.type == WAITS and not wait:
                 raise _waits(run, talked.at, told)
@@ -88,8 +88,8 @@ def is_command(text: str) -> bool:
     return _COMMAND.match(text) is not None
 
 
-def _events(server: Server, run: str, at: Terminal) -> Iterator[Told]:
-    """To the end of the run. Raises `Refused` where no more can be told of it."""
+def events(server: Server, run: str, at: Terminal) -> Iterator[Told]:
+    """All that is told of it, to its end. Raises `Refused` where no more can be told of it."""
     for told in Following(server, at.say)(path_to("agents", "runs", run, "events")):
         if told.type == _BROKE:
             raise Refused(503, told.data)
@@ -110,7 +110,7 @@ def watched(server: Server, run: str, talked: Talked) -> None:
 
 def _telling(server: Server, run: str, at: Terminal, inbox: "Inbox[News]") -> None:
     try:
-        for told in _events(server, run, at):
+        for told in events(server, run, at):
             inbox.put(told)
         inbox.put(Over())
     except PorticoError as error:

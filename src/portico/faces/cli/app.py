@@ -23,6 +23,9 @@ from portico.faces.cli.terminal import PLAIN, Terminal
 from portico.kernel.errors import PorticoError
 from portico.kernel.redaction import blacked_out
 
+_GUESS: Final = " Did you mean "
+_WIDEN: Final = ("--always", "--for-run", "--replace", "--tainted", "--unboxed", "--yes")
+"""Options by which more is let through: nobody is to type one of them because it was guessed."""
 _FROM_FILES: Final = frozenset({"run", "plan", "workflows"})
 
 
@@ -151,4 +154,6 @@ def _slip(error: CycloptsError, command: str) -> str:
         case UnusedCliTokensError(unused_tokens=[*tokens]):
             return f"{command} has no use for: {' '.join(tokens)}"
         case _:
-            return str(error).strip()
+            told = str(error).strip()
+            head, _, guess = told.partition(_GUESS)
+            return head if any(option in guess for option in _WIDEN) else told

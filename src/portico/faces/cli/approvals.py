@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from cyclopts import App
 
+from portico.bridge.core.declassification import DECLASSIFY
 from portico.faces.cli.approval_words import (
     SHORT,
     answered,
@@ -254,7 +255,8 @@ def _another_s(server: Server, found: Any) -> Any:  # noqa: ANN401 # JSON, as `f
     if found["asker"]["id"] == me["id"]:
         label = Label.parse(found["label"])
         options = tainted_options(label) if found["tainted"] else ""
-        raise OwnRequest(found["id"], found["tool"], me["name"], options)
+        tool = None if found["tool"] == DECLASSIFY else found["tool"]
+        raise OwnRequest(found["id"], tool, me["name"], options)
     return found
 
 

@@ -37,6 +37,18 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "portico.faces.cli.models:app",
             "The models that agents are run by.",
         ),
+        "bridge": (
+            "portico.faces.cli.bridge:app",
+            "Agents and people at one table: talk, memory, leases, work.",
+        ),
+        "connect-agent": (
+            "portico.faces.cli.connect_agent:connect_agent",
+            "Have an agent take part in a conversation.",
+        ),
+        "debate": (
+            "portico.faces.cli.debate:app",
+            "Ask several voices; get the likeliest answer, or none.",
+        ),
         "notifications": (
             "portico.faces.cli.notifications:notifications",
             "What agents tell the people here.",

@@ -20,6 +20,7 @@ class Exit(IntEnum):
     APPROVAL = 6
     BUDGET = 7
     PARTIAL = 8
+    UNDECIDED = 9
     SKIPPED = 77
     INTERRUPTED = 130
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -41,7 +41,7 @@ class Following:
     _met: bool = False
     _gone: bool = False
 
-    def __call__(self, path: str, **query: str) -> Iterator[Told]:
+    def __call__(self, path: str, **query: str | Sequence[str]) -> Iterator[Told]:
         """Until the server has no more to tell, or for ever.
 
         A server that does not answer is waited for: at first for a while, and for ever once it

@@ -54,6 +54,15 @@ def join(
     made = Server(at.house, key=key, url=url).post("/invitations/accept")
     if not save:
         at.say("Welcome. Keep your key now: it is not shown again.")
+        if where.key_file.exists():
+            at.say(f"It is not saved: {where.key_file} has another key, and is left as it is.")
+        else:
+            at.say(
+                f"It is not saved. To come in with it, write it into {where.key_file}, which you"
+                " alone may read; with --save that is done for you."
+            )
+            if url != (where.remote or own):
+                at.say(f"And name the server: portico config set client.server {url}")
         at.data(made, made["key"])
         return
     _save(at, made["key"])

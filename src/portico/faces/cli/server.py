@@ -1,16 +1,18 @@
 """The running server, as most commands talk to it."""
 
 import os
+import re
 import secrets
 import ssl
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import httpx2
 
@@ -27,9 +29,13 @@ _KINDS: Final = {
     429: Kind.EXHAUSTED,
     503: Kind.UNAVAILABLE,
 }
-_FIXES: Final = {
+FIXES: Final = {
     "not_authenticated": "Make a new key: portico init, on the server's machine.",
     "tool_not_found": "Find it: portico search WHAT IT SHOULD DO",
+    "project_not_found": "See which there are: portico bridge projects list",
+    "conversation_not_found": "See which there are: portico bridge conversations list",
+    "message_not_found": "See which there are: portico bridge read CONVERSATION",
+    "work_not_found": "See which there is: portico bridge work list PROJECT",
     "bad_tool_ref": "Write it as server.tool; portico tools list shows the names.",
 }
 """Where the server's own words are for a program."""
@@ -41,6 +47,7 @@ _USUAL: Final = 30.0
 _LONG: Final = 3660.0
 """Seconds for what a server of tools has a part in: the longest that one may be given, and then
 some."""
+_NAMED: Final = re.compile(r"filename\*=UTF-8''([^;]+)")
 _SLOW: Final = ("/calls", "/restart", "/approve-launch", "/test")
 _SILENCE: Final = 60
 """Seconds; a server that lives says so four times as often."""
@@ -94,7 +101,7 @@ class Refused(PorticoError):
         self.kind = _KINDS.get(status, Kind.UNAVAILABLE)
         self.code = str(problem.get("code", "http_error"))
         self.title = str(problem.get("title", "The server refused"))
-        self.fix = _FIXES.get(self.code, problem.get("fix"))
+        self.fix = FIXES.get(self.code, problem.get("fix"))
         self.flaws = tuple(
             Flaw(detail["field"], detail["message"]) for detail in problem.get("errors", ())
         )
@@ -109,6 +116,16 @@ class Stream:
     began_at: datetime | None
     """By the server's clock, which need not be ours."""
     lines: Iterator[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downloaded:
+    """A file that the server keeps, and what it says of it."""
+
+    content: bytes
+    name: str
+    media_type: str
+    label: str
 
 
 class Server:
@@ -171,7 +188,7 @@ class Server:
 
     @contextmanager
     def streaming(
-        self, path: str, *, after: str | None = None, **query: str
+        self, path: str, *, after: str | None = None, **query: str | Sequence[str]
     ) -> Iterator["Stream | None"]:
         """What the server tells for as long as it does; None if there is nothing more to tell.
 
@@ -194,7 +211,26 @@ class Server:
         except httpx2.TransportError as error:
             raise self._missing from error
 
+    def upload(self, path: str, content: bytes, media_type: str, **query: object) -> Any:  # noqa: ANN401 # likewise
+        given = {name: value for name, value in query.items() if value is not None}
+        headers = {"Content-Type": media_type}
+        return self._ask("POST", path, content=content, headers=headers, params=given)
+
+    def download(self, path: str) -> "Downloaded":
+        answer = self._answered("GET", path)
+        named = _NAMED.search(answer.headers.get("content-disposition", ""))
+        return Downloaded(
+            content=answer.content,
+            name=unquote(named[1]) if named else "",
+            media_type=answer.headers.get("content-type", ""),
+            label=answer.headers.get("portico-label", ""),
+        )
+
     def _ask(self, method: str, path: str, **sent: Any) -> Any:  # noqa: ANN401 # likewise
+        answer = self._answered(method, path, **sent)
+        return answer.json() if answer.content else None
+
+    def _answered(self, method: str, path: str, **sent: Any) -> httpx2.Response:  # noqa: ANN401 # what the client takes
         patience = _LONG if path.endswith(_SLOW) else _USUAL
         try:
             with self._client(patience) as client:
@@ -205,7 +241,7 @@ class Server:
             raise self._missing from error
         if answer.status_code >= 400:
             raise Refused(answer.status_code, _problem(answer))
-        return answer.json() if answer.content else None
+        return answer
 
     def _client(self, timeout: float = _USUAL) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}

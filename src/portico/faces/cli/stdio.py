@@ -4,8 +4,9 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.paths import path_to
 from portico.faces.cli.terminal import At, Terminal
 
@@ -13,13 +14,21 @@ if TYPE_CHECKING:
     from portico.faces.cli.house import Whereabouts
     from portico.faces.cli.stdio_link import Link
 
+Face = Literal["gateway", "bridge", "debate"]
+_DOORS: Final[dict[Face, str]] = {
+    "gateway": "/mcp",
+    "bridge": "/mcp/bridge",
+    "debate": "/mcp/debate",
+}
 _TO_START: Final = 60.0
 """Seconds until a server that was started must be there."""
 
 
-async def stdio(
+async def stdio(  # noqa: PLR0913 # each is an option of its own
     *,
     server: str | None = None,
+    face: Face = "gateway",
+    bridge: bool = False,
     start: bool = False,
     key_file: Path | None = None,
     context: str | None = None,
@@ -33,6 +42,11 @@ async def stdio(
     ----------
     server
         Only this one server behind the gateway, with its own tools under their own names.
+    face
+        Which door: the gateway with its tools, the bridge, where people and agents talk and work
+        together, or debates, where several models are asked.
+    bridge
+        The same as `--face bridge`.
     start
         Start the server first if it does not run.
     key_file
@@ -46,13 +60,20 @@ async def stdio(
     from portico.faces.cli.stdio_pump import Pump
 
     where = at.house.whereabouts()
-    path = "/mcp" if server is None else path_to("mcp", "servers", server)
+    path = _path(server, "bridge" if bridge else face)
     if start and where.remote is None:
         # Before the key is looked for: a server that starts leaves one where there is none yet.
         async with Link.to(where, None) as link:
             await _started(link, where, at)
     async with Link.to(where, key_file or where.agent_key_file, context) as link:
         await Pump(link, path, PipedOutput(sys.stdout.buffer), at.say).run(lines_of_input())
+
+
+def _path(server: str | None, face: Face) -> str:
+    """Raises `BadUsage`."""
+    if face != "gateway" and server is not None:
+        raise BadUsage(f"--face {face} and --server are two doors.", fix="Say one of them.")
+    return _DOORS[face] if server is None else path_to("mcp", "servers", server)
 
 
 async def _started(link: "Link", where: "Whereabouts", at: Terminal) -> None:

@@ -16,15 +16,27 @@ from portico.faces.http import (
     agents,
     ahead,
     approvals,
+    attachments,
     audit,
+    bridge_stream,
     calls,
     contexts,
+    conversations,
+    debate_guests,
+    debate_panel,
+    debate_stream,
+    debates,
+    declassifications,
     events,
     graph,
     health,
+    inbox,
     invitations,
     keys,
+    leases,
     logins,
+    memory,
+    messages,
     metrics,
     models,
     openai_chat,
@@ -33,6 +45,7 @@ from portico.faces.http import (
     policy,
     principals,
     programs,
+    projects,
     proposals,
     runs,
     saved_workflows,
@@ -46,6 +59,7 @@ from portico.faces.http import (
     tools,
     traces,
     trust,
+    work,
     workflows,
 )
 from portico.faces.http.authentication import Authentication
@@ -113,6 +127,20 @@ _ROOMS: Final = (
     models,
     traces,
     stats,
+    projects,
+    memory,
+    attachments,
+    leases,
+    work,
+    conversations,
+    messages,
+    declassifications,
+    inbox,
+    bridge_stream,
+    debates,
+    debate_guests,
+    debate_stream,
+    debate_panel,
 )
 
 Running = Callable[[], AbstractAsyncContextManager[None]]
@@ -136,7 +164,9 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     `resource` is this server to those who give out tokens for it, if any are taken. `rooms` are
     the use cases of the other rooms, each by the name that its routes know it by.
     """
-    inside = BodyLimit(routes(use, gateway, running, manners, resource, rooms=rooms))
+    inside = BodyLimit(
+        routes(use, gateway, running, manners, resource, rooms=rooms), larger=[attachments.ADDED]
+    )
     walled = Authentication(inside, use.authenticate, use.enter_context)
     every = OpenAIErrors(Doors(walled, beside) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)

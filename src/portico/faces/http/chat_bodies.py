@@ -7,11 +7,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from portico.agents.core.chat import Question, left_off, question_key, told_before, with_wishes
 from portico.agents.core.message import Message, ModelSaid, UserSaid
+from portico.debate.core.rules import Preset
+from portico.debate.core.wish import DebateWish
 from portico.faces.http.openai_errors import NotSupported
 from portico.faces.http.words import Switch, Text
 from portico.kernel.errors import Kind, PorticoError
 
 PREFIX: Final = "agent/"
+DEBATE: Final = "debate/"
 _REFUSED: Final = {
     "tools": "an agent has tools of its own, and calls none of its clients'",
     "functions": "an agent has tools of its own, and calls none of its clients'",
@@ -19,6 +22,7 @@ _REFUSED: Final = {
     "logprobs": "an agent knows no probabilities of its words",
     "audio": "an agent writes text and nothing else",
 }
+_SPEAKERS: Final = {"user": "The user", "assistant": "The assistant"}
 _NOTHING: Final[tuple[JsonValue, ...]] = (None, False, [], {})
 
 
@@ -45,7 +49,7 @@ class StreamOptionsIn(_Lenient):
 
 class ChatIn(_Lenient):
     model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """`agent/` and the name of an agent."""
+    """`agent/` and the name of an agent; or `debate/` and a preset, such as `debate/vote`."""
     messages: Annotated[list[MessageIn], Field(min_length=1, max_length=10_000)]
     """What was said so far, and a question at its end. What the system says is added to the
     user's own words: the agent's instructions stay as they are."""
@@ -53,7 +57,8 @@ class ChatIn(_Lenient):
     stream_options: StreamOptionsIn | None = None
     max_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """Of each answer of the model; never more than the agent's own."""
+    """Of each answer of an agent's model; never more than the agent's own. What a debate answers is
+    cut off there; what its voices say has a cap of its own."""
     n: Annotated[int, Field(strict=True, ge=1)] | None = None
     response_format: dict[str, JsonValue] | None = None
     tools: JsonValue = None
@@ -65,6 +70,10 @@ class ChatIn(_Lenient):
     @property
     def with_usage(self) -> bool:
         return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+    @property
+    def most_output(self) -> int | None:
+        return _least(self.max_tokens, self.max_completion_tokens)
 
     def question(self, *, again: bool, key: str | None) -> Question:
         """Raises `NotSupported`, `NotAnAgent`, `NoQuestion`."""
@@ -84,7 +93,21 @@ class ChatIn(_Lenient):
             key=question_key(agent, with_wishes(wishes, said)) if key is None else key,
             keyed=key is not None,
             again=again,
-            most_output=_least(self.max_tokens, self.max_completion_tokens),
+            most_output=self.most_output,
+        )
+
+    def debate_wish(self, preset: Preset, key: str | None) -> DebateWish:
+        """What was said before is what the question is about. Raises `NotSupported`,
+        `NoQuestion`."""
+        self._check()
+        said = [*_said(self.messages)]
+        if not said or not isinstance(said[-1], UserSaid) or not said[-1].text:
+            raise NoQuestion
+        asked = max(number for number, each in enumerate(self.messages) if each.role == "user")
+        others = [each for number, each in enumerate(self.messages) if number != asked]
+        before = [f"{_speaker(each)}: {text}" for each in others if (text := _text(each, 0))]
+        return DebateWish(
+            question=said[-1].text, preset=preset, material="\n\n".join(before), key=key
         )
 
     def _check(self) -> None:
@@ -106,7 +129,8 @@ class NotAnAgent(PorticoError):
     def __init__(self, model: str) -> None:
         super().__init__(
             f"There is no model {model[:200]!r} here.",
-            fix="GET /v1/models lists those there are: agent/NAME for each agent.",
+            fix="GET /v1/models lists those there are: agent/NAME for each agent, and for each way "
+            "to debate debate/PRESET.",
         )
         self.model = model
 
@@ -129,6 +153,17 @@ def agent_named(model: str) -> str:
     return name
 
 
+def preset_named(model: str) -> Preset | None:
+    """None of what is no debate. Raises `NotAnAgent`."""
+    name = model.removeprefix(DEBATE)
+    if name == model:
+        return None
+    try:
+        return Preset(name)
+    except ValueError as error:
+        raise NotAnAgent(model) from error
+
+
 def _said(messages: list[MessageIn]) -> Iterator[Message]:
     for number, each in enumerate(messages):
         if each.role in {"tool", "function"} or each.tool_calls not in _NOTHING:
@@ -137,6 +172,10 @@ def _said(messages: list[MessageIn]) -> Iterator[Message]:
             yield UserSaid(_text(each, number))
         elif each.role == "assistant":
             yield ModelSaid(_text(each, number))
+
+
+def _speaker(message: MessageIn) -> str:
+    return _SPEAKERS.get(message.role, "The program that asks")
 
 
 def _is_wish(message: MessageIn) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
@@ -12,7 +13,8 @@ from portico.engine.core.receipt import Answer
 from portico.engine.do_once import Ask
 from portico.faces.http.authentication import Caller
 from portico.faces.http.use_cases import Use, UseCases
-from portico.kernel.json import JsonObject, JsonValue
+from portico.guard.core.context import context_of
+from portico.kernel.json import JsonObject, JsonValue, canonical
 from portico.kernel.principal import Principal
 
 _IdempotencyKey = Annotated[
@@ -50,8 +52,36 @@ class Asking:
         if self.caller.tools:
             request = {**request, "tools": self.caller.tools}
         receipt = await self.use.do_once(self.caller, Ask(operation, request, self.key), action)
-        headers = {"Idempotency-Replayed": "true"} if receipt.replayed else None
-        return JSONResponse(dict(receipt.body), status, headers=headers)
+        return _answered(receipt.body, status, replayed=receipt.replayed)
+
+    async def made_once(
+        self,
+        operation: str,
+        body: BaseModel,
+        make: Callable[[], Awaitable[BaseModel]],
+        show: Callable[[str], Awaitable[BaseModel]],
+    ) -> JSONResponse:
+        """Of what has a label: its id alone is kept, for who is cleared for as much and at the
+        same task. Whoever asks again is shown it, and has read it then; another key of theirs,
+        which may see less, does not even learn that it was asked for."""
+        own = canonical([str(self.caller.clearance), str(context_of(self.caller))])
+        request: JsonObject = {"path": self.path, "body": body.model_dump(mode="json")}
+        ask = Ask(f"{operation} {sha256(own).hexdigest()}", request, self.key)
+
+        async def action() -> Answer:
+            made = (await make()).model_dump(mode="json")
+            return Answer({"id": made["id"]}, shown_once=made)
+
+        receipt = await self.use.do_once(self.caller, ask, action)
+        if not receipt.replayed:
+            return _answered(receipt.body, 201, replayed=False)
+        shown = await show(str(receipt.body["id"]))
+        return _answered(shown.model_dump(mode="json"), 201, replayed=True)
+
+
+def _answered(body: JsonObject, status: int, *, replayed: bool) -> JSONResponse:
+    headers = {"Idempotency-Replayed": "true"} if replayed else None
+    return JSONResponse(dict(body), status, headers=headers)
 
 
 def _asking(

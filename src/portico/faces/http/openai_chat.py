@@ -1,4 +1,5 @@
-"""Agents as models of OpenAI's chat completions: any program that can chat can talk to them."""
+"""Agents and debates as models of OpenAI's chat completions: any program that can chat can talk to
+them."""
 
 import hashlib
 from typing import Annotated, Any, Final
@@ -7,9 +8,11 @@ from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse, Response
 
 from portico.faces.http.agent_run_use_cases import Runs
-from portico.faces.http.chat_bodies import ChatIn
+from portico.faces.http.chat_bodies import ChatIn, preset_named
 from portico.faces.http.chat_chunks import ChatChunks, failed, failure_told
 from portico.faces.http.chat_reply import ChatReply
+from portico.faces.http.debate_chat import debate_reply
+from portico.faces.http.debate_use_cases import Debates
 from portico.faces.http.line import line_of
 from portico.faces.http.openai_errors import failure_response, said
 from portico.faces.http.sse import MEDIA_TYPE
@@ -38,17 +41,24 @@ router = APIRouter(prefix="/v1", tags=["chat"])
 async def complete_chat(  # noqa: PLR0913 # FastAPI's way to be handed them
     request: Request,
     use: Use,
-    runs: Runs,
     listener: Listening,
     body: ChatIn,
     *,
+    runs: Runs,
+    debates: Debates,
     idempotency_key: _Key = None,
     repeats: _Repeats = None,
 ) -> Response:
     """Ask an agent something. Its tools are shown as `reasoning_content`; where people have to
-    approve one, the answer says so and goes on when they have."""
+    approve one, the answer says so and goes on when they have. Or ask several voices at once: what
+    each of them says is shown so, and the answer tells how likely it is and who dissents."""
     key = None if idempotency_key is None else _digest(idempotency_key)
-    question = body.question(again=repeats not in {None, "0"}, key=key)
+    again = repeats not in {None, "0"}
+    if (preset := preset_named(body.model)) is not None:
+        wish = body.debate_wish(preset, key)
+        debate = await debates.ask_in_chat(listener.caller, wish, again=again)
+        return await debate_reply(debates, listener, debate, body, line_of(request.scope))
+    question = body.question(again=again, key=key)
     taken = await runs.take_question(listener.caller, question)
     reply = ChatReply(taken=taken, base_url=use.base_url)
     chunks = ChatChunks(reply, body.model, body.with_usage)

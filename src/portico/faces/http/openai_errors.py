@@ -31,7 +31,7 @@ class NotSupported(PorticoError):
     kind = Kind.INVALID
     code = "not_supported"
     title = "An agent cannot do this"
-    fix = "Leave it away: the agent has tools, a model and limits of its own."
+    fix = "Leave it away: an agent or a debate has tools, models and limits of its own."
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(f"{field}: {why}")

@@ -1,24 +1,35 @@
-"""The agents there are, as a list of models: what a chat program lets its user choose from."""
+"""The agents there are, and the ways to debate, as a list of models: what a chat program lets its
+user choose from."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
 from portico.agents.core.agent import Agent, AgentFilter
+from portico.debate.core.rules import Preset
 from portico.faces.http.agent_use_cases import Agents
 from portico.faces.http.authentication import Caller
-from portico.faces.http.chat_bodies import PREFIX, agent_named
+from portico.faces.http.chat_bodies import DEBATE, PREFIX, agent_named, preset_named
 from portico.faces.http.openai_errors import said
+from portico.guard.core.roles import Scope
+from portico.guard.permit import permit
+from portico.kernel.principal import Principal
 
 _PAGE = 200
 _MOST = 5
 """Pages: nobody chooses from a list that is longer."""
+_PRESETS: Final[Mapping[Preset, str]] = {
+    Preset.VOTE: "Several models answer blindly; their answers are weighed.",
+    Preset.DEBATE: "As a vote, and one round of critique where they are split.",
+    Preset.QUORUM: "Two thirds of the weight and two families must agree; a specialist may veto.",
+}
 
 
 class ModelOut(BaseModel):
     id: str
-    """What to ask for: `agent/` and its name."""
+    """What to ask for: `agent/` and its name, or `debate/` and a preset."""
     object: Literal["model"] = "model"
     created: int
     owned_by: str
@@ -36,7 +47,9 @@ _SAID: dict[int | str, dict[str, Any]] = said(404)
 
 @router.get("/models", responses=_SAID)
 async def list_chat_models(agents: Agents, caller: Caller) -> ModelsOut:
-    """Each agent that you may know of, by name."""
+    """Each agent that you may know of, by name, and each way to debate that you may use."""
+    if not caller.may(Scope.AGENTS_READ) and (presets := _presets(caller)):
+        return ModelsOut(data=presets)
     found: list[Agent] = []
     after: str | None = None
     for _ in range(_MOST):
@@ -45,12 +58,26 @@ async def list_chat_models(agents: Agents, caller: Caller) -> ModelsOut:
         if len(page) < _PAGE:
             break
         after = page[-1].name
-    return ModelsOut(data=[_out(each) for each in found])
+    return ModelsOut(data=[*map(_out, found), *_presets(caller)])
 
 
 @router.get("/models/{model:path}", responses=_SAID)
 async def show_chat_model(agents: Agents, caller: Caller, model: str) -> ModelOut:
+    if (preset := preset_named(model)) is not None:
+        permit(caller, Scope.DEBATES_RUN)
+        return _preset_out(preset)
     return _out(await agents.show_agent(caller, agent_named(model)))
+
+
+def _presets(caller: Principal) -> list[ModelOut]:
+    return [_preset_out(each) for each in Preset] if caller.may(Scope.DEBATES_RUN) else []
+
+
+def _preset_out(preset: Preset) -> ModelOut:
+    """Always there: it was made by nobody."""
+    return ModelOut(
+        id=f"{DEBATE}{preset}", created=0, owned_by="portico", description=_PRESETS[preset]
+    )
 
 
 def _out(agent: Agent) -> ModelOut:

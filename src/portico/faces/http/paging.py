@@ -30,11 +30,21 @@ def opaque(position: str) -> str:
 
 def position(cursor: str | None) -> str | None:
     """Raises `BadCursor`."""
-    if cursor is None:
-        return None
+    return None if cursor is None else _read(cursor, "ascii")
+
+
+def text_position(cursor: str | None) -> str | None:
+    """Where the position is somebody's own words. Raises `BadCursor`."""
+    found = None if cursor is None else _read(cursor, "utf-8")
+    if found is not None and "\0" in found:
+        raise BadCursor
+    return found
+
+
+def _read(cursor: str, letters: str) -> str:
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        return base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode(letters)
     except (binascii.Error, UnicodeError) as error:
         raise BadCursor from error
 

@@ -46,7 +46,11 @@ _BY_STATUS: Final[Mapping[int, tuple[str, str, str | None]]] = {
         "See /api/v1/openapi.json for what there is.",
     ),
     405: ("method_not_allowed", "This address has no such method", None),
-    413: ("too_large", "The request is too large", "Send at most one megabyte."),
+    413: (
+        "too_large",
+        "The request is too large",
+        "Send at most one megabyte; as an attachment, 25.",
+    ),
 }
 
 

@@ -1,13 +1,13 @@
-"""What is told of a run of an agent, on one connection, in the words of whoever asked."""
+"""What is told of a run of an agent, or of a debate, on one connection, in the words of whoever
+asked."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, Generic, Protocol, TypeVar
 
 from fastapi import Depends, Request
 
-from portico.agents.core.happening import Told
 from portico.engine.core.errors import StoreUnavailable
 from portico.faces.http.authentication import Caller, CallerAgain
 from portico.faces.http.lasting import Connection, Lasting, Manners
@@ -17,21 +17,25 @@ from portico.guard.authenticate import Entry
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.principal import Principal
 
+Item = TypeVar("Item")
+Told = TypeVar("Told")
+Told_contra = TypeVar("Told_contra", contravariant=True)
+
 _MOST: Final = 256
 """That is told and not yet sent: whoever reads slowly is told slowly."""
 
 
-class Telling(Protocol):
+class Telling(Protocol[Told_contra]):
     """The words for it, of one protocol."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is people that the run waits for."""
+        """Whether it is people that it waits for."""
         ...
 
     def begun(self) -> bytes: ...
 
-    def told(self, told: Told) -> bytes: ...
+    def told(self, told: Told_contra) -> bytes: ...
 
     def gave_up(self) -> bytes:
         """It waits for people, and whoever follows has waited long enough."""
@@ -46,12 +50,12 @@ class Telling(Protocol):
         ...
 
 
-class Inbox:
+class Inbox(Generic[Item]):
     """Told by one task, taken by another; what fills it is not to be broken off in the middle."""
 
-    def __init__(self, told: AsyncIterator[Told]) -> None:
+    def __init__(self, told: AsyncIterator[Item]) -> None:
         self._told = told
-        self._waiting: asyncio.Queue[Told] = asyncio.Queue(_MOST)
+        self._waiting: asyncio.Queue[Item] = asyncio.Queue(_MOST)
         self._stirred = asyncio.Event()
         self._full = False
         self.error: PorticoError | None = None
@@ -70,7 +74,7 @@ class Inbox:
         self._full = True
         self.stir()
 
-    def take(self) -> Told | None:
+    def take(self) -> Item | None:
         return None if self._waiting.empty() else self._waiting.get_nowait()
 
     def stir(self) -> None:
@@ -81,12 +85,12 @@ class Inbox:
         self._stirred.clear()
 
 
-class TalkStream(Lasting):
+class TalkStream(Lasting, Generic[Told]):
     def __init__(
         self,
         asked: "Listener",
         told: AsyncIterator[Told],
-        telling: Telling,
+        telling: Telling[Told],
         *,
         patience: float | None = None,
     ) -> None:
@@ -161,7 +165,7 @@ class ServerEnds(PorticoError):
 
 
 async def collected(
-    told: AsyncIterator[Told], telling: Telling, *, patience: float, line: Line | None
+    told: AsyncIterator[Told], telling: Telling[Told], *, patience: float, line: Line | None
 ) -> PorticoError | None:
     """The same for whoever wants only the end of it: what they are told is left with `telling`.
     What is given back is why there is no more, if it is not what it should be."""
@@ -180,7 +184,7 @@ async def collected(
 
 
 async def _collected(
-    inbox: Inbox, telling: Telling, patience: float, line: Line | None
+    inbox: Inbox[Told], telling: Telling[Told], patience: float, line: Line | None
 ) -> PorticoError | None:
     while True:
         while (each := inbox.take()) is not None:

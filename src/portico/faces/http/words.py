@@ -27,6 +27,7 @@ SECRET_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # noqa: S105 # how it 
 RULE_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _WILDCARD: Final = r"^[!-+\--~]+$"
 _TEXT: Final = r"^[^\x00]*$"
+_DIGEST: Final = "^[0-9a-f]{64}$"
 
 HINTS: Final = {
     _NAME: "must be plain text on one line",
@@ -42,6 +43,13 @@ HINTS: Final = {
     f"^run_{_ID}$": "must be a run's id: run_…",
     f"^sug_{_ID}$": "must be a suggestion's id: sug_…",
     f"^(run|sug)_{_ID}$": "must be the id of a suggestion or of a run: sug_… or run_…",
+    f"^prj_{_ID}$": "must be a project's id: prj_…",
+    f"^cnv_{_ID}$": "must be a conversation's id: cnv_…",
+    f"^msg_{_ID}$": "must be a message's id: msg_…",
+    f"^lse_{_ID}$": "must be a lease's id: lse_…",
+    f"^wrk_{_ID}$": "must be the id of a piece of work: wrk_…",
+    f"^dbt_{_ID}$": "must be a debate's id: dbt_…",
+    _DIGEST: "must be an attachment's digest, 64 hexadecimal digits",
 }
 """What to say to whoever did not meet a pattern."""
 
@@ -72,6 +80,18 @@ RunIdPath = Annotated[str, Path(pattern=f"^run_{_ID}$")]
 RunIdText = Annotated[str, StringConstraints(pattern=f"^run_{_ID}$")]
 SuggestionIdText = Annotated[str, StringConstraints(pattern=f"^sug_{_ID}$")]
 RunOrSuggestionText = Annotated[str, StringConstraints(pattern=f"^(run|sug)_{_ID}$")]
+ProjectIdPath = Annotated[str, Path(pattern=f"^prj_{_ID}$")]
+ProjectIdText = Annotated[str, StringConstraints(pattern=f"^prj_{_ID}$")]
+ConversationIdPath = Annotated[str, Path(pattern=f"^cnv_{_ID}$")]
+ConversationIdText = Annotated[str, StringConstraints(pattern=f"^cnv_{_ID}$")]
+MessageIdPath = Annotated[str, Path(pattern=f"^msg_{_ID}$")]
+MessageIdText = Annotated[str, StringConstraints(pattern=f"^msg_{_ID}$")]
+LeaseIdPath = Annotated[str, Path(pattern=f"^lse_{_ID}$")]
+WorkIdPath = Annotated[str, Path(pattern=f"^wrk_{_ID}$")]
+WorkIdText = Annotated[str, StringConstraints(pattern=f"^wrk_{_ID}$")]
+DebateIdPath = Annotated[str, Path(pattern=f"^dbt_{_ID}$")]
+DigestPath = Annotated[str, Path(pattern=_DIGEST)]
+DigestText = Annotated[str, StringConstraints(pattern=_DIGEST)]
 
 
 def wire(value: JsonValue) -> WireJson:

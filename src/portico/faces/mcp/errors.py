@@ -15,7 +15,10 @@ class NoSuchDoor(PorticoError):
     kind = Kind.NOT_FOUND
     code = "no_such_door"
     title = "There is no such address"
-    fix = "The gateway is at /mcp, one server behind it at /mcp/servers/NAME."
+    fix = (
+        "The gateway is at /mcp, one server behind it at /mcp/servers/NAME, the bridge at "
+        "/mcp/bridge, debates at /mcp/debate."
+    )
 
     def __init__(self) -> None:
         super().__init__("No MCP server is at this address.")

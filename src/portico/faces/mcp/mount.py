@@ -1,10 +1,8 @@
 """The MCP face put together: `/mcp`, and `/mcp/servers/NAME` for one server behind it."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from mcp.server.models import InitializationOptions
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -14,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from portico.faces.http.authentication import Authentication, again_of, entry_of
 from portico.faces.http.problems import problem_response
 from portico.faces.mcp.audience import Audience
+from portico.faces.mcp.background import Background
 from portico.faces.mcp.knock import Knock, door_of, knock_of, put_knock
 from portico.faces.mcp.lasting import lasting
 from portico.faces.mcp.modern import Modern, the_rest
@@ -26,7 +25,6 @@ from portico.faces.mcp.waiting import Waiting
 from portico.kernel.errors import PorticoError
 
 _HANDSHAKE: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
-_log: Final = logging.getLogger("portico.mcp")
 MOST: Final = 4 * 1024 * 1024
 """Bytes of a request: a file to be written somewhere passes, a flood does not."""
 
@@ -35,9 +33,9 @@ class McpFace:
     """An ASGI application, to be called while `running` is open; a bearer key stands before it."""
 
     def __init__(self, use: GatewayUses) -> None:
-        self._group: asyncio.TaskGroup | None = None
-        self._begun: set[asyncio.Task[Any]] = set()
-        audience = Audience(use=use, start=self._start)
+        self._background = Background()
+        start = self._background.start
+        audience = Audience(use=use, start=start)
         offering = Offering(use)
         self._methods = Methods(use, offering, audience)
         self._server = build_server(self._methods, use.version)
@@ -45,11 +43,11 @@ class McpFace:
         self._modern = Modern(
             offering=offering,
             waiting=self._waiting,
-            start=self._start,
+            start=start,
             rest=the_rest(self._server),
             stamp=self._server.server_info_stamp,
         )
-        self._sessions = Sessions(server=self._server, options=self._options, start=self._start)
+        self._sessions = Sessions(server=self._server, options=self._options, start=start)
         inside = RequestBodyLimitMiddleware(self._within, MOST)
         remembered = RememberedKeys(use.authenticate)
         self._app: ASGIApp = Authentication(inside, remembered, use.enter_context)
@@ -59,13 +57,9 @@ class McpFace:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with self._modern.rest.run(), asyncio.TaskGroup() as self._group:
-            try:
-                with self._waiting.open():
-                    yield
-            finally:
-                for task in self._begun:
-                    task.cancel()
+        async with self._modern.rest.run(), self._background.running():
+            with self._waiting.open():
+                yield
 
     async def _within(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -76,11 +70,8 @@ class McpFace:
             await problem_response(error)(scope, receive, send)
 
     async def _era(self, knock: Knock, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
-        version = headers.get(b"mcp-protocol-version")
-        modern = version is not None and version.decode("latin-1") not in _HANDSHAKE
-        app = self._modern if modern else self._legacy
-        if scope["method"] == "GET" or headers.get(b"mcp-method") == b"subscriptions/listen":
+        app = self._modern if is_modern(scope) else self._legacy
+        if lasts(scope):
             await lasting(app, scope, receive, send, again=knock.again)
         else:
             await app(scope, receive, send)
@@ -91,20 +82,13 @@ class McpFace:
     async def _options(self, knock: Knock) -> InitializationOptions:
         return options(self._server, await self._methods.instructions(knock))
 
-    def _start(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """What outlasts a request."""
-        if self._group is None:
-            raise RuntimeError("the MCP face is not running")
-        task = self._group.create_task(_contained(work))
-        self._begun.add(task)
-        task.add_done_callback(self._begun.discard)
-        return task
+
+def is_modern(scope: Scope) -> bool:
+    version = dict(scope["headers"]).get(b"mcp-protocol-version")
+    return version is not None and version.decode("latin-1") not in _HANDSHAKE
 
 
-async def _contained(work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 # whatever it gives
-    """What breaks here breaks alone."""
-    try:
-        return await work
-    except Exception:  # noqa: BLE001 # the edge of a background loop
-        _log.exception("something that goes on between requests broke")
-        return None
+def lasts(scope: Scope) -> bool:
+    """Whether its answer is a stream without an end."""
+    method = dict(scope["headers"]).get(b"mcp-method")
+    return scope["method"] == "GET" or method == b"subscriptions/listen"

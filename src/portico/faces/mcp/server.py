@@ -1,17 +1,14 @@
 """The MCP server that both eras meet: each method decodes, calls one use case, and encodes."""
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ServerEvent, event_to_notification
 from mcp_types import (
     CallToolRequestParams,
@@ -28,18 +25,16 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
-from portico.faces.mcp.answers import BROKE, Result, error_data, refusal
+from portico.faces.mcp.answers import Result, refusal
 from portico.faces.mcp.audience import Audience
-from portico.faces.mcp.knock import Knock, knock_of
+from portico.faces.mcp.knock import Knock
 from portico.faces.mcp.legacy_line import LegacyLine
 from portico.faces.mcp.offering import Offering
-from portico.faces.mcp.sessions import Session, session_of
+from portico.faces.mcp.telling import Context, Handler, handle, knock_in, session_in
 from portico.faces.mcp.uses import GatewayUses
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 
-Context = ServerRequestContext[Any, Any]
-_log: Final = logging.getLogger("portico.mcp")
 _INSTRUCTIONS: Final = (
     "Many tools stand behind this server. Find the right one with search_tools, then call it by"
     " its name with the call_ tool that the search names."
@@ -68,7 +63,7 @@ class Methods:
         return {
             "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
             "capabilities": told,
-            "instructions": await self.instructions(_knock(context)),
+            "instructions": await self.instructions(knock_in(context)),
         }
 
     async def instructions(self, knock: Knock) -> str | None:
@@ -77,63 +72,65 @@ class Methods:
         return (await self.use.list_server_tools(knock.caller, knock.server)).said or None
 
     async def list_tools(self, context: Context, _params: PaginatedRequestParams) -> Result:
-        knock = _knock(context)
+        knock = knock_in(context)
         if knock.server is None:
             return {"tools": list((await self.use.show_surface(knock.caller)).tools)}
         return {"tools": list((await self.use.list_server_tools(knock.caller, knock.server)).tools)}
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> Result:
-        line = LegacyLine(context, params.name, _session(context).log_level)
+        line = LegacyLine(context, params.name, session_in(context).log_level)
         given = params.arguments or {}
         try:
-            return await self.offering.call(_knock(context), params.name, given, line, modern=False)
+            return await self.offering.call(
+                knock_in(context), params.name, given, line, modern=False
+            )
         except PorticoError as error:
             return refusal(error)
 
     async def list_resources(self, context: Context, _params: PaginatedRequestParams) -> Result:
-        knock = _knock(context)
+        knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"resources": list(offers.resources)}
 
     async def list_templates(self, context: Context, _params: PaginatedRequestParams) -> Result:
-        knock = _knock(context)
+        knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"resourceTemplates": list(offers.resource_templates)}
 
     async def list_prompts(self, context: Context, _params: PaginatedRequestParams) -> Result:
-        knock = _knock(context)
+        knock = knock_in(context)
         offers = await self.use.list_offers(knock.caller, knock.server)
         return {"prompts": list(offers.prompts)}
 
     async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> Result:
-        line = LegacyLine(context, params.uri, _session(context).log_level)
-        return await self.offering.resource(_knock(context), params.uri, line)
+        line = LegacyLine(context, params.uri, session_in(context).log_level)
+        return await self.offering.resource(knock_in(context), params.uri, line)
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> Result:
-        line = LegacyLine(context, params.name, _session(context).log_level)
+        line = LegacyLine(context, params.name, session_in(context).log_level)
         given: JsonObject = params.arguments or {}
-        return await self.offering.prompt(_knock(context), params.name, given, line)
+        return await self.offering.prompt(knock_in(context), params.name, given, line)
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> Result:
-        knock = _knock(context)
+        knock = knock_in(context)
         asked = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         asked.pop("_meta", None)
         return dict(await self.use.complete(knock.caller, asked, server=knock.server))
 
     async def set_level(self, context: Context, params: SetLevelRequestParams) -> Result:
-        _session(context).log_level = params.level
+        session_in(context).log_level = params.level
         return {}
 
     async def listen(
         self, context: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         bus = InMemorySubscriptionBus()
-        async with self.audience.joined(_knock(context), bus.publish):
+        async with self.audience.joined(knock_in(context), bus.publish):
             return await ListenHandler(bus)(context, params)
 
     async def greeted(self, context: Context, _params: NotificationParams) -> None:
         """The handshake is over: from now on the session hears of changes, until it ends."""
-        session = _session(context)
+        session = session_in(context)
         connection = session.connection
         if connection is None or session.hears_changes:
             return
@@ -145,7 +142,7 @@ class Methods:
 
         with suppress(PorticoError):  # whoever may not list has nothing to hear of
             await connection.exit_stack.enter_async_context(
-                self.audience.joined(_knock(context), tell)
+                self.audience.joined(knock_in(context), tell)
             )
 
 
@@ -155,7 +152,7 @@ def build_server(methods: Methods, version: str) -> Server[Any]:
     async def discover(context: Context, _params: RequestParams) -> Result:
         return await methods.discover(server, context)
 
-    handlers: Mapping[str, tuple[type[BaseModel], Callable[..., Awaitable[Any]]]] = {
+    handlers: Mapping[str, tuple[type[BaseModel], Handler]] = {
         "server/discover": (RequestParams, discover),
         "tools/list": (PaginatedRequestParams, methods.list_tools),
         "tools/call": (CallToolRequestParams, methods.call_tool),
@@ -168,8 +165,7 @@ def build_server(methods: Methods, version: str) -> Server[Any]:
         "logging/setLevel": (SetLevelRequestParams, methods.set_level),
         "subscriptions/listen": (SubscriptionsListenRequestParams, methods.listen),
     }
-    for method, (params, handler) in handlers.items():
-        server.add_request_handler(method, params, _told(method, handler))
+    handle(server, handlers)
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, methods.greeted
     )
@@ -180,33 +176,3 @@ def options(server: Server[Any], instructions: str | None) -> InitializationOpti
     changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
     made = server.create_initialization_options(changes)
     return made.model_copy(update={"instructions": instructions})
-
-
-def _told(method: str, handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    async def telling(context: Context, params: BaseModel) -> Any:  # noqa: ANN401 # as the SDK has it
-        modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        try:
-            result = await handler(context, params)
-        except PorticoError as error:
-            told = error_data(error, uri=getattr(params, "uri", None), modern=modern)
-            raise MCPError.from_error_data(told) from error
-        except MCPError:
-            raise
-        except Exception as error:  # the SDK would tell its text
-            _log.exception("%s failed", method)
-            raise MCPError.from_error_data(BROKE) from error
-        return {"resultType": "complete", **result} if modern and type(result) is dict else result
-
-    return telling
-
-
-def _knock(context: Context) -> Knock:
-    if context.request is None:
-        raise RuntimeError("a request that did not come over HTTP")
-    return knock_of(context.request.scope)
-
-
-def _session(context: Context) -> Session:
-    if context.request is None:
-        raise RuntimeError("a request that did not come over HTTP")
-    return session_of(context.request.scope)

@@ -61,6 +61,11 @@ def session_of(scope: Scope) -> Session:
     return found
 
 
+def session_named(scope: Scope) -> str | None:
+    """The one that a request says it belongs to."""
+    return next((v.decode("latin-1") for k, v in scope["headers"] if k == _HEADER), None)
+
+
 @dataclass(slots=True, kw_only=True)
 class Sessions:
     server: Server[Any]
@@ -78,7 +83,7 @@ class Sessions:
 
     async def __call__(self, knock: Knock, scope: Scope, receive: Receive, send: Send) -> None:
         """Raises `TooManySessions`, and what a door raises that is not there."""
-        shown = next((v.decode("latin-1") for k, v in scope["headers"] if k == _HEADER), None)
+        shown = session_named(scope)
         if shown is None:
             await self._begin(knock, scope, receive, send)
             return

@@ -49,6 +49,8 @@ class Unhurried(ThroughDurable):
 
     watch: Stopwatch
 
-    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
+    async def wait_for_signal(
+        self, topic: str, *, patience: timedelta | None = None, name: str | None = None
+    ) -> JsonValue:
         with self.watch.counting(-1):
-            return await self.inner.wait_for_signal(topic, patience=patience)
+            return await self.inner.wait_for_signal(topic, patience=patience, name=name)

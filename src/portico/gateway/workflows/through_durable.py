@@ -43,8 +43,10 @@ class ThroughDurable:
     async def sleep(self, name: str, duration: timedelta) -> None:
         await self.inner.sleep(name, duration)
 
-    async def wait_for_signal(self, topic: str, *, patience: timedelta | None = None) -> JsonValue:
-        return await self.inner.wait_for_signal(topic, patience=patience)
+    async def wait_for_signal(
+        self, topic: str, *, patience: timedelta | None = None, name: str | None = None
+    ) -> JsonValue:
+        return await self.inner.wait_for_signal(topic, patience=patience, name=name)
 
     def busy(self) -> AbstractContextManager[None]:
         return self.inner.busy()

@@ -16,6 +16,8 @@ class Action(StrEnum):
     READ_RESOURCE = "read_resource"
     GET_PROMPT = "get_prompt"
     COMPLETE = "complete"
+    DECLASSIFY = "declassify"
+    """Of something on the bridge, for readers who are cleared for less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

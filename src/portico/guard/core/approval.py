@@ -252,9 +252,12 @@ def check_answerer(caller: Principal, approval: Approval) -> None:
         raise NotPermitted(caller.name, Scope.APPROVALS_ANSWER)
     if caller.kind is not PrincipalKind.PERSON:
         raise PersonNeeded(caller.name)
+    if approval.action is Action.DECLASSIFY and not caller.may(Scope.BRIDGE_DECLASSIFY):
+        raise NotPermitted(caller.name, Scope.BRIDGE_DECLASSIFY)
     if caller.id == approval.asker.id:
         options = tainted_options(approval.label) if approval.tainted else ""
-        raise OwnRequest(str(approval.id), approval.tool, caller.name, options)
+        tool = None if approval.action is Action.DECLASSIFY else approval.tool
+        raise OwnRequest(str(approval.id), tool, caller.name, options)
     if not on_lists(caller, approval.tool):
         raise Refused(approval.tool, "default:list", OFF_LIST, who=caller.name, key=caller.key)
 

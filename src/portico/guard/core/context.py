@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from portico.guard.core.act import TaskContext
 from portico.guard.core.errors import ContextRefused
-from portico.kernel.ids import ContextId, PrincipalId
+from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal, PrincipalKind
 
@@ -29,7 +30,14 @@ def context_of(caller: Principal) -> ContextId:
     if caller.context is not None:
         return caller.context
     whose = f"key {caller.key}" if caller.key is not None else f"principal {caller.id}"
-    return ContextId.of_digest(f"context of {caller.space} {whose}".encode())
+    if caller.place is not None:
+        whose = f"principal {caller.id} at {caller.place}"
+    return _of(caller.space, whose)
+
+
+@lru_cache(4096)
+def _of(space: SpaceId, whose: str) -> ContextId:
+    return ContextId.of_digest(f"context of {space} {whose}".encode())
 
 
 def risen(context: TaskContext, label: Label, *, untrusted: bool) -> TaskContext:

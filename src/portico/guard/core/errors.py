@@ -384,12 +384,13 @@ class OwnRequest(PorticoError):
     code = "own_request"
     title = "Your own request"
 
-    def __init__(self, approval: str, tool: str, who: str, options: str = "") -> None:
-        rule = f"portico policy allow {tool} --who {who}{options}"
+    def __init__(self, approval: str, tool: str | None, who: str, options: str = "") -> None:
+        """Without a tool it is something that no rule lets through."""
+        rule = f", or, as an admin: portico policy allow {tool} --who {who}{options}"
         super().__init__(
             f"{approval} is your own request, and nobody answers their own.",
-            fix=f"Ask somebody else, take it back (portico approvals withdraw {approval}), or, as "
-            f"an admin: {rule}",
+            fix=f"Ask somebody else, take it back (portico approvals withdraw {approval})"
+            f"{'.' if tool is None else rule}",
         )
 
 

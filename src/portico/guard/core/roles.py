@@ -45,6 +45,19 @@ class Scope(StrEnum):
     TRACES_READ = "traces:read"
     """Of the runs of agents that others started; one's own need no scope."""
     MODELS_READ = "models:read"
+    BRIDGE_READ = "bridge:read"
+    BRIDGE_WRITE = "bridge:write"
+    BRIDGE_MANAGE = "bridge:manage"
+    """What others have made on the bridge: put it away, take it out."""
+    BRIDGE_DECLASSIFY = "bridge:declassify"
+    """To say yes to what somebody else wants made less secret; to ask takes `bridge:write`."""
+    DEBATES_READ = "debates:read"
+    DEBATES_RUN = "debates:run"
+    """To start debates, which spends; and what is done with one's own."""
+    DEBATES_JOIN = "debates:join"
+    """To take a seat in the debates of others, and to answer there."""
+    DEBATES_MANAGE = "debates:manage"
+    """What the debates of a project may spend."""
     CALLS_READ = "calls:read"
     CONTEXTS_OPEN = "contexts:open"
     POLICY_READ = "policy:read"
@@ -75,6 +88,8 @@ _VIEWER: Final = frozenset(
         Scope.TOOLS_CALL,
         Scope.AGENTS_READ,
         Scope.MODELS_READ,
+        Scope.BRIDGE_READ,
+        Scope.DEBATES_READ,
     }
 )
 _MEMBER: Final = _VIEWER | {
@@ -84,6 +99,9 @@ _MEMBER: Final = _VIEWER | {
     Scope.TOOLS_WRITE,
     Scope.AGENTS_WRITE,
     Scope.AGENTS_RUN,
+    Scope.BRIDGE_WRITE,
+    Scope.DEBATES_RUN,
+    Scope.DEBATES_JOIN,
     Scope.CONTEXTS_OPEN,
     Scope.POLICY_READ,
     Scope.APPROVALS_READ,
@@ -96,6 +114,9 @@ _OPERATOR: Final = _MEMBER | {
     Scope.SERVERS_APPROVE,
     Scope.WORKFLOWS_WRITE,
     Scope.TRACES_READ,
+    Scope.BRIDGE_MANAGE,
+    Scope.BRIDGE_DECLASSIFY,
+    Scope.DEBATES_MANAGE,
     Scope.CALLS_READ,
     Scope.APPROVALS_ANSWER,
     Scope.SECRETS_READ,
@@ -120,9 +141,12 @@ SCOPES_OF: Final[Mapping[Role, AbstractSet[Scope]]] = MappingProxyType(
     }
 )
 
-NEVER_OF_PROGRAMS: Final = frozenset({Scope.KEYS_OWN, Scope.CONTEXTS_OPEN, Scope.AGENTS_WRITE})
+NEVER_OF_PROGRAMS: Final = frozenset(
+    {Scope.KEYS_OWN, Scope.CONTEXTS_OPEN, Scope.AGENTS_WRITE, Scope.BRIDGE_DECLASSIFY}
+)
 """A program's task is its key, and either of the first two would let it forget what it read. The
-third says what the agents of others are told to do, in their name."""
+third says what the agents of others are told to do, in their name; the fourth, what more people
+may read than may read it now."""
 
 FOR_AGENTS: Final[frozenset[Scope]] = _MEMBER - NEVER_OF_PROGRAMS
 """The most that a key of a program may bring. It answers no requests, its own least of all; and as

@@ -1,0 +1,270 @@
+"""Programs as voices, by one that does as it is told: what is heard, what is seen, what is left."""
+
+import asyncio
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from portico.adapters.tokens.o200k import O200k
+from portico.adapters.voice_programs import running
+from portico.adapters.voice_programs.availability import Availability
+from portico.adapters.voice_programs.program import programs_of
+from portico.adapters.voice_programs.voices import ProgramVoices
+from portico.debate.core.asking import VoiceReply
+from portico.debate.core.errors import (
+    VoiceAway,
+    VoiceBroke,
+    VoiceNotCleared,
+    VoiceNotFound,
+)
+from portico.debate.core.voice import VoiceKind, VoiceState
+from portico.kernel.label import Label, Level
+from portico.testing.guard import a_person
+from tests.adapters.joins.debate_asks import a_voice, an_ask
+from tests.adapters.voice_programs.test_dialects import ANSWER, SAID
+from tests.real_servers.watching import eventually
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+
+ANA = a_person("ana")
+STAND_IN = f"{sys.executable} {Path(__file__).with_name('stand_in.py')}"
+EVERY = pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+
+
+class Scene:
+    def __init__(self, home: Path, **commands: str) -> None:
+        self.home = home
+        self.heard: list[str] = []
+        self.programs = programs_of(commands or dict.fromkeys(SAID, STAND_IN))
+        self.our = {"PATH": os.environ["PATH"], "HOME": str(home), "PORTICO_PEPPER": "pepper"}
+
+    def voices(self, **environment: str) -> ProgramVoices:
+        ours = {**self.our, **environment}
+        return ProgramVoices(
+            programs=self.programs,
+            environment=ours,
+            availability=Availability(ours),
+            tokenizer=O200k(),
+        )
+
+    async def ask(
+        self, orders: Mapping[str, Any], *, name: str = "claude", **changes: Any
+    ) -> VoiceReply:
+        ask = an_ask(a_voice(name, VoiceKind.PROGRAM), prompt=f"{json.dumps(orders)}\nWhat?")
+        return await self.voices().ask(replace(ask, **changes), self.heard.append)
+
+    async def states(self, **environment: str) -> Mapping[str, VoiceState]:
+        found = await self.voices(**environment).all(ANA)
+        return {state.voice.target: state for state in found}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+@EVERY
+async def test_its_answer_comes_as_it_says_it(scene: Scene, name: str) -> None:
+    reply = await scene.ask({"lines": ["a word to people", *SAID[name]]}, name=name)
+
+    assert (reply.text, "".join(scene.heard)) == (ANSWER, ANSWER)
+    assert (reply.prompt_tokens, reply.output_tokens, reply.cost.tokens) == (60, 8, 68)
+    assert reply.overrun == 68 - 10 - 8
+
+
+@EVERY
+async def test_it_sees_a_room_of_its_own_and_nothing_of_ours(
+    scene: Scene, name: str, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.json"
+
+    await scene.ask({"lines": SAID[name], "report": str(report)}, name=name)
+
+    seen = json.loads(report.read_text())
+    assert "PORTICO_PEPPER" not in seen["environment"]
+    assert (seen["folder"], seen["rest"]) == ([], "What?")
+    assert "You are a critic." in seen["files"].values()
+    assert "critic" not in json.dumps(seen["argv"])
+    assert not Path(seen["cwd"]).parent.exists()
+
+
+async def test_where_it_is_told_what_it_is_to_do_nobody_else_looks(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+
+    def leave(folder: Path, **_more: object) -> None:
+        modes.append(stat.S_IMODE(folder.stat().st_mode))
+
+    monkeypatch.setattr(shutil, "rmtree", leave)
+    await scene.ask({"lines": SAID["claude"]})
+
+    assert modes == [0o700]
+
+
+async def test_one_that_fails_says_why_in_one_line_and_no_secret(scene: Scene) -> None:
+    complaint = "first\nbad key sk-ant-REDACTED\n\n"
+
+    with pytest.raises(VoiceBroke) as caught:
+        await scene.ask({"complains": complaint, "ends": 3})
+
+    assert "it ended with 3: bad key" in str(caught.value)
+    assert "abcdefgh" not in str(caught.value)
+    assert caught.value.cost is None, "it did not come to say what it has used"
+
+
+async def test_one_that_fails_after_it_has_spent_much_is_charged_with_all_of_it(
+    scene: Scene,
+) -> None:
+    end = {
+        "type": "result",
+        "subtype": "error_max_turns",
+        "is_error": True,
+        "usage": {"input_tokens": 300_000, "output_tokens": 5},
+    }
+
+    with pytest.raises(VoiceBroke, match="error_max_turns") as caught:
+        await scene.ask({"lines": [end]})
+
+    assert caught.value.cost is not None
+    assert caught.value.cost.tokens == 300_005
+
+
+async def test_one_that_ends_well_and_says_nothing_has_not_answered(scene: Scene) -> None:
+    with pytest.raises(VoiceBroke, match="empty"):
+        await scene.ask({"lines": ["[]", "null", '{"type": "result"', "{"]})
+
+
+async def test_too_late_it_is_ended_with_all_that_it_has_started(
+    scene: Scene, tmp_path: Path
+) -> None:
+    file = tmp_path / "children"
+    orders = {"child": str(file), "sleeps": 600, "ignores_signals": True}
+
+    with pytest.raises(VoiceBroke, match="within 3 seconds"):
+        await scene.ask(orders, timeout=timedelta(seconds=3))
+
+    assert _gone(file)
+
+
+async def test_cut_off_it_is_ended_with_all_that_it_has_started(
+    scene: Scene, tmp_path: Path
+) -> None:
+    file = tmp_path / "children"
+    asking = asyncio.create_task(scene.ask({"child": str(file), "sleeps": 600}))
+    await asyncio.to_thread(eventually, lambda: file.exists() and file.read_text() != "", 20.0)
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert _gone(file)
+
+
+@pytest.mark.parametrize("lines", [SAID["claude"], []])
+async def test_what_it_leaves_behind_when_it_ends_by_itself_is_ended_too(
+    scene: Scene, tmp_path: Path, lines: list[Any]
+) -> None:
+    """With its answer, and without one, while somebody holds its pipe open."""
+    file = tmp_path / "children"
+
+    with suppress(VoiceBroke):
+        await scene.ask({"child": str(file), "lines": lines, "ends": 1})
+
+    assert _gone(file)
+
+
+async def test_one_that_never_ends_a_line_is_ended(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "LONGEST_LINE", 100_000)
+
+    with pytest.raises(VoiceBroke, match="more than anybody reads"):
+        await scene.ask({"endless": True})
+
+
+async def test_one_that_says_too_much_in_all_is_ended(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "MOST_SAID", 1_000)
+
+    with pytest.raises(VoiceBroke, match="more than anybody reads"):
+        await scene.ask({"lines": ["x" * 500] * 3, "sleeps": 600})
+
+
+async def test_what_is_too_secret_is_not_told_to_it(scene: Scene) -> None:
+    with pytest.raises(VoiceNotCleared):
+        await scene.ask({"lines": SAID["claude"]}, label=Label(Level.CONFIDENTIAL))
+
+
+@EVERY
+async def test_it_is_there_if_it_answers_and_somebody_is_logged_in(scene: Scene, name: str) -> None:
+    state = (await scene.states(GEMINI_API_KEY="key"))[name]
+    voice = await scene.voices(GEMINI_API_KEY="key").named(ANA, f"program:{name}")
+
+    assert (state.available, state.why) == (True, None)
+    assert state.voice == voice
+    assert (voice.bounded, voice.kind, voice.clearance.level) == (
+        False,
+        VoiceKind.PROGRAM,
+        Level.TEAM,
+    )
+
+
+async def test_what_is_missing_is_said_with_the_command_that_mends_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, claude="claude-is-not-here", codex=STAND_IN, gemini=STAND_IN)
+    broken = Scene(tmp_path, codex=f"{sys.executable} -c 'import sys; sys.exit(1)' codex")
+
+    found = await scene.states()
+
+    assert not any(found[name].available for name in ("claude", "gemini"))
+    assert "npm install -g @anthropic-ai/claude-code" in (found["claude"].why or "")
+    assert found["codex"].available
+    assert "logged in" in (found["gemini"].why or "")
+    assert "--version" in ((await broken.states())["codex"].why or "")
+    with pytest.raises(VoiceAway, match="npm install"):
+        await scene.voices().named(ANA, "program:claude")
+    with pytest.raises(VoiceNotFound):
+        await scene.voices().named(ANA, "program:nobody")
+    with pytest.raises(VoiceAway):
+        await scene.ask({}, name="nobody")
+    with pytest.raises(VoiceAway, match="cannot be started"):
+        await scene.ask({}, name="claude")
+
+
+async def test_it_is_not_asked_each_time_whether_it_is_there(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, claude="claude-is-not-here")
+    voices = scene.voices()
+    [before] = await voices.all(ANA)
+    program = tmp_path / "claude-is-not-here"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    scene.our["PATH"] = f"{tmp_path}:{scene.our['PATH']}"
+    looking = scene.voices()
+
+    assert not before.available
+    assert not (await voices.all(ANA))[0].available
+    assert (await looking.all(ANA, fresh=True))[0].available
+
+
+def _gone(file: Path) -> bool:
+    pids = [int(each) for each in file.read_text().split()]
+    eventually(lambda: not any(map(_lives, pids)), 10.0)
+    return not any(map(_lives, pids))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,113 @@
+"""A table on the bridge over HTTP: a project, a conversation in it, and people around it."""
+
+import json
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp
+
+from portico.faces.http.app import build
+from portico.faces.http.host_guard import allowed
+from portico.faces.http.lasting import MANNERS, Manners
+from tests.faces.http.asgi import Answer, Header, ask
+from tests.faces.http.conftest import HOST, Site, nothing_running
+from tests.faces.http.streaming import Stream, streaming
+
+API = "/api/v1"
+
+
+@dataclass
+class Seat:
+    """Somebody at the table, with a key of theirs."""
+
+    app: ASGIApp
+    id: str
+    key: str
+
+    @property
+    def headers(self) -> list[Header]:
+        bearer = (b"authorization", f"Bearer {self.key}".encode())
+        return [HOST, bearer, (b"content-type", b"application/json")]
+
+    async def ask(
+        self, method: str, path: str, body: object = None, *headers: Header, query: str = ""
+    ) -> Answer:
+        sent = b"" if body is None else json.dumps(body).encode()
+        whole = [*self.headers, *headers]
+        return await ask(self.app, method, API + path, headers=whole, body=sent, query=query)
+
+    async def got(
+        self, method: str, path: str, body: object = None, *headers: Header, query: str = ""
+    ) -> Any:
+        """What must have gone well."""
+        answer = await self.ask(method, path, body, *headers, query=query)
+        assert answer.status < 300, answer.json
+        return answer.json if answer.body else None
+
+    async def refused(
+        self, method: str, path: str, body: object = None, *, query: str = ""
+    ) -> tuple[int, str]:
+        answer = await self.ask(method, path, body, query=query)
+        return answer.status, answer.json["code"]
+
+    async def says(self, conversation: str, text: str, **more: object) -> Any:
+        return await self.got(
+            "POST", f"/conversations/{conversation}/messages", {"body": text, **more}
+        )
+
+    async def reads(self, conversation: str, query: str = "") -> Any:
+        return await self.got("GET", f"/conversations/{conversation}/messages", query=query)
+
+    def follows(self, *conversations: str) -> AbstractAsyncContextManager[Stream]:
+        query = "&".join(f"conversation={each}" for each in conversations)
+        return streaming(self.app, f"{API}/bridge/events", self.headers, query)
+
+
+@dataclass
+class Table:
+    """Ana, a person, cleared for all; two agents, `scout` for what is confidential, `robin` for
+    what is the team's. All three take part in a conversation of the team."""
+
+    site: Site
+    ana: Seat
+    scout: Seat
+    robin: Seat
+    project: str
+    conversation: str
+
+    async def another(self, name: str, *, clearance: str) -> Seat:
+        return await seated(self.ana, name, clearance=clearance)
+
+
+async def laid(site: Site, *, manners: Manners = MANNERS) -> Table:
+    app = build(
+        site.use,
+        site.gateway,
+        allowed(3100, None),
+        nothing_running,
+        manners=manners,
+        rooms={"bridge": site.bridge, "debates": site.debates.use},
+    )
+    me = await site.ask("GET", f"{API}/me")
+    ana = Seat(app, me.json["id"], site.key)
+    scout = await seated(ana, "scout", clearance="confidential")
+    robin = await seated(ana, "robin", clearance="team")
+    project = await ana.got("POST", "/projects", {"name": "heron", "label": "team"})
+    conversation = await ana.got(
+        "POST",
+        "/conversations",
+        {"project": project["id"], "title": "Nests", "participants": [scout.id, robin.id]},
+    )
+    return Table(site, ana, scout, robin, project["id"], conversation["id"])
+
+
+async def seated(ana: Seat, name: str, *, clearance: str) -> Seat:
+    wish = {"kind": "agent", "name": name, "clearance": clearance}
+    made = await ana.got("POST", "/principals", wish)
+    key = await ana.got(
+        "POST",
+        "/keys",
+        {"name": f"{name}'s", "principal": made["id"], "clearance": clearance},
+    )
+    return Seat(ana.app, made["id"], key["key"])
