@@ -51,6 +51,7 @@ class Works:
         self.most_at_once = 0
         self.failing = True
         self.going = asyncio.Event()
+        self.free = asyncio.Event()
         self.legs: list[tuple[int, bool]] = []
 
     def kinds(self) -> list[Kind]:
@@ -62,6 +63,7 @@ class Works:
             "shaky": self.shaky,
             "picky": self.picky,
             "endless": self.endless,
+            "first": self.first,
             "busy": self.busy,
             "broken": self.broken,
             "named": self.named,
@@ -112,6 +114,16 @@ class Works:
             return None
 
         return await durable.step("last", last)
+
+    async def first(self, durable: Durable, given: JsonObject) -> JsonValue:
+        """Has its place until it is let go: those who come meanwhile stand behind it together."""
+
+        async def stay(key: str) -> JsonValue:
+            self.going.set()
+            await self.free.wait()
+            return None
+
+        return await durable.step("stay", stay)
 
     async def busy(self, durable: Durable, given: JsonObject) -> JsonValue:
         async def act(key: str) -> JsonValue:
@@ -488,12 +500,13 @@ async def test_somebody_else_finds_no_run(engine: Engine) -> None:
 async def test_a_narrow_queue_lets_one_go_at_a_time_the_most_urgent_first(
     engine: Engine, works: Works
 ) -> None:
-    engine.hold()
+    await engine.started("first", place=Place(queue="narrow"))
+    await works.going.wait()
     runs = [
         await engine.started("busy", {"name": name}, Place(queue="narrow", priority=priority))
         for name, priority in [("late", 30), ("soon", 10), ("then", 20)]
     ]
-    engine.let_go()
+    works.free.set()
     for run in runs:
         await engine.over(run.id)
 
