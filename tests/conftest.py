@@ -73,17 +73,32 @@ STRANGERS = ("mcp", "box", "monty", "builtin", "web")
 """Adapters whose tests start strangers' programs and talk to servers: too long for `just check`."""
 
 
+ROOMS = ("kernel", "guard", "box", "engine", "gateway", "agents", "bridge", "debate")
+"""Whose tests `just coverage` runs: all that need neither a database nor a whole server."""
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest first: where several run at once, none is left alone with one at the end."""
     for item in items:
         inside = item.path.parts
         if "adapters" in inside and set(STRANGERS) & set(inside):
             item.add_marker("process")
+    if config.getoption("--not-again"):
+        again = [item for item in items if _in_coverage(item)]
+        config.hook.pytest_deselected(items=again)
+        left_out = set(again)
+        items[:] = [item for item in items if item not in left_out]
     longest: dict[Path, float] = {}
     for item in items:
         longest[item.path] = max(longest.get(item.path, 0), _allowed(item))
     items.sort(key=lambda item: -longest[item.path])
+
+
+def _in_coverage(item: pytest.Item) -> bool:
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    whole = item.get_closest_marker("scenario") or item.get_closest_marker("postgres")
+    return room in ROOMS and not whole
 
 
 def _allowed(item: pytest.Item) -> float:
@@ -95,4 +110,7 @@ def _allowed(item: pytest.Item) -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-schema", action="store_true", help="write schema.sql instead of comparing it"
+    )
+    parser.addoption(
+        "--not-again", action="store_true", help="leave out what `just coverage` has run already"
     )
