@@ -43,6 +43,22 @@ def test_two_hundred_pairs_were_checked_by_hand_and_none_is_merged_falsely() -> 
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("TCP", "PTC"),
+        ("10.0.0.1", "192.168.0.1"),
+        ("1.2.30", "1.23.0"),
+        ("a1b2c3", "b2a1c3"),
+        ("ghp_a1B2c3D4e5", "ghp_D4a1B2c3e5"),
+        ("the key is ghp_a1B2c3", "use ghp_a1B2c3 there"),
+    ],
+)
+def test_names_and_addresses_are_no_formulae(one: str, other: str) -> None:
+    assert key(one) != key(other)
+    assert key(one) == key(f" {one} ")
+
+
+@pytest.mark.parametrize(
     ("question", "answer", "meant"),
     [
         ("How far is it in km?", "5000 m", "5"),

@@ -46,11 +46,17 @@ _NUMBER: Final = re.compile(
     r"|\d+\.\d+|\d+|\.\d+"
 )
 _WORD: Final = re.compile(r"[a-zA-Z]{4,}")
+_ALONE: Final = re.compile(r"\s*(?!inf)[a-zA-Z]{3}\s*")
+_NAMED: Final = re.compile(r"[a-zA-Z]\d")
+_DOTTED: Final = re.compile(r"\.\d")
 _SINGLE: Final = frozenset("+-*/^!(){}[]_")
 
 
 def tokens(text: str) -> list[Token]:
-    """Raises `NoFormula`."""
+    """Raises `NoFormula`, also for what is rather a name than a product: TCP is not PTC, a1b2 not
+    b2a1, and 10.0.0.1 is no number."""
+    if _ALONE.fullmatch(text):
+        raise NoFormula
     found: list[Token] = []
     at = 0
     while at < len(text):
@@ -67,12 +73,14 @@ def _token(text: str, at: int) -> tuple[Token, int]:
     if char == "\\":
         return _command(text, at)
     if number := _NUMBER.match(text, at):
+        if _DOTTED.match(text, number.end()):
+            raise NoFormula  # an address, a version
         return Token(Kind.NUMBER, _digits(number.group())), number.end()
     if bare := _BARE.match(text, at):
         return _bare(bare.group()), bare.end()
     if char.isascii() and char.isalpha():
-        if _WORD.match(text, at):
-            raise NoFormula  # words, not the product of their letters
+        if _WORD.match(text, at) or _NAMED.match(text, at):
+            raise NoFormula  # words and ids, not the product of their letters
         return Token(Kind.NAME, char), at + 1
     if char in _SINGLE:
         return Token(Kind.SIGN, char), at + 1
