@@ -364,6 +364,7 @@ def openapi() -> str:
     doors = Doors(
         key_ring=nothing,
         keys=nothing,
+        sessions=nothing,
         principals=nothing,
         spaces=nothing,
         receipts=nothing,

@@ -1,6 +1,7 @@
 """Every door of the lower floors and the gateway, in memory or in PostgreSQL, and who is there."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import psycopg
 
@@ -44,6 +45,7 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.runs import PostgresRuns
 from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.sessions import PostgresSessions
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.suggestions import PostgresSuggestions
@@ -74,7 +76,7 @@ from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, 
 from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approval_ports import Approvals, TrustedClients
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.api_key import ApiKey, OpenedWith, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
@@ -89,6 +91,7 @@ from portico.guard.ports import (
     Keys,
     Principals,
     Rules,
+    Sessions,
     Spaces,
     SpaceSettings,
     Together,
@@ -120,6 +123,7 @@ from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
     MemoryPrincipals,
+    MemorySessions,
     MemorySpaces,
     MemorySpaceSettings,
     a_space,
@@ -149,6 +153,7 @@ RULES_OF_THE_FILE = [
 class Doors:
     key_ring: KeyRing
     keys: Keys
+    sessions: Sessions
     trusted: TrustedClients
     principals: Principals
     spaces: Spaces
@@ -251,6 +256,22 @@ class Doors:
         await self.keys.add(caller, stored, key.digest(PEPPER))
         return stored
 
+    async def session_of(self, caller: Principal, opener: StoredKey, name: str = "b") -> StoredKey:
+        """One that is opened with this key; the same name, the same session."""
+        session = a_session(opener, name)
+        await self.sessions.open(caller, session, b"x" * 32)
+        return session
+
+
+def a_session(opener: StoredKey, name: str = "b") -> StoredKey:
+    return replace(
+        another_id(opener, f"{name} with {opener.id}"),
+        purpose=Purpose.SESSION,
+        name=name,
+        opened_with=OpenedWith(opener.id, opener.expires_at),
+        expires_at=BEGINNING + timedelta(days=14),
+    )
+
 
 def a_key(holder: Identity, key: ApiKey, name: str = "first") -> StoredKey:
     return StoredKey(
@@ -280,6 +301,7 @@ def memory_doors() -> Doors:
     return Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
+        sessions=MemorySessions(world),
         trusted=MemoryTrustedClients(world),
         principals=MemoryPrincipals(world),
         spaces=MemorySpaces(world),
@@ -345,6 +367,7 @@ def postgres_doors(transactions: Transactions, bus: PostgresBus, elsewhere: Post
     return Doors(
         key_ring=PostgresKeyRing(transactions),
         keys=PostgresKeys(transactions),
+        sessions=PostgresSessions(transactions),
         trusted=PostgresTrustedClients(transactions),
         principals=PostgresPrincipals(transactions),
         spaces=PostgresSpaces(transactions),

@@ -1,17 +1,18 @@
-"""What the guard may rely on of `Keys` and `KeyRing`."""
+"""What the guard may rely on of `Keys`, `KeyRing` and `Sessions`."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
-from portico.guard.core.errors import KeyNotFound
+from portico.guard.core.api_key import ApiKey, OpenedWith, Purpose, StoredKey
+from portico.guard.core.errors import KeyEnded, KeyNotFound
 from portico.guard.core.roles import Scope
 from portico.kernel.label import Label, Level
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from tests.contracts.doors import PEPPER, REFUSED, Doors, another_id
+from tests.contracts.doors import PEPPER, REFUSED, Doors, a_session, another_id
 
 LATER = BEGINNING + timedelta(days=1)
 
@@ -286,3 +287,181 @@ async def test_an_id_is_given_once_in_all_spaces(doors: Doors) -> None:
     found = await doors.key_ring.find(taken.id)
     assert found is not None
     assert found.key == taken
+
+
+@pytest.mark.parametrize("until", [None, BEGINNING + timedelta(days=30)])
+async def test_a_session_comes_back_as_it_was_opened(doors: Doors, until: datetime | None) -> None:
+    root = await doors.founded("home")
+    key = another_id(await doors.key_of(root, await doors.joined(root, "bob")))
+    key = replace(key, expires_at=until, scopes=frozenset({Scope.KEYS_OWN}), tools=("git.*",))
+    await doors.keys.add(root, key, b"x" * 32)
+
+    session = await doors.session_of(root, key)
+
+    found = await doors.key_ring.find(session.id)
+    assert found is not None
+    assert found.key == await doors.keys.get(root, session.id) == session
+    assert session.opened_with == OpenedWith(key.id, until)
+    assert list(await doors.sessions.still_open(root, of=None, at=BEGINNING, limit=9)) == [session]
+
+
+async def test_sessions_are_on_no_page_of_keys(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    key = await doors.key_of(root, bob)
+    await doors.session_of(root, key)
+
+    assert list(await doors.keys.page(root, of=bob.id, after=None, limit=10)) == [key]
+
+
+async def test_sessions_are_listed_by_their_last_use_for_one_or_for_all(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bobs, eves = [await doors.key_of(root, await doors.joined(root, it)) for it in ("bob", "eve")]
+    one, two, three = [await doors.session_of(root, bobs, name) for name in ("1", "2", "3")]
+    others = await doors.session_of(root, eves)
+    for hours, session in enumerate((two, others, one), start=1):
+        await doors.key_ring.used(root, session.id, BEGINNING + timedelta(hours=hours))
+
+    of_bob = await doors.sessions.still_open(root, of=bobs.principal, at=LATER, limit=10)
+    of_all = await doors.sessions.still_open(root, of=None, at=LATER, limit=2)
+
+    assert [session.id for session in of_bob] == [one.id, two.id, three.id]
+    assert [session.id for session in of_all] == [one.id, others.id]
+
+
+async def test_sessions_that_have_ended_are_not_listed(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+    kept, revoked = [await doors.session_of(root, key, name) for name in ("1", "2")]
+    short = replace(a_session(key, "short"), expires_at=LATER)
+    await doors.sessions.open(root, short, b"x" * 32)
+    await doors.keys.revoke(root, revoked.id, BEGINNING)
+
+    found = await doors.sessions.still_open(root, of=None, at=LATER, limit=10)
+
+    assert list(found) == [kept]
+
+
+@pytest.mark.requirement("guard:keys:revoke")
+async def test_with_a_key_what_was_opened_with_it_is_revoked(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    lost, other = [await doors.key_of(root, bob, name) for name in ("lost", "other")]
+    before, session = [await doors.session_of(root, lost, name) for name in ("before", "b")]
+    kept = await doors.session_of(root, other)
+    await doors.keys.revoke(root, before.id, BEGINNING)
+
+    assert await doors.keys.revoke(root, lost.id, LATER)
+
+    assert await doors.keys.get(root, session.id) == replace(session, revoked_at=LATER)
+    assert (await doors.keys.get(root, before.id)).revoked_at == BEGINNING
+    assert await doors.keys.get(root, kept.id) == kept
+    assert await doors.keys.get(root, other.id) == other
+
+
+async def test_ending_a_session_ends_neither_its_key_nor_its_neighbours(doors: Doors) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+    ended, kept = [await doors.session_of(root, key, name) for name in ("1", "2")]
+
+    assert await doors.keys.revoke(root, ended.id, LATER)
+    assert not await doors.keys.revoke(root, ended.id, LATER)
+
+    assert await doors.keys.get(root, key.id) == key
+    assert await doors.keys.get(root, kept.id) == kept
+
+
+async def test_what_was_opened_with_a_key_ends_no_later_than_it(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    key, other = [await doors.key_of(root, bob, name) for name in ("k", "other")]
+    session, elsewhere = await doors.session_of(root, key), await doors.session_of(root, other)
+    sooner = replace(a_session(key, "sooner"), expires_at=BEGINNING)
+    await doors.sessions.open(root, sooner, b"x" * 32)
+
+    assert await doors.keys.expire(root, key, LATER)
+    assert not await doors.keys.expire(root, key, BEGINNING)
+
+    opened_with = OpenedWith(key.id, LATER)
+    for its, ends in ((session, LATER), (sooner, BEGINNING)):
+        now = await doors.keys.get(root, its.id)
+        assert now == replace(its, expires_at=ends, opened_with=opened_with)
+    assert await doors.keys.get(root, elsewhere.id) == elsewhere
+
+
+async def test_nothing_is_opened_with_a_key_that_is_not_as_it_was_read(doors: Doors) -> None:
+    root = await doors.founded("home")
+    bob = await doors.joined(root, "bob")
+    revoked, ending = [await doors.key_of(root, bob, name) for name in ("revoked", "ending")]
+    invitation = replace(another_id(revoked, "i"), purpose=Purpose.INVITATION)
+    await doors.keys.add(root, invitation, b"x" * 32)
+    session = await doors.session_of(root, await doors.key_of(root, bob))
+    await doors.keys.revoke(root, revoked.id, LATER)
+    await doors.keys.expire(root, ending, LATER)
+
+    nowhere = replace(revoked, id="nowhere")
+    for opener in (revoked, ending, invitation, replace(session, opened_with=None), nowhere):
+        with pytest.raises(KeyEnded):
+            await doors.session_of(root, opener)
+
+    still = await doors.sessions.still_open(root, of=None, at=BEGINNING, limit=10)
+    assert list(still) == [session]
+
+
+async def test_of_those_who_log_in_while_their_key_is_revoked_nobody_is_left_inside(
+    doors: Doors,
+) -> None:
+    root = await doors.founded("home")
+    key = await doors.key_of(root, await doors.joined(root, "bob"))
+
+    async def logs_in(number: int) -> None:
+        with suppress(KeyEnded):
+            async with doors.together(root):
+                await doors.session_of(root, key, str(number))
+                await asyncio.sleep(0.01)
+
+    await asyncio.gather(
+        *(logs_in(number) for number in range(3)),
+        doors.keys.revoke(root, key.id, LATER),
+        *(logs_in(number) for number in range(3, 6)),
+    )
+
+    assert list(await doors.sessions.still_open(root, of=None, at=BEGINNING, limit=10)) == []
+
+
+@pytest.mark.requirement("guard:spaces:walls")
+async def test_the_sessions_of_another_space_do_not_exist(doors: Doors) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    key = await doors.key_of(acme, await doors.joined(acme, "bob"))
+    theirs = await doors.session_of(acme, key)
+
+    assert list(await doors.sessions.still_open(home, of=None, at=BEGINNING, limit=10)) == []
+    assert not await doors.keys.revoke(home, key.id, LATER)
+    assert not await doors.keys.expire(home, key, LATER)
+    with pytest.raises((KeyEnded, *REFUSED)):
+        await doors.session_of(home, key, "smuggled")
+
+    assert list(await doors.sessions.still_open(acme, of=None, at=BEGINNING, limit=9)) == [theirs]
+
+
+@pytest.mark.requirement("guard:spaces:walls")
+async def test_a_session_belongs_to_a_key_of_the_same_holder_and_nothing_else_does(
+    doors: Doors,
+) -> None:
+    home, acme = await doors.founded("home"), await doors.founded("acme")
+    bobs, eves = [await doors.key_of(home, await doors.joined(home, it)) for it in ("bob", "eve")]
+    theirs = await doors.key_of(acme, await doors.joined(acme, "bob"))
+    good = a_session(bobs)
+
+    for odd in (
+        replace(good, opened_with=OpenedWith(eves.id, None)),
+        replace(good, opened_with=OpenedWith(theirs.id, None)),
+        replace(good, opened_with=OpenedWith("nowhere", None)),
+        replace(good, opened_with=None),
+        replace(good, expires_at=None),
+        replace(good, purpose=Purpose.ACCESS),
+    ):
+        with pytest.raises(REFUSED):
+            await doors.keys.add(home, odd, b"x" * 32)
+
+    await doors.keys.add(home, good, b"x" * 32)

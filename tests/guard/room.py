@@ -18,6 +18,13 @@ from portico.guard.manage_principals import (
     ListPrincipals,
     ShowPrincipal,
 )
+from portico.guard.manage_sessions import (
+    EndSession,
+    LeaveSession,
+    ListSessions,
+    OpenSession,
+    TakeSession,
+)
 from portico.guard.manage_spaces import (
     DeleteSpace,
     ExportSpace,
@@ -34,6 +41,7 @@ from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
     MemoryPrincipals,
+    MemorySessions,
     MemorySpaces,
     a_space,
     an_identity,
@@ -50,6 +58,7 @@ class Room:
         self.clock = clock = TickingClock(BEGINNING + timedelta(days=1))
         self.keys = keys = MemoryKeys(world)
         self.principals = principals = MemoryPrincipals(world)
+        self.sessions = sessions = MemorySessions(world)
         self.spaces = spaces = MemorySpaces(world)
         self.audit = audit = MemoryAudit(world, clock)
         entropy, pepper = SeededEntropy(), PEPPER
@@ -75,6 +84,30 @@ class Room:
             pepper=pepper,
         )
         self.revoke_key = RevokeKey(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        )
+        self.open_session = OpenSession(
+            authenticate=self.authenticate,
+            sessions=sessions,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
+        self.take_session = TakeSession(
+            authenticate=self.authenticate,
+            sessions=sessions,
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        )
+        self.leave_session = LeaveSession(keys=keys, together=together, audit=audit, clock=clock)
+        self.list_sessions = ListSessions(sessions=sessions, clock=clock)
+        self.end_session = EndSession(
             keys=keys, principals=principals, together=together, audit=audit, clock=clock
         )
         self.add_principal = AddPrincipal(
@@ -151,3 +184,6 @@ class Room:
 
     async def enters(self, key: ApiKey) -> Principal:
         return (await self.authenticate(key.reveal())).principal
+
+    async def in_session(self, key: ApiKey) -> Principal:
+        return (await self.authenticate.session(key.reveal())).principal

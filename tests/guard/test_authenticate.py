@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey
+from portico.guard.core.api_key import ApiKey, KeyHolder
 from portico.guard.core.errors import NotAuthenticated
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey, KeyWish
@@ -63,6 +63,78 @@ async def test_whatever_is_wrong_the_refusal_is_the_same() -> None:
         refusals.add(f"{caught.value} {caught.value.fix}")
 
     assert len(refusals) == 1
+
+
+async def test_a_session_lets_in_where_a_cookie_is_shown_and_nowhere_else() -> None:
+    room = Room()
+    issued = await ana_with_a_key(room)
+    session = await room.open_session(issued.key.reveal(), "Firefox")
+
+    entry = await room.authenticate.session(session.key.reveal())
+
+    assert entry.principal == room.through(room.person("ana"), session.stored)
+    assert entry.key_id == session.stored.id
+    with pytest.raises(NotAuthenticated):
+        await room.authenticate(session.key.reveal())
+    with pytest.raises(NotAuthenticated):
+        await room.authenticate.session(issued.key.reveal())
+
+
+async def test_in_the_session_of_whoever_may_make_no_keys_the_session_is_still_known() -> None:
+    room = Room()
+    issued = await room.issue_key(
+        room.person("ana"), KeyWish(name="reader", scopes=frozenset({Scope.TOOLS_READ}))
+    )
+    session = await room.open_session(issued.key.reveal(), "Firefox")
+
+    entry = await room.authenticate.session(session.key.reveal())
+
+    assert entry.key_id == session.stored.id
+    assert entry.principal.key == issued.stored.id
+
+
+@pytest.mark.requirement("guard:keys:only-the-living-open")
+async def test_whatever_is_wrong_with_a_cookie_the_refusal_is_the_same() -> None:
+    room = Room()
+    ana = room.person("ana")
+    issued = await ana_with_a_key(room)
+    ended, guessed, old = [
+        await room.open_session(issued.key.reveal(), name) for name in ("a", "b", "c")
+    ]
+    await room.end_session(ana, ended.stored.id)
+    unknown = ApiKey.mint(SeededEntropy("a stranger"))
+    room.clock.turn(timedelta(days=14))
+
+    refusals: set[str] = set()
+    for shown in (
+        "",
+        "a.token.of_somebody",
+        *(
+            key.reveal()
+            for key in (ended.key, ApiKey(guessed.key.id, unknown.secret), old.key, unknown)
+        ),
+    ):
+        with pytest.raises(NotAuthenticated) as caught:
+            await room.authenticate.session(shown)
+        refusals.add(f"{caught.value} {caught.value.fix}")
+
+    assert len(refusals) == 1
+
+
+async def test_a_token_of_others_is_no_session_and_opens_none() -> None:
+    room = Room()
+    issued = await ana_with_a_key(room)
+    holder = await room.authenticate.access(issued.key.reveal())
+
+    async def of_token(_text: str) -> KeyHolder:
+        return holder
+
+    authenticate = replace(room.authenticate, of_token=of_token)
+
+    assert (await authenticate("a.token.of_somebody")).key_id == issued.stored.id
+    for way_in in (authenticate.session, authenticate.access):
+        with pytest.raises(NotAuthenticated):
+            await way_in("a.token.of_somebody")
 
 
 @pytest.mark.requirement("guard:keys:last-used")

@@ -95,6 +95,7 @@ class Scheming(RuleBasedStateMachine):
         for identity in OTHERS:
             tried(self.room.issue_key(as_principal(identity), KeyWish(name="their own")))
         self.roots_key = run(self.room.issue_key(self.root, KeyWish(name="root's own"))).key
+        self.roots_session = run(self.room.open_session(self.roots_key.reveal(), "root's")).key
         own = run(self.room.issue_key(as_principal(schemer), KeyWish(name="my own")))
         self.hand.append(own.key)
         self._remember_what_was_given()
@@ -131,6 +132,17 @@ class Scheming(RuleBasedStateMachine):
     def revokes_a_key(self, hand: int, key: int) -> None:
         if caller := self._enters(hand):
             tried(self.room.revoke_key(caller, self._any_key(key)))
+
+    @rule(hand=any_of)
+    def logs_in(self, hand: int) -> None:
+        shown = self.hand[hand % len(self.hand)].reveal()
+        if made := tried(self.room.open_session(shown, "b")):
+            self.hand.append(made.key)
+
+    @rule(hand=any_of, key=any_of)
+    def logs_somebody_out(self, hand: int, key: int) -> None:
+        if caller := self._enters(hand):
+            tried(self.room.end_session(caller, self._any_key(key)))
 
     @rule(hand=any_of, roles=roles, clearance=labels, tools=st.none() | tool_lists)
     def adds_somebody(
@@ -242,15 +254,19 @@ class Scheming(RuleBasedStateMachine):
             principal = self._enters(number)
             assert principal is None or principal.id != ROOT.id
         assert run(self.room.enters(self.roots_key)).id == ROOT.id
+        assert run(self.room.in_session(self.roots_session)).id == ROOT.id
 
     def _now(self, identity: Identity) -> Identity:
         return self.room.world.identities[identity.space, identity.id]
 
     def _enters(self, number: int) -> Principal | None:
-        try:
-            return run(self.room.enters(self.hand[number % len(self.hand)]))
-        except (NotAuthenticated, InvitationUsed):
-            return None
+        key = self.hand[number % len(self.hand)]
+        for way_in in (self.room.enters, self.room.in_session):
+            try:
+                return run(way_in(key))
+            except (NotAuthenticated, InvitationUsed):
+                continue
+        return None
 
     def _anybody(self, number: int) -> Identity:
         identities = [*self.room.world.identities.values()]
@@ -283,9 +299,11 @@ def test_the_schemer_does_get_somewhere() -> None:
     state.invites_themselves(0, frozenset({Role.ADMIN}), TEAM)
     state.accepts_an_invitation(2)
     state.rotates_a_key(3, 4)
+    state.logs_in(0)
     state.no_key_in_hand_opens_more_than_was_given()
 
-    assert len(state.hand) >= 4
+    assert len(state.hand) >= 5
+    assert state._enters(len(state.hand) - 1) is not None
 
 
 @pytest.mark.requirement("guard:principals:no-escalation")

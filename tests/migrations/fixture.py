@@ -17,7 +17,7 @@ from portico.adapters.postgres.addresses import Addresses, without_password
 from portico.adapters.postgres.agents import PostgresAgents
 from portico.adapters.postgres.audit import PostgresAudit
 from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.keys import PostgresKeys
+from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
 from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
 from portico.adapters.postgres.past_plans import PostgresPastPlans
@@ -27,6 +27,7 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
 from portico.adapters.postgres.schema import known_migrations
 from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.sessions import PostgresSessions
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.suggestions import PostgresSuggestions
@@ -44,10 +45,12 @@ from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
 from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
+from portico.guard.authenticate import Authenticate
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
 from portico.guard.issue_key import IssueKey, KeyWish
 from portico.guard.manage_principals import AddPrincipal, PrincipalWish
+from portico.guard.manage_sessions import OpenSession
 from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
@@ -129,7 +132,8 @@ async def _fill(database: Addresses) -> None:
                 entropy=entropy,
                 pepper=pepper,
             )
-            admin = as_principal((await install(SpaceWish(name=name, admin="ana"))).admin)
+            installed = await install(SpaceWish(name=name, admin="ana"))
+            admin = as_principal(installed.admin)
             add = AddPrincipal(
                 principals=principals,
                 together=transactions.begin,
@@ -156,6 +160,18 @@ async def _fill(database: Addresses) -> None:
                 pepper=pepper,
             )
             await issue(admin, KeyWish(name="robot's", principal=robot.id))
+            log_in = OpenSession(
+                authenticate=Authenticate(
+                    key_ring=PostgresKeyRing(transactions), clock=clock, pepper=pepper
+                ),
+                sessions=PostgresSessions(transactions),
+                together=transactions.begin,
+                audit=audit,
+                clock=clock,
+                entropy=entropy,
+                pepper=pepper,
+            )
+            await log_in(installed.key.key.reveal(), "Firefox on Linux")
             await PostgresSpaceSettings(transactions).put(admin, "greeting", {"text": "Grüß Gott"})
             await PostgresReceipts(transactions).once(
                 admin, Claim.of("keys.issue", "k1", {"name": "x"}), _answer

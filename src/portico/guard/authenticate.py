@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from portico.guard.core.api_key import ApiKey, KeyHolder, Purpose
@@ -18,7 +18,7 @@ _WORTH_NOTING: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Who came in, and by which key."""
+    """Who came in, and by which key: in a session, by that and not by what it was opened with."""
 
     principal: Principal
     key_id: str
@@ -33,26 +33,55 @@ class Authenticate:
     """Where tokens of others are taken too. Raises `NotAuthenticated`, `IssuerUnavailable`."""
 
     async def __call__(self, shown: str) -> Entry:
-        """Raises `NotAuthenticated`, in the same words whatever was wrong, and `IssuerUnavailable`
-        if nobody can say whether a token is genuine.
+        """Raises `NotAuthenticated`, in the same words whatever was wrong, also with what a cookie
+        holds, and `IssuerUnavailable` if nobody can say whether a token is genuine.
 
         `InvitationUsed` only to whoever shows the invitation itself.
         """
         holder = await self._holder(shown)
+        if holder.key.purpose is Purpose.SESSION:
+            raise NotAuthenticated
         now = self.clock.now()
         if not opens(holder, now):
             raise InvitationUsed if holder.key.purpose is Purpose.INVITATION else NotAuthenticated
+        return await self._entered(holder, now)
 
+    async def session(self, shown: str) -> Entry:
+        """What a cookie holds, and nothing else. Raises `NotAuthenticated`."""
+        return await self._entered(*await self._ours(shown, Purpose.SESSION))
+
+    async def handed(self, shown: str) -> KeyHolder:
+        """A session, from whoever is to go on in one of their own. Raises `NotAuthenticated`."""
+        return (await self._ours(shown, Purpose.SESSION))[0]
+
+    async def access(self, shown: str) -> KeyHolder:
+        """An access key of our own making, and nothing else: neither a token of others nor what was
+        itself opened with a key. Raises `NotAuthenticated`."""
+        holder, now = await self._ours(shown, Purpose.ACCESS)
+        await self._entered(holder, now)
+        return holder
+
+    async def _entered(self, holder: KeyHolder, now: datetime) -> Entry:
         principal = principal_of(holder)
         last = holder.key.last_used_at
         if last is None or now - last >= _WORTH_NOTING:
             await self.key_ring.used(principal, holder.key.id, now)
         return Entry(principal, holder.key.id)
 
+    async def _ours(self, shown: str, purpose: Purpose) -> tuple[KeyHolder, datetime]:
+        holder = await self._found(ApiKey.parse(shown))
+        now = self.clock.now()
+        if holder.key.purpose is not purpose or not opens(holder, now):
+            raise NotAuthenticated
+        return holder, now
+
     async def _holder(self, shown: str) -> KeyHolder:
         key = ApiKey.parse(shown)
         if key is None and self.of_token is not None:
             return await self.of_token(shown)
+        return await self._found(key)
+
+    async def _found(self, key: ApiKey | None) -> KeyHolder:
         holder = await self.key_ring.find(key.id) if key else None
         if key is None or holder is None or not genuine(holder, key, self.pepper):
             raise NotAuthenticated

@@ -98,17 +98,23 @@ class RevokeKey:
     clock: Clock
 
     async def __call__(self, caller: Principal, key_id: str) -> None:
-        """Revoking twice is no error: the key does not work, as was asked.
+        """Revoking twice is no error: the key does not work, as was asked, and neither does what
+        somebody has logged in to with it.
 
         Raises `KeyNotFound`, and `Overreach` for whoever would shut out somebody above them.
         """
         key = await _reachable(self.keys, caller, key_id, Scope.KEYS_WRITE)
-        holder = await self.principals.get(caller, key.principal)
-        scopes = holder.scopes if key.scopes is None else key.scopes & holder.scopes
-        check_holder(caller, holder, scopes, meet(key.clearance, holder.clearance))
+        await check_ends(self.principals, caller, key)
         async with self.together(caller):
             if await self.keys.revoke(caller, key_id, self.clock.now()):
                 await self.audit.note(caller, about_key("key.revoked", key))
+
+
+async def check_ends(principals: Principals, caller: Principal, key: StoredKey) -> None:
+    """Raises `Overreach` for whoever would shut out somebody above them."""
+    holder = await principals.get(caller, key.principal)
+    scopes = holder.scopes if key.scopes is None else key.scopes & holder.scopes
+    check_holder(caller, holder, scopes, meet(key.clearance, holder.clearance))
 
 
 async def _reachable(keys: Keys, caller: Principal, key_id: str, scope: Scope) -> StoredKey:

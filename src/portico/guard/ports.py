@@ -50,17 +50,35 @@ class Keys(Protocol):
         ...
 
     async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
-        """False if it has been revoked, or its end been changed, since `key` was read."""
+        """False if it has been revoked, or its end been changed, since `key` was read. What was
+        opened with it ends then too, unless it does so before."""
         ...
 
     async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
-        """False if it was revoked before: of two who try at once, one hears True."""
+        """False if it was revoked before: of two who try at once, one hears True. What was opened
+        with it is revoked at the same moment."""
         ...
 
     async def end_invitations(
         self, caller: Principal, principal: PrincipalId, at: datetime
     ) -> None:
         """Every link of theirs that would still work."""
+        ...
+
+
+class Sessions(Protocol):
+    """What browsers hold in the place of keys. One is a key too, and is ended as one: `Keys.revoke`
+    and `Keys.expire` take along what was opened with the key."""
+
+    async def open(self, caller: Principal, session: StoredKey, digest: bytes) -> None:
+        """Raises `KeyEnded` if the key that it is opened with has been revoked, or its end been
+        changed, since that was read."""
+        ...
+
+    async def still_open(
+        self, caller: Principal, *, of: PrincipalId | None, at: datetime, limit: int
+    ) -> Sequence[StoredKey]:
+        """Those that have not ended by then, the last used first."""
         ...
 
 

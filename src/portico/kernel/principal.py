@@ -27,9 +27,11 @@ class Principal:
     whole: bool = True
     """Asks with all that it may, now and later; not so through a key that names its scopes."""
     until: datetime | None = None
-    """When the key that it came with ends, if it does."""
+    """When the key that it came with ends, if it does; in a session, the one that this was opened
+    with."""
     key: str | None = None
-    """The id of the key that it came with."""
+    """The id of the key that it came with, whose task it is at; in a session, its id, or for
+    whoever may make no keys that of the key that it was opened with."""
     tools: tuple[tuple[str, ...], ...] = ()
     """Lists of tools, with wildcards, each of which must name a tool that it may use: one that was
     set for itself, one for its key."""

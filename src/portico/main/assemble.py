@@ -32,6 +32,13 @@ from portico.guard.manage_principals import (
     ListPrincipals,
     ShowPrincipal,
 )
+from portico.guard.manage_sessions import (
+    EndSession,
+    LeaveSession,
+    ListSessions,
+    OpenSession,
+    TakeSession,
+)
 from portico.guard.manage_spaces import (
     DeleteSpace,
     ExportSpace,
@@ -47,6 +54,7 @@ from portico.guard.ports import (
     KeyRing,
     Keys,
     Principals,
+    Sessions,
     Spaces,
     Together,
 )
@@ -77,6 +85,7 @@ class Doors:
 
     key_ring: KeyRing
     keys: Keys
+    sessions: Sessions
     principals: Principals
     spaces: Spaces
     receipts: Receipts
@@ -121,10 +130,11 @@ def assemble(doors: Doors) -> UseCases:
         entropy=entropy,
         pepper=pepper,
     )
+    authenticate = Authenticate(
+        key_ring=doors.key_ring, clock=clock, pepper=pepper, of_token=doors.of_token
+    )
     return UseCases(
-        authenticate=Authenticate(
-            key_ring=doors.key_ring, clock=clock, pepper=pepper, of_token=doors.of_token
-        ),
+        authenticate=authenticate,
         do_once=DoOnce(receipts=doors.receipts),
         found_space=FoundSpace(
             spaces=spaces,
@@ -186,6 +196,30 @@ def assemble(doors: Doors) -> UseCases:
             pepper=pepper,
         ),
         revoke_key=RevokeKey(
+            keys=keys, principals=principals, together=together, audit=audit, clock=clock
+        ),
+        open_session=OpenSession(
+            authenticate=authenticate,
+            sessions=doors.sessions,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        take_session=TakeSession(
+            authenticate=authenticate,
+            sessions=doors.sessions,
+            keys=keys,
+            together=together,
+            audit=audit,
+            clock=clock,
+            entropy=entropy,
+            pepper=pepper,
+        ),
+        leave_session=LeaveSession(keys=keys, together=together, audit=audit, clock=clock),
+        list_sessions=ListSessions(sessions=doors.sessions, clock=clock),
+        end_session=EndSession(
             keys=keys, principals=principals, together=together, audit=audit, clock=clock
         ),
         open_context=OpenContext(

@@ -11,6 +11,7 @@ from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.readiness import Readiness
 from portico.adapters.postgres.receipts import PostgresReceipts
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.sessions import PostgresSessions
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
@@ -49,6 +50,7 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
         Doors(
             key_ring=PostgresKeyRing(transactions),
             keys=PostgresKeys(transactions),
+            sessions=PostgresSessions(transactions),
             principals=PostgresPrincipals(transactions),
             spaces=PostgresSpaces(transactions),
             receipts=PostgresReceipts(transactions),

@@ -60,6 +60,8 @@ def _key(key: StoredKey) -> JsonObject:
         "level": int(key.clearance.level),
         "compartments": sorted(key.clearance.compartments),
         "tools": None if key.tools is None else [*key.tools],
+        "opened_with": None if key.opened_with is None else key.opened_with.key,
+        "opened_with_until": None if key.opened_with is None else _text(key.opened_with.until),
         "created_at": key.created_at.isoformat(),
         "expires_at": _text(key.expires_at),
         "last_used_at": _text(key.last_used_at),

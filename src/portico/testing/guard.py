@@ -9,10 +9,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
+from portico.guard.core.api_key import KeyHolder, OpenedWith, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.errors import KeyNotFound, NameTaken, PrincipalNotFound, SpaceNotFound
+from portico.guard.core.errors import (
+    KeyEnded,
+    KeyNotFound,
+    NameTaken,
+    PrincipalNotFound,
+    SpaceNotFound,
+)
 from portico.guard.core.identity import Identity
+from portico.guard.core.reach import earlier
 from portico.guard.core.roles import Role, Scope
 from portico.guard.core.space import HOME, ExportedRow, Space
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -82,6 +89,10 @@ class MemoryKeys:
         if held is None or held.key.revoked_at or held.key.expires_at != key.expires_at:
             return False
         self._world.keys[key.id] = replace(held, key=replace(held.key, expires_at=at))
+        for its in _opened_with(self._world, held.key):
+            ends = replace(its.key, opened_with=OpenedWith(key.id, at))
+            ends = replace(ends, expires_at=earlier(ends.expires_at, at))
+            self._world.keys[ends.id] = replace(its, key=ends)
         return True
 
     async def end_invitations(
@@ -97,8 +108,39 @@ class MemoryKeys:
         held = _mine(self._world, caller, key_id)
         if held is None or held.key.revoked_at is not None:
             return False
-        self._world.keys[key_id] = replace(held, key=replace(held.key, revoked_at=at))
+        for its in (held, *_opened_with(self._world, held.key)):
+            self._world.keys[its.key.id] = replace(its, key=replace(its.key, revoked_at=at))
         return True
+
+
+class MemorySessions:
+    def __init__(self, world: MemoryWorld) -> None:
+        self._world = world
+
+    async def open(self, caller: Principal, session: StoredKey, digest: bytes) -> None:
+        within(caller, session.space)
+        opener = session.opened_with
+        held = None if opener is None else _mine(self._world, caller, opener.key)
+        if held is None or held.key.purpose is not Purpose.ACCESS or held.key.revoked_at:
+            raise KeyEnded(str(opener and opener.key))
+        if opener != OpenedWith(held.key.id, held.key.expires_at):
+            raise KeyEnded(held.key.id)
+        _insert_key(self._world, session, digest)
+
+    async def still_open(
+        self, caller: Principal, *, of: PrincipalId | None, at: datetime, limit: int
+    ) -> Sequence[StoredKey]:
+        found = [
+            held.key
+            for held in self._world.keys.values()
+            if held.key.space == caller.space
+            and held.key.purpose is Purpose.SESSION
+            and of in (None, held.key.principal)
+            and not held.key.ended(at)
+        ]
+        found.sort(key=lambda key: key.id)
+        found.sort(key=lambda key: key.last_used_at or key.created_at, reverse=True)
+        return found[:limit]
 
 
 class MemoryPrincipals:
@@ -255,6 +297,17 @@ def _mine(world: MemoryWorld, caller: Principal, key_id: str) -> HeldKey | None:
     return held if held is not None and held.key.space == caller.space else None
 
 
+def _opened_with(world: MemoryWorld, opener: StoredKey) -> Sequence[HeldKey]:
+    return [
+        held
+        for held in world.keys.values()
+        if held.key.space == opener.space
+        and held.key.opened_with is not None
+        and held.key.opened_with.key == opener.id
+        and held.key.revoked_at is None
+    ]
+
+
 def _age(key: StoredKey) -> tuple[datetime, str]:
     return key.created_at, key.id
 
@@ -271,4 +324,11 @@ def _insert_identity(world: MemoryWorld, identity: Identity) -> None:
 def _insert_key(world: MemoryWorld, key: StoredKey, digest: bytes) -> None:
     if (key.space, key.principal) not in world.identities:
         raise RowRefused(f"There is no principal {key.principal} to hold a key.")
+    if (key.purpose is Purpose.SESSION) != (key.opened_with is not None):
+        raise RowRefused("A session is opened with a key, and nothing else is.")
+    if key.opened_with is not None:
+        opener = world.keys.get(key.opened_with.key)
+        whose = None if opener is None else (opener.key.space, opener.key.principal)
+        if whose != (key.space, key.principal) or key.expires_at is None:
+            raise RowRefused(f"There is no key {key.opened_with.key} of theirs to open it with.")
     world.keys.insert(key.id, HeldKey(key, digest))

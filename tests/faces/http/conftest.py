@@ -41,7 +41,13 @@ from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts
 from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.gateway_doors import ANYTHING, memory_gateway
-from portico.testing.guard import MemoryKeyRing, MemoryKeys, MemoryPrincipals, MemorySpaces
+from portico.testing.guard import (
+    MemoryKeyRing,
+    MemoryKeys,
+    MemoryPrincipals,
+    MemorySessions,
+    MemorySpaces,
+)
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
@@ -121,6 +127,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
     doors = Doors(
         key_ring=MemoryKeyRing(world),
         keys=MemoryKeys(world),
+        sessions=MemorySessions(world),
         principals=MemoryPrincipals(world),
         spaces=MemorySpaces(world),
         receipts=MemoryReceipts(world),

@@ -1,14 +1,14 @@
 """Which key opens the door, and what its holder may do behind it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.api_key import ApiKey, KeyHolder, Purpose, StoredKey
+from portico.guard.core.api_key import ApiKey, KeyHolder, OpenedWith, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal, genuine, opens, principal_of
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
@@ -177,6 +177,55 @@ def test_an_invitation_is_good_for_nothing_but_to_be_accepted(
     principal = principal_of(holder(identity, purpose=Purpose.INVITATION, scopes=key_scopes))
 
     assert principal.scopes == {Scope.INVITATION_ACCEPT}
+
+
+def in_session(found: KeyHolder, until: datetime | None = None) -> KeyHolder:
+    """What was opened with it."""
+    session = replace(
+        found.key,
+        id=OTHER.id,
+        purpose=Purpose.SESSION,
+        opened_with=OpenedWith(found.key.id, until),
+        expires_at=BEGINNING + DAY,
+    )
+    return replace(found, key=session)
+
+
+@given(identities, st.none() | scopes, labels)
+@pytest.mark.requirement("guard:keys:never-widen")
+def test_in_a_session_one_may_what_one_may_with_its_key(
+    identity: Identity, key_scopes: frozenset[Scope] | None, clearance: Label
+) -> None:
+    found = holder(identity, scopes=key_scopes, clearance=clearance)
+
+    with_key, session = principal_of(found), principal_of(in_session(found))
+
+    assert replace(session, key=with_key.key) == with_key
+
+
+@pytest.mark.parametrize("until", [None, BEGINNING + 30 * DAY])
+def test_what_is_made_in_a_session_may_live_as_long_as_its_key(until: datetime | None) -> None:
+    assert principal_of(in_session(holder(), until)).until == until
+
+
+@pytest.mark.parametrize(
+    ("role", "key_scopes", "task"),
+    [
+        (Role.MEMBER, None, OTHER.id),
+        (Role.MEMBER, frozenset({Scope.KEYS_OWN}), OTHER.id),
+        (Role.MEMBER, frozenset({Scope.TOOLS_CALL}), KEY.id),
+        (Role.VIEWER, None, KEY.id),
+        (Role.VIEWER, frozenset({Scope.KEYS_OWN}), KEY.id),
+    ],
+    ids=["member", "key with keys:own", "key without it", "viewer", "viewer, key with keys:own"],
+)
+def test_whoever_may_make_no_keys_gets_no_clean_task_by_logging_in(
+    role: Role, key_scopes: frozenset[Scope] | None, task: str
+) -> None:
+    found = holder(an_identity(roles=[role]), scopes=key_scopes)
+
+    assert principal_of(in_session(found)).key == task
+    assert principal_of(found).key == KEY.id
 
 
 def test_a_key_for_a_purpose_that_nobody_knows_lets_nobody_in() -> None:

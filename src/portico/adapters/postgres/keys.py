@@ -4,26 +4,26 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
-from portico.adapters.postgres.rows import holder_from, key_from, key_row, uuid_or_none
-from portico.adapters.postgres.transaction import Transactions
+from portico.adapters.postgres.rows import Row, holder_from, key_from, key_row, uuid_or_none
+from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.guard.core.api_key import KeyHolder, StoredKey
 from portico.guard.core.errors import KeyNotFound
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 
-_COLUMNS: Final[LiteralString] = """
+COLUMNS: Final[LiteralString] = """
     key_id, space_id, principal_id, purpose, name, scopes, level, compartments, tools,
-    created_at, expires_at, last_used_at, revoked_at
+    opened_with, opened_with_until, created_at, expires_at, last_used_at, revoked_at
 """
 _FIND: Final[LiteralString] = "SELECT * FROM portico.find_api_key(%(key)s)"
 _FIND_ALL: Final[LiteralString] = """
     SELECT found.* FROM unnest(%(keys)s::text[]) AS wanted, portico.find_api_key(wanted) AS found
 """
 _GET: Final[LiteralString] = (
-    f"SELECT {_COLUMNS} FROM api_key WHERE space_id = %(space)s AND key_id = %(key)s"
+    f"SELECT {COLUMNS} FROM api_key WHERE space_id = %(space)s AND key_id = %(key)s"
 )
 _PAGE: Final[LiteralString] = f"""
-    SELECT {_COLUMNS} FROM api_key
+    SELECT {COLUMNS} FROM api_key
      WHERE space_id = %(space)s AND purpose = 'access'
        AND (%(principal)s::uuid IS NULL OR principal_id = %(principal)s)
        AND (%(after)s::text IS NULL OR (created_at, key_id) >
@@ -34,10 +34,11 @@ _PAGE: Final[LiteralString] = f"""
 """
 INSERT_KEY: Final[LiteralString] = """
     INSERT INTO api_key (key_id, space_id, principal_id, purpose, name, digest, scopes, level,
-                         compartments, tools, created_at, expires_at, last_used_at, revoked_at)
+                         compartments, tools, opened_with, opened_with_until, created_at,
+                         expires_at, last_used_at, revoked_at)
     VALUES (%(key)s, %(space)s, %(principal)s, %(purpose)s, %(name)s, %(digest)s, %(scopes)s,
-            %(level)s, %(compartments)s, %(tools)s, %(created)s, %(expires)s, %(last_used)s,
-            %(revoked)s)
+            %(level)s, %(compartments)s, %(tools)s, %(opened_with)s, %(opened_with_until)s,
+            %(created)s, %(expires)s, %(last_used)s, %(revoked)s)
 """
 _USED: Final[LiteralString] = """
     UPDATE api_key SET last_used_at = %(at)s WHERE space_id = %(space)s AND key_id = %(key)s
@@ -47,6 +48,10 @@ _EXPIRE: Final[LiteralString] = """
      WHERE space_id = %(space)s AND key_id = %(key)s AND revoked_at IS NULL
        AND expires_at IS NOT DISTINCT FROM %(before)s
 """
+_EXPIRE_OPENED: Final[LiteralString] = """
+    UPDATE api_key SET expires_at = least(expires_at, %(at)s), opened_with_until = %(at)s
+     WHERE space_id = %(space)s AND opened_with = %(key)s AND revoked_at IS NULL
+"""
 _END_INVITATIONS: Final[LiteralString] = """
     UPDATE api_key SET revoked_at = %(at)s
      WHERE space_id = %(space)s AND principal_id = %(principal)s
@@ -55,6 +60,10 @@ _END_INVITATIONS: Final[LiteralString] = """
 _REVOKE: Final[LiteralString] = """
     UPDATE api_key SET revoked_at = %(at)s
      WHERE space_id = %(space)s AND key_id = %(key)s AND revoked_at IS NULL
+"""
+_REVOKE_OPENED: Final[LiteralString] = """
+    UPDATE api_key SET revoked_at = %(at)s
+     WHERE space_id = %(space)s AND opened_with = %(key)s AND revoked_at IS NULL
 """
 
 
@@ -107,8 +116,7 @@ class PostgresKeys:
     async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
         change = {**_of(caller, key.id, at), "before": key.expires_at}
         async with self._transactions.begin(caller) as connection:
-            done = await connection.execute(_EXPIRE, change)
-        return done.rowcount == 1
+            return await _first_then(connection, _EXPIRE, _EXPIRE_OPENED, change)
 
     async def end_invitations(
         self, caller: Principal, principal: PrincipalId, at: datetime
@@ -119,8 +127,19 @@ class PostgresKeys:
 
     async def revoke(self, caller: Principal, key_id: str, at: datetime) -> bool:
         async with self._transactions.begin(caller) as connection:
-            done = await connection.execute(_REVOKE, _of(caller, key_id, at))
-        return done.rowcount == 1
+            change = _of(caller, key_id, at)
+            return await _first_then(connection, _REVOKE, _REVOKE_OPENED, change)
+
+
+async def _first_then(
+    connection: Connection, of_key: LiteralString, of_opened: LiteralString, change: Row
+) -> bool:
+    """The key, and with it what was opened with it. One statement would not do: it sees what there
+    was when it began, and while it waits for the key somebody may still log in with that."""
+    if (await connection.execute(of_key, change)).rowcount != 1:
+        return False
+    await connection.execute(of_opened, change)
+    return True
 
 
 def _of(caller: Principal, key_id: str, at: datetime | None = None) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
+from portico.guard.core.api_key import KeyHolder, OpenedWith, Purpose, StoredKey
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -55,11 +55,17 @@ def key_from(row: Row) -> StoredKey:
         scopes=None if row["scopes"] is None else frozenset(map(Scope, row["scopes"])),
         clearance=as_label(row["level"], row["compartments"]),
         tools=as_list(row["tools"]),
+        opened_with=_opened_with(row),
         created_at=row["created_at"],
         expires_at=row["expires_at"],
         last_used_at=row["last_used_at"],
         revoked_at=row["revoked_at"],
     )
+
+
+def _opened_with(row: Row) -> OpenedWith | None:
+    opener = row["opened_with"]
+    return None if opener is None else OpenedWith(opener, row["opened_with_until"])
 
 
 def key_row(key: StoredKey, digest: bytes) -> dict[str, object]:
@@ -74,6 +80,8 @@ def key_row(key: StoredKey, digest: bytes) -> dict[str, object]:
         "level": int(key.clearance.level),
         "compartments": sorted(key.clearance.compartments),
         "tools": None if key.tools is None else [*key.tools],
+        "opened_with": None if key.opened_with is None else key.opened_with.key,
+        "opened_with_until": None if key.opened_with is None else key.opened_with.until,
         "created": key.created_at,
         "expires": key.expires_at,
         "last_used": key.last_used_at,

@@ -1895,12 +1895,13 @@ CREATE FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level small
 
 ALTER FUNCTION portico.enter(asking_space uuid, asking uuid, asking_level smallint, asking_compartments text) OWNER TO portico_owner;
 
-CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, space_id uuid, principal_id uuid, purpose text, key_name text, digest bytea, scopes text[], key_level smallint, key_compartments text[], key_tools text[], created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, kind text, name text, roles text[], grants text[], level smallint, compartments text[], tools text[], principal_created_at timestamp with time zone, disabled_at timestamp with time zone)
+CREATE FUNCTION portico.find_api_key(wanted text) RETURNS TABLE(key_id text, space_id uuid, principal_id uuid, purpose text, key_name text, digest bytea, scopes text[], key_level smallint, key_compartments text[], key_tools text[], opened_with text, opened_with_until timestamp with time zone, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, kind text, name text, roles text[], grants text[], level smallint, compartments text[], tools text[], principal_created_at timestamp with time zone, disabled_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'portico', 'pg_temp'
     AS $$
         SELECT k.key_id, k.space_id, k.principal_id, k.purpose, k.name, k.digest,
                k.scopes, k.level, k.compartments, k.tools,
+               k.opened_with, k.opened_with_until,
                k.created_at, k.expires_at, k.last_used_at,
                k.revoked_at,
                p.kind, p.name, p.roles, p.grants, p.level, p.compartments,
@@ -2379,16 +2380,25 @@ CREATE TABLE portico.api_key (
     revoked_at timestamp with time zone,
     tools text[],
     elicits_for uuid,
+    opened_with text,
+    opened_with_until timestamp with time zone,
     CONSTRAINT api_key_digest_check CHECK ((length(digest) = 32)),
     CONSTRAINT api_key_level_check CHECK (((level >= 0) AND (level <= 3))),
     CONSTRAINT api_key_name_check CHECK (((length(name) >= 1) AND (length(name) <= 300))),
-    CONSTRAINT api_key_purpose_check CHECK ((purpose = ANY (ARRAY['access'::text, 'invitation'::text]))),
+    CONSTRAINT api_key_opened_with_check CHECK (
+CASE
+    WHEN (purpose = 'session'::text) THEN ((opened_with IS NOT NULL) AND (expires_at IS NOT NULL))
+    ELSE ((opened_with IS NULL) AND (opened_with_until IS NULL))
+END),
+    CONSTRAINT api_key_purpose_check CHECK ((purpose = ANY (ARRAY['access'::text, 'invitation'::text, 'session'::text]))),
     CONSTRAINT api_key_tools_check CHECK ((cardinality(tools) <= 200))
 );
 
 ALTER TABLE ONLY portico.api_key FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE portico.api_key OWNER TO portico_owner;
+
+COMMENT ON COLUMN portico.api_key.opened_with_until IS 'when that key ends; NULL: it does not';
 
 CREATE TABLE portico.approval (
     space_id uuid NOT NULL,
@@ -3743,6 +3753,9 @@ ALTER TABLE ONLY portico.agent_version
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (key_id);
 
+ALTER TABLE ONLY portico.api_key
+    ADD CONSTRAINT api_key_space_id_principal_id_key_id_key UNIQUE (space_id, principal_id, key_id);
+
 ALTER TABLE ONLY portico.approval
     ADD CONSTRAINT approval_pkey PRIMARY KEY (space_id, approval_id);
 
@@ -3975,7 +3988,7 @@ CREATE INDEX agent_turn_words ON portico.agent_turn USING gin (((to_tsvector('si
 
 CREATE INDEX api_key_by_age ON portico.api_key USING btree (space_id, created_at, key_id);
 
-CREATE INDEX api_key_by_principal ON portico.api_key USING btree (space_id, principal_id);
+CREATE INDEX api_key_by_opener ON portico.api_key USING btree (space_id, opened_with) WHERE (opened_with IS NOT NULL);
 
 CREATE INDEX approval_by_age ON portico.approval USING btree (asked_at);
 
@@ -4125,6 +4138,9 @@ ALTER TABLE ONLY portico.api_key
 
 ALTER TABLE ONLY portico.api_key
     ADD CONSTRAINT api_key_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY portico.api_key
+    ADD CONSTRAINT api_key_space_id_principal_id_opened_with_fkey FOREIGN KEY (space_id, principal_id, opened_with) REFERENCES portico.api_key(space_id, principal_id, key_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY portico.approval
     ADD CONSTRAINT approval_space_id_principal_id_fkey FOREIGN KEY (space_id, principal_id) REFERENCES portico.principal(space_id, principal_id) ON DELETE CASCADE;
@@ -5228,6 +5244,10 @@ GRANT SELECT(revoked_at),UPDATE(revoked_at) ON TABLE portico.api_key TO portico_
 GRANT SELECT(tools) ON TABLE portico.api_key TO portico_app;
 
 GRANT SELECT(elicits_for),UPDATE(elicits_for) ON TABLE portico.api_key TO portico_app;
+
+GRANT SELECT(opened_with) ON TABLE portico.api_key TO portico_app;
+
+GRANT SELECT(opened_with_until),UPDATE(opened_with_until) ON TABLE portico.api_key TO portico_app;
 
 GRANT SELECT,INSERT ON TABLE portico.approval TO portico_app;
 GRANT DELETE ON TABLE portico.approval TO portico_engine;

@@ -27,6 +27,13 @@ from portico.guard.manage_principals import (
     ListPrincipals,
     ShowPrincipal,
 )
+from portico.guard.manage_sessions import (
+    EndSession,
+    LeaveSession,
+    ListSessions,
+    OpenSession,
+    TakeSession,
+)
 from portico.guard.manage_spaces import (
     DeleteSpace,
     ExportSpace,
@@ -59,6 +66,11 @@ class UseCases:
     show_key: ShowKey
     rotate_key: RotateKey
     revoke_key: RevokeKey
+    open_session: OpenSession
+    take_session: TakeSession
+    leave_session: LeaveSession
+    list_sessions: ListSessions
+    end_session: EndSession
     open_context: OpenContext
     list_contexts: ListContexts
     close_context: CloseContext

@@ -69,6 +69,16 @@ class ApiKey:
 class Purpose(StrEnum):
     ACCESS = "access"
     INVITATION = "invitation"
+    SESSION = "session"
+    """What a browser holds once somebody has logged in with a key: it opens the console alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWith:
+    """The key that somebody has logged in with, and when that one ends."""
+
+    key: str
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +94,8 @@ class StoredKey:
     clearance: Label
     tools: tuple[str, ...] | None = None
     """The only ones that it is good for, with wildcards; None is all that its principal may."""
+    opened_with: OpenedWith | None = None
+    """Of a session, and of nothing else."""
     created_at: datetime
     expires_at: datetime | None = None
     last_used_at: datetime | None = None

@@ -7,6 +7,7 @@ PorticoError
 ├── OwnAccess           changing what oneself may do
 ├── KeyNotFound
 ├── KeyEnded            rotating what no longer opens anything
+├── NotAPerson          logging in to the console with the key of a program
 ├── PrincipalNotFound
 ├── PrincipalDisabled
 ├── NameTaken
@@ -118,6 +119,17 @@ class KeyEnded(PorticoError):
     def __init__(self, key_id: str) -> None:
         super().__init__(f"The key {key_id!r} is revoked or expired.")
         self.key_id = key_id
+
+
+class NotAPerson(PorticoError):
+    kind = Kind.DENIED
+    code = "session_for_people"
+    title = "Only people log in"
+    fix = "Log in with a key of your own; `portico keys create NAME` makes one."
+
+    def __init__(self, who: str) -> None:
+        super().__init__(f"{who!r} is not a person, and the console is for people.")
+        self.who = who
 
 
 class PrincipalNotFound(PorticoError):
