@@ -130,6 +130,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.main.background import kept_up
     from portico.main.bridge import open_bridge
     from portico.main.carry_out import carry_out_runs, every_kind
+    from portico.main.console import PATHS, LatePages
     from portico.main.debates import open_debates
     from portico.main.gateway import home_of, open_gateway, over_mcp
     from portico.main.oauth import protected_resource
@@ -207,14 +208,17 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     mcp = McpFace(over_mcp(opened.gateway, use, bus, ground.version))
     bridge_mcp = BridgeFace(bridge.over_mcp(use, clock, ground.version))
     debate_mcp = DebateFace(debates.over_mcp(use, ground.version))
+    rooms = {**agents.rooms, **bridge.rooms, **debates.rooms}
+    pages = LatePages(ground, outside, use, opened.gateway.over_http, rooms)
+    beside: dict[str, ASGIApp] = {BRIDGE: bridge_mcp, DEBATE: debate_mcp, "/mcp": mcp}
     inside = build(
         use,
         opened.gateway.over_http,
         allowed(server.port, server.public_url),
         running,
         # What is below another comes first.
-        beside={BRIDGE: bridge_mcp, DEBATE: debate_mcp, "/mcp": mcp},
+        beside=beside | dict.fromkeys(PATHS, pages),
         resource=protected_resource(ground),
-        rooms={**agents.rooms, **bridge.rooms, **debates.rooms},
+        rooms=rooms,
     )
     return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

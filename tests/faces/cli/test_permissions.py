@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": HERE,
     "stdio": "/mcp",
     "status": "GET /status",
+    "ui": "POST /console-links",
     "doctor": HERE,
     "servers list": "GET /servers",
     "servers show": "GET /servers/{name}",

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -94,6 +94,8 @@ class Site:
     key: str
     working: Callable[[], AbstractAsyncContextManager[None]]
     """Runs are carried out for as long as this is open."""
+    doors: Doors
+    rooms: Mapping[str, object]
 
     async def ask(
         self,
@@ -218,6 +220,8 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         ),
         installed.key.key.reveal(),
         partial(_working, partial(line.working, leg, runs.due), partial(_quick, whole, plans)),
+        doors,
+        rooms,
     )
 
 

@@ -57,6 +57,7 @@ DOORS: Final[Mapping[tuple[str, str], Door]] = {
     ("POST", "/api/v1/keys/{key_id}/rotate"): door(Scope.KEYS_WRITE, body={}, hides=True),
     ("GET", "/api/v1/keys/{key_id}/trust"): door(Scope.KEYS_READ),
     ("PUT", "/api/v1/keys/{key_id}/trust"): door(Scope.KEYS_WRITE, body={"person": None}),
+    ("POST", "/api/v1/console-links"): door(),
     ("GET", "/api/v1/contexts"): door(Scope.CONTEXTS_OPEN),
     ("POST", "/api/v1/contexts"): door(Scope.CONTEXTS_OPEN, body={"name": "spring"}),
     ("DELETE", "/api/v1/contexts/{context}"): door(Scope.CONTEXTS_OPEN),

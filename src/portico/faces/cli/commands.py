@@ -13,6 +13,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
         "stdio": ("portico.faces.cli.stdio:stdio", "Join a desktop client to the running server."),
         "status": ("portico.faces.cli.status:status", "How the running server is."),
+        "ui": ("portico.faces.cli.ui:ui", "Open the console in your browser, logged in."),
         "doctor": (
             "portico.faces.cli.doctor:doctor",
             "Find what is wrong; --fix mends what it can.",

@@ -46,7 +46,7 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         try:
-            scope[_AGAIN] = partial(self._entry, _bearer(scope), _context(scope))
+            scope[_AGAIN] = partial(self._entry, bearer_of(scope), _context(scope))
             scope[_ENTRY] = await scope[_AGAIN]()
         except PorticoError as error:
             await problem_response(error)(scope, receive, send)
@@ -76,7 +76,7 @@ def _unkept(send: Send) -> Send:
     return sending
 
 
-def _bearer(scope: Scope) -> str:
+def bearer_of(scope: Scope) -> str:
     """Raises `NotAuthenticated`. Only the header counts: addresses end up in logs."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, key = found[0].decode("latin-1").partition(" ") if len(found) == 1 else ("", "", "")

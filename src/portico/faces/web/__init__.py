@@ -1,0 +1,1 @@
+"""The console: pages for the people who answer for what agents do."""

@@ -1,0 +1,99 @@
+"""In and out: a key for a session, and the session's end."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from portico.faces.web.desk import desk_of, house_of
+from portico.faces.web.forms import form_of
+from portico.faces.web.page import bare
+from portico.faces.web.wall import COOKIE, session_of
+from portico.guard.core.errors import NotAuthenticated
+from portico.kernel.errors import PorticoError
+
+_KEPT: Final = 14 * 24 * 3600
+"""Seconds; the session itself may end before."""
+
+
+async def show_login(request: Request) -> Response:
+    if await _inside(request):
+        return RedirectResponse(_wanted(request.query_params.get("to", "")), 303)
+    return bare(request, "login.html", {"to": request.query_params.get("to", ""), "problem": None})
+
+
+async def log_in(request: Request) -> Response:
+    house, form = house_of(request), await form_of(request)
+    to = form.maybe("to", most=2000) or ""
+    try:
+        if handed := form.maybe("handed", most=500):
+            issued = await house.use.take_session(handed, _browser(request))
+        else:
+            issued = await house.use.open_session(form.text("key", most=500), _browser(request))
+    except PorticoError as error:
+        shown = {"to": to, "problem": error}
+        return bare(request, "login.html", shown, status=401)
+    answer = RedirectResponse(_wanted(to), 303)
+    answer.set_cookie(
+        COOKIE,
+        issued.key.reveal(),
+        max_age=_KEPT,
+        httponly=True,
+        samesite="strict",
+        secure=house.secure,
+    )
+    return answer
+
+
+async def log_out(request: Request) -> Response:
+    desk = desk_of(request)
+    await desk.house.use.leave_session(desk.caller, desk.entry.key_id)
+    answer = RedirectResponse("/login", 303)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=desk.house.secure)
+    return answer
+
+
+async def _inside(request: Request) -> bool:
+    try:
+        await house_of(request).use.authenticate.session(session_of(request))
+    except NotAuthenticated:
+        return False
+    return True
+
+
+def _wanted(to: str) -> str:
+    """Only a place of ours: a link to the login must not lead elsewhere."""
+    plain = to.startswith("/") and not to.startswith(("//", "/\\")) and to.isprintable()
+    return to if plain else "/"
+
+
+_BROWSERS: Final = {
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+_SYSTEMS: Final = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Mac OS X": "macOS",
+    "Windows": "Windows",
+    "Linux": "Linux",
+}
+
+
+def _browser(request: Request) -> str:
+    said = request.headers.get("user-agent", "")
+    browser = next((name for sign, name in _BROWSERS.items() if sign in said), "A browser")
+    system = next((name for sign, name in _SYSTEMS.items() if sign in said), None)
+    return f"{browser} on {system}" if system else browser
+
+
+routes: Final = [
+    Route("/login", show_login, methods=["GET"]),
+    Route("/login", log_in, methods=["POST"]),
+    Route("/logout", log_out, methods=["POST"]),
+]

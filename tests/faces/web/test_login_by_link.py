@@ -1,0 +1,56 @@
+"""`portico ui`: a session that is carried to a browser, and exchanged there."""
+
+from portico.faces.web.wall import COOKIE
+from tests.faces.web.conftest import Browser
+
+
+async def link_of(browser: Browser) -> str:
+    made = await browser.site.ask("POST", "/api/v1/console-links")
+    assert made.status == 201, made.json
+    link: str = made.json["link"]
+    return link
+
+
+async def test_the_link_leads_to_the_login_with_a_session_that_no_server_sees(
+    stranger: Browser,
+) -> None:
+    address, _, handed = (await link_of(stranger)).partition("#")
+
+    assert address == "http://127.0.0.1:3100/login"
+    assert handed.startswith("ptc_")
+
+
+async def test_what_it_carries_is_exchanged_once_and_is_no_cookie_of_the_browser(
+    stranger: Browser,
+) -> None:
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    first = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+    second = await stranger.post("/login", {"handed": handed})
+
+    assert first.status == 303, first.body[-1500:]
+    assert first.headers["location"] == "/runs"
+    assert handed not in first.headers["set-cookie"]
+    assert second.status == 401
+
+
+async def test_what_it_carries_opens_no_other_door(stranger: Browser) -> None:
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    assert (await stranger.site.ask("GET", "/api/v1/me", key=handed)).status == 401
+    assert (await stranger.post("/login", {"key": handed})).status == 401
+
+
+async def test_an_agent_gets_no_link(stranger: Browser) -> None:
+    key = await stranger.site.ask("POST", "/api/v1/keys", {"name": "bot", "agent": True})
+
+    answer = await stranger.site.ask("POST", "/api/v1/console-links", key=key.json["key"])
+
+    assert (answer.status, answer.json["code"]) == (403, "session_for_people")
+
+
+async def test_a_key_is_still_taken_by_itself(stranger: Browser) -> None:
+    await stranger.log_in()
+
+    assert COOKIE in stranger.cookies
+    assert (await stranger.get("/inbox")).status == 200
