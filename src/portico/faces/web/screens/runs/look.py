@@ -1,0 +1,128 @@
+"""What the list of runs is drawn from: a page of them, and beside it what names and costs take, in
+a few questions however long the page is."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from starlette.requests import Request
+
+from portico.agents.core.trace import RunTrace
+from portico.agents.core.trace_filter import TraceFilter
+from portico.engine.core.run import Run
+from portico.faces.http import run_positions
+from portico.faces.http.paging import next_cursor, position
+from portico.faces.web.desk import Desk
+from portico.faces.web.screens.runs.view import (
+    STATUSES,
+    Chip,
+    Known,
+    Line,
+    Show,
+    address,
+    chips,
+    kind_of,
+    line,
+    show_of,
+)
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import RunId
+
+PLACE: Final = "runs"
+_MOST: Final = 50
+_PEOPLE: Final = 500
+"""Principals whose names are looked up at once; of others the end of their id is shown."""
+_DEBATES: Final = 100
+_REQUESTS: Final = 100
+_MOMENT: Final = timedelta(seconds=5)
+"""A trace is begun a moment after its run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    show: Show
+    kind: str | None
+    lines: Sequence[Line]
+    chips: Sequence[Chip]
+    older: str | None
+    part: str
+    """Where this list is asked for again."""
+    first: bool
+    """Whether it begins with the newest."""
+
+    @property
+    def cancellable(self) -> bool:
+        return any(each.may_cancel for each in self.lines)
+
+
+async def listed(desk: Desk, request: Request) -> Listed:
+    """Raises `NotPermitted`, `BadCursor`."""
+    asked = request.query_params
+    show, kind, after = show_of(asked.get("show")), kind_of(asked.get("kind")), asked.get("after")
+    found = await desk.house.use.list_runs(
+        desk.caller,
+        statuses=STATUSES[show],
+        kind=kind,
+        before=run_positions.read(position(after)),
+        limit=_MOST,
+    )
+    runs = [run for run, _ in found]
+    known = Known(
+        names=await _names(desk, runs),
+        traces=await _traces(desk, runs),
+        questions=await _questions(desk, runs),
+        tools=await _tools(desk, runs),
+    )
+    last = run_positions.written(runs[-1].position) if runs else ""
+    cursor = next_cursor(found, _MOST, last)
+    return Listed(
+        show=show,
+        kind=kind,
+        lines=[line(run, over, known, desk.caller, desk.now) for run, over in found],
+        chips=chips(show, kind),
+        older=None if cursor is None else address("/runs", show, kind, cursor),
+        part=address("/runs/list", show, kind, after),
+        first=after is None,
+    )
+
+
+async def _names(desk: Desk, runs: Sequence[Run]) -> Mapping[str, str]:
+    if all(run.principal == desk.caller.id for run in runs):
+        return {}
+    with suppress(PorticoError):
+        found = await desk.house.use.list_principals(desk.caller, after=None, limit=_PEOPLE)
+        return {str(each.id): each.name for each in found}
+    return {}
+
+
+async def _traces(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, RunTrace]:
+    agents = [run for run in runs if run.kind == "agent"]
+    if not agents:
+        return {}
+    which = TraceFilter(since=agents[-1].created_at - _MOMENT, until=agents[0].created_at + _MOMENT)
+    with suppress(PorticoError):
+        found = await desk.house.agents.list_traces(
+            desk.at(PLACE), which, before=None, limit=len(agents) + 10
+        )
+        return {trace.run: trace for trace in found}
+    return {}
+
+
+async def _questions(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
+    if not any(run.kind in {"debate", "analysis"} for run in runs):
+        return {}
+    with suppress(PorticoError):
+        found = await desk.house.debates.look.page(desk.at(PLACE), limit=_DEBATES)
+        return {debate.run: debate.question.text for debate in found}
+    return {}
+
+
+async def _tools(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
+    if not any(run.kind == "approved_call" for run in runs):
+        return {}
+    with suppress(PorticoError):
+        found = await desk.house.gateway.approvals.list_approvals(desk.at(PLACE), limit=_REQUESTS)
+        return {asked.run: f"{asked.tool} for {asked.asker.name}" for asked in found}
+    return {}

@@ -1,0 +1,27 @@
+"""About: what the server says of itself."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from portico.faces.web.desk import desk_of
+from portico.faces.web.page import page
+from portico.faces.web.screens.settings.tabs import tabs
+from portico.guard.core.roles import Scope
+
+
+async def show(request: Request) -> Response:
+    desk = desk_of(request)
+    use, caller = desk.house.use, desk.caller
+    values = {
+        "tabs": tabs(caller),
+        "status": await use.show_status(caller),
+        "space": await use.show_space(caller) if caller.may(Scope.SPACE_READ) else None,
+        "base_url": use.base_url,
+    }
+    return await page(request, "settings/about.html", values, title="About")
+
+
+routes: Final = [Route("/settings/about", show, methods=["GET"])]

@@ -1,0 +1,245 @@
+"""Agents in the console: made, changed, compared, taken back, tried and removed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from portico.agents.core.agent import Agent
+from portico.agents.core.trace import AgentRunStatus
+from portico.guard.core.roles import Role
+from portico.kernel.ids import RunId
+from portico.kernel.principal import Principal
+from tests.faces.web.conftest import Browser
+from tests.faces.web.somebody import somebody
+
+HOSTILE = "<script>alert(1)</script>"
+CLERK = {
+    "name": "clerk",
+    "model": "local:small",
+    "description": "Writes letters.",
+    "instructions": "You write letters.",
+    "more": "files.read",
+    "turns": "5",
+    "label": "team",
+    "tool_mode": "auto",
+}
+
+
+async def ana(console: Browser) -> Principal:
+    return (await console.site.use.authenticate(console.site.key)).principal
+
+
+async def made(console: Browser, **fields: Any) -> str:
+    return await console.does("/agents/new", {**CLERK, **fields})
+
+
+async def kept(console: Browser, name: str = "clerk") -> Agent:
+    return await console.house.agents.show_agent(await ana(console), name)
+
+
+async def test_without_agents_there_are_templates(console: Browser) -> None:
+    text = await console.sees("/agents")
+
+    assert "No agents yet." in text
+    for name in ("assistant", "researcher", "coder", "reviewer"):
+        assert f'href="/agents/new?from={name}"' in text
+
+
+async def test_a_template_fills_the_form(console: Browser) -> None:
+    text = await console.sees("/agents/new?from=reviewer")
+
+    assert 'value="reviewer"' in text
+    assert "You read what others wrote" in text
+    assert "builtin.read_file" in text
+
+
+async def test_an_agent_is_made_once_and_listed(console: Browser) -> None:
+    first = await made(console, once="a1")
+    second = await made(console, once="a1")
+
+    assert first == second == "/agents/clerk?done=made"
+    agent = await kept(console)
+    assert (agent.version, agent.spec.limits.turns, agent.spec.tools) == (1, 5, ("files.read",))
+    text = await console.sees("/agents")
+    assert 'href="/agents/clerk"' in text
+    assert "local:small" in text
+    assert "never" in text
+
+
+async def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(
+    console: Browser,
+) -> None:
+    answer = await console.post(
+        "/agents/new",
+        {**CLERK, "name": "no good", "turns": "many", "more": "nothing.here", "temperature": "9"},
+    )
+
+    text = answer.body.decode()
+    assert answer.status == 422
+    for field in ("name", "turns", "tools", "temperature"):
+        assert f'id="{field}-wrong"' in text
+    assert 'value="no good"' in text
+    assert 'value="many"' in text
+    assert "You write letters.</textarea>" in text
+    assert '<details class="card agents-more" open>' in text
+
+
+async def test_saving_makes_a_version_unless_nothing_changed(console: Browser) -> None:
+    await made(console)
+
+    same = await console.does("/agents/clerk", {**CLERK, "was": "1"})
+    saved = await console.does("/agents/clerk", {**CLERK, "turns": "6", "was": "1"})
+    stale = await console.post("/agents/clerk", {**CLERK, "turns": "7", "was": "1"})
+
+    assert same == "/agents/clerk?done=same"
+    assert saved == "/agents/clerk?done=saved"
+    assert stale.status == 409
+    assert b'value="7"' in stale.body
+    assert (await kept(console)).version == 2
+
+
+async def test_an_agent_is_renamed_and_found_under_its_new_name(console: Browser) -> None:
+    await made(console)
+
+    to = await console.does("/agents/clerk", {**CLERK, "name": "scribe", "was": "1"})
+
+    assert to == "/agents/scribe?done=saved"
+    assert (await console.get("/agents/clerk")).status == 404
+
+
+async def test_versions_are_compared_and_taken_back(console: Browser) -> None:
+    await made(console)
+    await console.does("/agents/clerk", {**CLERK, "instructions": "You sing.", "was": "1"})
+
+    text = await console.sees("/agents/clerk/versions")
+    to = await console.does("/agents/clerk/restore", {"version": "1"})
+
+    assert "From version 1 to 2" in text
+    assert "You sing." in text
+    assert to == "/agents/clerk?done=restored"
+    assert (await kept(console)).spec.instructions == "You write letters."
+    assert (await console.get("/agents/clerk/versions?from=1&to=99")).status == 404
+
+
+async def test_an_agent_is_copied_exported_brought_in_and_removed(console: Browser) -> None:
+    await made(console)
+
+    copied = await console.does("/agents/clerk/duplicate", {"new_name": "scribe"})
+    taken = await console.post("/agents/clerk/duplicate", {"new_name": "scribe"})
+    toml = await console.get("/agents/scribe/export")
+    removed = await console.does("/agents/scribe/remove")
+    back = await console.does("/agents/import", {"toml": toml.body.decode()})
+    bad = await console.post("/agents/import", {"toml": "name = "})
+
+    assert copied == "/agents/scribe?done=duplicated"
+    assert taken.status == 409
+    assert toml.headers["content-disposition"] == 'attachment; filename="scribe.toml"'
+    assert b'name = "scribe"' in toml.body
+    assert removed == "/agents?done=removed"
+    assert back == "/agents/scribe?done=made"
+    assert bad.status == 422
+
+
+async def test_words_of_others_are_text(console: Browser) -> None:
+    await made(console, description=HOSTILE, instructions=HOSTILE, tags="a")
+
+    for path in ("/agents", "/agents/clerk", "/agents/clerk/versions", "/chat"):
+        text = await console.sees(path)
+        assert "<script>" not in text
+        assert "style=" not in text
+
+
+async def test_the_page_of_an_agent_tells_how_to_call_it(console: Browser) -> None:
+    await made(console)
+
+    text = await console.sees("/agents/clerk")
+
+    assert "agent/clerk" in text
+    assert "/v1/chat/completions" in text
+    assert "Save as version 2" in text
+    assert "Try it" in text
+
+
+async def test_an_agent_is_tried_beside_its_form(console: Browser) -> None:
+    await made(console)
+    htmx = (b"hx-request", b"true")
+
+    to = await console.does("/agents/clerk/try", {"message": "Write to Bob."})
+    page = await console.sees(to)
+    run = RunId.parse(to.partition("?try=")[2])
+    steered = await console.post(
+        "/agents/clerk/try", {"message": "And to Eve.", "run": str(run)}, htmx
+    )
+    anew = await console.post(
+        "/agents/clerk/try", {"message": "Else.", "run": str(run), "anew": "yes"}, htmx
+    )
+    empty = await console.post("/agents/clerk/try", {"message": ""}, htmx)
+
+    assert f'data-live="talk:{run}@0"' in page
+    assert "Write to Bob." in page
+    assert b"read at its next turn" in steered.body
+    assert b'id="try"' in anew.body
+    assert str(run).encode() not in anew.body
+    assert (empty.status, empty.headers["hx-retarget"]) == (422, "#try .agents-talk")
+
+
+async def test_a_tried_run_is_gone_on_with_when_it_has_answered(console: Browser) -> None:
+    await made(console)
+    to = await console.does("/agents/clerk/try", {"message": "Write to Bob."})
+    run = RunId.parse(to.partition("?try=")[2])
+    runs, caller = console.site.agent_runs, await ana(console)
+    over = (await runs.traces.read(caller, run)).run
+    await runs.traces.end(caller, replace(over, status=AgentRunStatus.COMPLETED))
+
+    on = await console.does("/agents/clerk/try", {"message": "And to Eve.", "run": str(run)})
+
+    other = RunId.parse(on.partition("?try=")[2])
+    assert (await runs.traces.read(caller, other)).run.continues == run
+
+
+async def test_the_form_is_drawn_again_to_look_for_tools(console: Browser) -> None:
+    answer = await console.post("/agents/new", {**CLERK, "find": "read", "look": "yes"})
+
+    assert answer.status == 200
+    assert b'value="read"' in answer.body
+    assert b"You write letters.</textarea>" in answer.body
+    assert (await console.get("/agents/clerk")).status == 404
+
+
+async def test_who_may_only_read_is_offered_nothing_else(console: Browser) -> None:
+    await made(console)
+    vera = await somebody(console, "vera", role=Role.VIEWER)
+
+    text = await vera.sees("/agents/clerk")
+
+    assert "Save as version" not in text
+    assert "Remove" not in text
+    assert '<fieldset class="agents-parts" disabled>' in text
+    for path in ("/agents/new", "/agents/clerk", "/agents/clerk/remove", "/agents/clerk/try"):
+        answer = await vera.post(path, {**CLERK, "message": "Hi.", "was": "1"})
+        assert answer.status == 403, path
+
+
+async def test_agents_above_ones_clearance_are_not_there(console: Browser) -> None:
+    await made(console, label="confidential")
+    ben = await somebody(console, "ben")
+
+    assert "/agents/clerk" not in await ben.sees("/agents")
+    for path in ("", "/versions", "/export"):
+        assert (await ben.get(f"/agents/clerk{path}")).status == 404
+    taken = await ben.post("/agents/new", {**CLERK, "label": "confidential"})
+    assert taken.status == 422
+    assert b'id="label-wrong"' in taken.body
+
+
+@pytest.mark.parametrize("path", ["/agents/nobody", "/agents/nobody/versions", "/agents/a%2Fb"])
+async def test_an_agent_that_is_not_there_is_said_so(console: Browser, path: str) -> None:
+    assert (await console.get(path)).status == 404
+
+
+async def test_agents_are_searched(console: Browser) -> None:
+    await made(console)
+
+    assert 'href="/agents/clerk"' in await console.sees("/agents?q=letters")
+    assert "No agent is called so." in await console.sees("/agents?q=birds")

@@ -1,0 +1,236 @@
+"""The bridge's pure functions: labels to choose from, audiences, rows."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from portico.bridge.core.conversation import Conversation, ConversationId, Participant
+from portico.bridge.core.inbox import Inbox, InboxItem
+from portico.bridge.core.message import Acknowledged, Message, MessageId, Wanted
+from portico.bridge.core.project import Project, ProjectId
+from portico.faces.web.screens.bridge.audience import audience_of
+from portico.faces.web.screens.bridge.company import Somebody
+from portico.faces.web.screens.bridge.lists import (
+    conversation_rows,
+    excerpt,
+    next_unread,
+    overdue_rows,
+    project_rows,
+    topics,
+)
+from portico.faces.web.screens.bridge.standing import choices_of, lower_than
+from portico.faces.web.screens.bridge.talk_rows import Reader, message_rows, reader_of
+from portico.kernel.ids import PrincipalId
+from portico.kernel.label import Label
+from portico.kernel.principal import PrincipalKind
+
+NOW = datetime(2026, 11, 14, 12, 0, tzinfo=UTC)
+TEAM, CONFIDENTIAL = Label.parse("team"), Label.parse("confidential")
+ANA, BOB, SCOUT = (PrincipalId.of_digest(name.encode()) for name in ("ana", "bob", "scout"))
+PROJECT = ProjectId.of_digest(b"p")
+
+
+def conversation(name: str, label: Label = TEAM) -> Conversation:
+    return Conversation(
+        id=ConversationId.of_digest(name.encode()),
+        project=PROJECT,
+        title=name,
+        label=label,
+        made_by=ANA,
+        made_at=NOW,
+        active_at=NOW,
+    )
+
+
+def message(text: str, by: PrincipalId = BOB, after: int = 0, **more: object) -> Message:
+    its = Message(
+        id=MessageId.of_digest(f"{text}{after}".encode()),
+        conversation=ConversationId.of_digest(b"c"),
+        sender=by,
+        sender_name="bob" if by == BOB else "ana",
+        body=text,
+        label=TEAM,
+        sent_at=NOW + timedelta(minutes=after),
+    )
+    return replace(its, **more)  # type: ignore[arg-type] # as a test names them
+
+
+READER = Reader(me=ANA, writes=True, manages=False, names={ANA: "ana", BOB: "bob"})
+
+
+@pytest.mark.parametrize(
+    ("inside", "read", "clearance", "offered"),
+    [
+        ("team", "public", "confidential", ["team", "confidential"]),
+        ("team", "confidential", "confidential", ["confidential"]),
+        ("team", "restricted", "confidential", []),
+        ("public", "public", "public", ["public"]),
+        ("team", "team", "team+legal", ["team", "team+legal"]),
+        (
+            "team+legal",
+            "public",
+            "confidential+legal",
+            ["team+legal", "confidential+legal"],
+        ),
+    ],
+)
+def test_labels_go_from_what_was_read_to_what_the_writer_may_read(
+    inside: str, read: str, clearance: str, offered: list[str]
+) -> None:
+    found = choices_of(Label.parse(inside), Label.parse(read), Label.parse(clearance))
+
+    assert [*map(str, found)] == offered
+
+
+@pytest.mark.parametrize(
+    ("label", "inside", "offered"),
+    [
+        ("confidential", "team", ["team"]),
+        ("team", "team", []),
+        ("restricted", "public", ["public", "team", "confidential"]),
+        ("team+legal", "team", ["team"]),
+    ],
+)
+def test_a_copy_is_less_secret_and_no_less_than_where_it_is(
+    label: str, inside: str, offered: list[str]
+) -> None:
+    found = lower_than(Label.parse(label), Label.parse(inside))
+
+    assert [*map(str, found)] == offered
+
+
+def person(id_: PrincipalId, name: str, clearance: Label, *, gone: bool = False) -> Somebody:
+    return Somebody(id_, name, PrincipalKind.PERSON, clearance, gone)
+
+
+def taking_part(*who: PrincipalId) -> list[Participant]:
+    return [Participant(principal=each, name="x", joined_at=NOW) for each in who]
+
+
+def test_an_audience_names_who_is_cleared_and_counts_the_others() -> None:
+    company = {ANA: person(ANA, "ana", CONFIDENTIAL), BOB: person(BOB, "bob", TEAM)}
+    people = taking_part(ANA, BOB)
+
+    low = audience_of(TEAM, people, company, me=ANA, closed=False)
+    high = audience_of(CONFIDENTIAL, people, company, me=ANA, closed=False, addressed=[BOB])
+
+    assert (low.names, low.not_cleared, low.missed) == (("bob",), 0, ())
+    assert (high.names, high.not_cleared, high.missed) == ((), 1, ("bob",))
+
+
+def test_who_is_not_to_be_known_is_neither_named_nor_counted() -> None:
+    company = {ANA: person(ANA, "ana", TEAM), BOB: person(BOB, "bob", TEAM, gone=True)}
+
+    seen = audience_of(TEAM, taking_part(ANA, BOB, SCOUT), company, me=ANA, closed=True)
+    blind = audience_of(TEAM, taking_part(ANA, BOB, SCOUT), None, me=ANA, closed=True)
+
+    assert (seen.names, seen.more, seen.not_cleared, seen.known) == ((), 0, 0, True)
+    assert (blind.names, blind.more, blind.not_cleared, blind.known) == ((), 0, 0, False)
+
+
+def test_unread_is_counted_by_conversation_and_by_project() -> None:
+    one, other = conversation("one"), conversation("other")
+    inbox = Inbox(unread=[InboxItem(conversation=one, count=3, mentions=1)], overdue=[], total=3)
+    project = Project(id=PROJECT, name="p", label=TEAM, made_by=ANA, made_at=NOW, active_at=NOW)
+
+    rows = conversation_rows([one, other], inbox, current=other.id)
+    [its] = project_rows([project], inbox, PROJECT)
+
+    assert [(row.unread, row.mentions, row.current) for row in rows] == [
+        (3, 1, False),
+        (0, 0, True),
+    ]
+    assert (its.unread, its.current) == (3, True)
+    assert topics(rows) == str(one.id)
+
+
+def test_the_next_unread_comes_after_the_one_that_is_open() -> None:
+    first, second = conversation("first"), conversation("second")
+    items = [InboxItem(conversation=each, count=1) for each in (first, second)]
+    inbox = Inbox(unread=items, overdue=[], total=2)
+    alone = Inbox(unread=items[:1], overdue=[], total=1)
+
+    assert next_unread(inbox, None) == first
+    assert next_unread(inbox, str(first.id)) == second
+    assert next_unread(inbox, str(second.id)) == first
+    assert next_unread(alone, str(first.id)) is None
+
+
+def test_what_is_overdue_is_owed_or_waited_for() -> None:
+    inside = conversation("c")
+    asked = message("have it?", BOB, acknowledge=Wanted(until=NOW), addressed=(ANA,))
+    own = message("and you?", ANA, acknowledge=Wanted(until=NOW), addressed=(BOB,))
+    where = {asked.conversation: inside}
+
+    rows = overdue_rows([asked, own], where, ANA)
+
+    assert [row.mine for row in rows] == [True, False]
+    assert overdue_rows([asked], {}, ANA) == ()
+
+
+def test_messages_are_grouped_by_sender_and_by_day() -> None:
+    said = [message("a"), message("b", after=1), message("c", after=60), message("d", after=1500)]
+
+    rows = message_rows(said, READER)
+
+    assert [row.follows for row in rows] == [False, True, False, False]
+    assert [bool(row.day) for row in rows] == [True, False, False, True]
+    assert message_rows(said[:1], READER, day=rows[0].date)[0].day == ""
+
+
+def test_the_line_stands_above_the_first_that_is_unread() -> None:
+    gone = message("gone", after=2, deleted_at=NOW, body="")
+    said = [message("a"), message("b", after=1), gone, message("c", after=3)]
+
+    rows = message_rows(said, READER, unread=2)
+
+    assert [row.first_unread for row in rows] == [False, True, False, False]
+
+
+def test_what_one_may_do_depends_on_who_said_it() -> None:
+    mine, theirs = message("mine", ANA), message("theirs", BOB)
+    manager = replace(READER, manages=True)
+    silent = replace(READER, writes=False)
+
+    def can(reader: Reader) -> list[tuple[bool, bool]]:
+        return [(row.can_edit, row.can_delete) for row in message_rows([mine, theirs], reader)]
+
+    assert can(READER) == [(True, True), (False, False)]
+    assert can(manager) == [(True, True), (False, True)]
+    assert can(silent) == [(False, False), (False, False)]
+
+
+def test_a_word_is_owed_until_it_is_given() -> None:
+    asked = message("have it?", acknowledge=Wanted(), addressed=(ANA,))
+    given = {asked.id: [Acknowledged(by=ANA, at=NOW)]}
+
+    [owed] = message_rows([asked], READER)
+    [done] = message_rows([asked], READER, confirmed=given)
+
+    assert (owed.can_confirm, owed.confirmed, owed.to) == (True, (), ("ana",))
+    assert (done.can_confirm, done.confirmed) == (False, ("ana",))
+
+
+def test_long_messages_are_shown_by_their_beginning_and_the_newest_first_get_room() -> None:
+    said = [message(f"{n} " + "word " * 800, after=n) for n in range(10)]
+
+    rows = message_rows([*said, message("x" * 20_000, after=11)], READER)
+
+    whole = [row for row in rows if row.text is not None]
+    assert rows[-1].text is None
+    assert 1 <= len(whole) < 10
+    assert whole[-1] is rows[-2]
+    assert sum(len(row.text or "") + len(row.beginning) for row in rows) < 22_000
+
+
+def test_names_of_those_who_are_not_known_are_not_told() -> None:
+    reader = reader_of(ANA, {}, taking_part(BOB), writes=True, manages=False)
+    [row] = message_rows([message("hi", addressed=(SCOUT, BOB))], reader)
+
+    assert row.to == ("x",)
+
+
+def test_an_excerpt_is_one_line() -> None:
+    assert excerpt("a\n  b") == "a b"
+    assert len(excerpt("a" * 500)) == 160

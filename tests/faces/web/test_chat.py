@@ -1,0 +1,217 @@
+"""Chats in the console: begun, read, gone on with, and approved in."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from portico.agents.core.message import ToolCall
+from portico.agents.core.trace import AgentRunStatus, WholeTrace
+from portico.guard.core.approval import Status, Waiter
+from portico.kernel.ids import ApprovalId, RunId
+from portico.testing.agent_data import TEAM
+from tests.faces.http.desk import Desk, opened
+from tests.faces.http.test_approvals import agent, asks
+from tests.faces.web.chat_data import a_turn, a_use
+from tests.faces.web.conftest import Browser
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+CALL = ToolCall("c1", "mail__send", {"to": "bob@else.example"})
+
+
+@pytest.fixture
+async def desk(console: Browser) -> Desk:
+    return await opened(console.site)
+
+
+async def begun(console: Browser, message: str = "Write to Bob.", **more: str) -> RunId:
+    to = await console.does("/chat", {"agent": "clerk", "message": message, **more})
+    return RunId.parse(to.removeprefix("/chat/"))
+
+
+async def speaks(desk: Desk, run: RunId, text: str, number: int = 1, **changes: Any) -> None:
+    turn = replace(a_turn(number, text), run=run, **changes)
+    await desk.runs.traces.add_turn(desk.ana, turn)
+
+
+async def asked_for(console: Browser, desk: Desk, run: RunId) -> ApprovalId:
+    """The first call of the first turn waits for somebody."""
+    await speaks(desk, run, "I shall write.", calls=(CALL,))
+    _, bot = await agent(console.site)
+    waiter = Waiter(run, "~approval:call-1-0:1", TEAM)
+    asked = await asks(console.site, bot, waiter=waiter)
+    await desk.runs.traces.mark(desk.ana, run, AgentRunStatus.WAITING, label=TEAM)
+    return asked.id
+
+
+async def test_without_an_agent_one_is_shown_how_to_make_one(console: Browser) -> None:
+    text = await console.sees("/chat")
+
+    assert "There is no agent yet." in text
+    assert 'href="/agents/new"' in text
+
+
+async def test_without_chats_there_is_something_to_begin_with(console: Browser, desk: Desk) -> None:
+    text = await console.sees("/chat?say=Hello%20%3Cb%3E")
+
+    assert "No chats yet." in text
+    assert "What can you do?" in text
+    assert "Hello &lt;b&gt;</textarea>" in text
+    assert desk.clerk.name in text
+
+
+async def test_a_chat_is_begun_once_however_often_its_form_is_sent(
+    console: Browser, desk: Desk
+) -> None:
+    first = await begun(console, once="a1b2")
+    second = await begun(console, once="a1b2")
+
+    assert first == second
+    assert await desk.started() == [first]
+    text = await console.sees(f"/chat/{first}")
+    assert "Write to Bob." in text
+    assert f'data-live="talk:{first}@0"' in text
+
+
+async def test_what_is_wrong_with_a_message_is_said_beside_it(console: Browser, desk: Desk) -> None:
+    empty = await console.post("/chat", {"agent": "clerk", "message": " "})
+    nobody = await console.post("/chat", {"agent": "nobody", "message": "Kept words"})
+
+    assert (empty.status, nobody.status) == (422, 404)
+    assert b"must be filled in" in empty.body
+    assert b"Kept words</textarea>" in nobody.body
+    assert await desk.started() == []
+
+
+async def test_what_an_agent_says_is_drawn_and_nothing_of_it_is_html(
+    console: Browser, desk: Desk
+) -> None:
+    run = await begun(console, HOSTILE)
+    await speaks(desk, run, f"**Yes.** {HOSTILE}", thought=HOSTILE, calls=(CALL,), notes=(HOSTILE,))
+    use = a_use(run=run, tool=HOSTILE, text=HOSTILE, arguments={HOSTILE: HOSTILE})
+    await desk.runs.traces.add_use(desk.ana, use)
+
+    text = await console.sees(f"/chat/{run}")
+
+    assert "<strong>Yes.</strong>" in text
+    assert "<img" not in text
+    assert text.count("&lt;img src=x onerror=alert(1)&gt;") >= 6
+    assert "Thought about it" in text
+
+
+async def test_one_turn_is_drawn_by_itself(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+    await speaks(desk, run, "*Done.*")
+
+    found = await console.get(f"/chat/{run}/turns/1", part=True)
+    missing = await console.get(f"/chat/{run}/turns/2", part=True)
+
+    assert b"<article" in found.body
+    assert b"<em>Done.</em>" in found.body
+    assert b"<html" not in found.body
+    assert (missing.status, missing.body) == (204, b"")
+
+
+async def test_a_run_that_is_on_is_told_something(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+
+    to = await console.does(f"/chat/{run}/say", {"message": "And to Eve.", "once": "c3"})
+    part = await console.post(
+        f"/chat/{run}/say", {"message": "And to Ben.", "once": "c4"}, (b"hx-request", b"true")
+    )
+    again = await console.does(f"/chat/{run}/say", {"message": "And to Eve.", "once": "c3"})
+
+    assert to == again == f"/chat/{run}"
+    assert b"read at its next turn" in part.body
+    assert part.headers["hx-retarget"] == "#chat"
+    assert [each.text for each in (await desk.trace(run)).said] == [
+        "Write to Bob.",
+        "And to Eve.",
+        "And to Ben.",
+    ]
+
+
+async def test_after_the_answer_one_goes_on_in_another_run(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+    await speaks(desk, run, "It is written.")
+    await desk.ends(run)
+
+    to = await console.does(f"/chat/{run}/say", {"message": "And to Eve."})
+    sent = await console.post(
+        f"/chat/{run}/say", {"message": "And to Ben."}, (b"hx-request", b"true")
+    )
+
+    other = RunId.parse(to.removeprefix("/chat/"))
+    assert (await desk.trace(other)).run.continues == run
+    assert sent.headers["hx-redirect"].startswith("/chat/run_")
+    text = await console.sees(to)
+    assert text.index("It is written.") < text.rindex("And to Eve.</div>")
+    listed = await console.sees("/chat")
+    assert f'href="/chat/{run}"' not in listed
+    assert f'href="{to}"' in listed
+
+
+async def test_a_run_is_stopped(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+
+    to = await console.does(f"/chat/{run}/stop")
+    await desk.ends(run, status=AgentRunStatus.STOPPED)
+    late = await console.post(f"/chat/{run}/stop")
+
+    assert to == f"/chat/{run}?done=stopped"
+    assert await desk.runs.traces.stop_asked(desk.ana, run)
+    assert late.status == 409
+
+
+async def test_the_same_is_asked_again_or_something_else_in_its_place(
+    console: Browser, desk: Desk
+) -> None:
+    run = await begun(console)
+    await desk.ends(run)
+
+    same = await console.does(f"/chat/{run}/again", {"once": "d5"})
+    changed = await console.does(f"/chat/{run}/branch", {"message": "Write to Eve.", "once": "d6"})
+
+    traces: list[WholeTrace] = [
+        await desk.trace(RunId.parse(each.removeprefix("/chat/"))) for each in (same, changed)
+    ]
+    assert [each.said[0].text for each in traces] == ["Write to Bob.", "Write to Eve."]
+    assert [each.run.continues for each in traces] == [None, None]
+
+
+async def test_a_request_is_approved_in_the_chat(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+    approval = await asked_for(console, desk, run)
+
+    text = await console.sees(f"/chat/{run}")
+    answered = await console.post(
+        f"/chat/{run}/approvals/{approval}",
+        {"answer": "once", "turn": "1"},
+        (b"hx-request", b"true"),
+    )
+    late = await console.post(f"/chat/{run}/approvals/{approval}", {"answer": "reject"})
+
+    assert "Needs approval." in text
+    assert re.search(r'<tr class="danger"><th scope="row">to</th>', text)
+    for key in "axew":
+        assert f'data-key="{key}"' in text
+    assert answered.status == 200, answered.body
+    assert b"Needs approval." not in answered.body
+    assert late.status == 409
+    found = await console.site.gateway.approvals.show_approval(desk.ana, approval)
+    assert found.status is Status.APPROVED
+
+
+async def test_nothing_but_the_exact_word_approves(console: Browser, desk: Desk) -> None:
+    run = await begun(console)
+    approval = await asked_for(console, desk, run)
+    path = f"/chat/{run}/approvals/{approval}"
+
+    for fields in ({}, {"answer": "yes"}, {"answer": ["once", "reject"]}):
+        assert (await console.post(path, fields)).status == 422
+    bad = await console.post(path, {"answer": "once", "arguments": "[1]"})
+
+    assert (bad.status, b"must be a JSON object" in bad.body) == (422, True)
+    found = await console.site.gateway.approvals.show_approval(desk.ana, approval)
+    assert found.status is Status.WAITING

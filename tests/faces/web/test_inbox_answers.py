@@ -1,0 +1,155 @@
+"""Approvals in the console: answered with the exact word, and then the next one."""
+
+import pytest
+
+from tests.faces.http.test_approvals import NEVER, agent, asks
+from tests.faces.http.test_servers import approved
+from tests.faces.web.conftest import Browser
+from tests.faces.web.requests_made import status, three, uncertain
+from tests.guard.approvals import an_act, an_approval
+
+
+async def test_one_yes_and_the_next_one_is_open(console: Browser) -> None:
+    _, (new, middle, _) = await three(console)
+
+    to = await console.does(f"/inbox/{new.id}/answer", {"answer": "once", "once": "a1"})
+
+    assert to == f"/inbox/{middle.id}?done=once"
+    found = await status(console, new)
+    assert (found["status"], found["answered"]["via"]) == ("approved", "web")
+    assert "Approved, once." in await console.sees(to)
+
+
+async def test_the_last_yes_leads_to_the_empty_list(console: Browser) -> None:
+    _, bot = await agent(console.site)
+    only = await asks(console.site, bot)
+
+    assert await console.does(f"/inbox/{only.id}/answer", {"answer": "once"}) == "/inbox?done=once"
+
+
+async def test_a_no_carries_its_reason(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "reject", "reason": " not today "})
+
+    found = await status(console, new)
+    assert (found["status"], found["answered"]["reason"]) == ("rejected", "not today")
+
+
+@pytest.mark.parametrize("word", ["", "yes", "Once", "approve", "true", "on", "ONCE"])
+async def test_only_the_exact_word_answers(console: Browser, word: str) -> None:
+    _, (new, *_) = await three(console)
+
+    answer = await console.post(f"/inbox/{new.id}/answer", {"answer": word})
+
+    assert answer.status == 422
+    assert (await status(console, new))["status"] == "waiting"
+
+
+async def test_two_answers_at_once_are_none(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+
+    answer = await console.post(f"/inbox/{new.id}/answer", {"answer": ["once", "reject"]})
+
+    assert answer.status == 422
+    assert (await status(console, new))["status"] == "waiting"
+
+
+async def test_the_same_form_sent_twice_answers_once(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+    fields = {"answer": "once", "once": "abc123"}
+
+    await console.does(f"/inbox/{new.id}/answer", fields)
+    again = await console.post(f"/inbox/{new.id}/answer", fields)
+
+    assert again.status == 303
+
+
+async def test_who_comes_late_is_told_who_was_first(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "reject"})
+
+    late = await console.post(f"/inbox/{new.id}/answer", {"answer": "once"})
+
+    assert late.status == 409
+    assert b"rejected by ana" in late.body
+
+
+async def test_always_makes_a_rule(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "always", "pattern": "mail.*"})
+
+    made = (await status(console, new))["answered"]["rule"]
+    assert made in await console.sees("/settings/policy")
+
+
+async def test_edited_arguments_are_another_request_and_are_compared(console: Browser) -> None:
+    await approved(console.site)
+    _, bot = await agent(console.site)
+    act = an_act(bot, tool="files.read_file", path="/etc/passwd")
+    made = an_approval(bot, act=act, expires_at=NEVER)
+    approvals = console.site.gateway.approvals.show_approval.approvals
+    asked = await approvals.add(bot, made, b"{}")
+
+    to = await console.does(f"/inbox/{asked.id}/edit", {"arguments": '{"path": "/srv/notes"}'})
+
+    found = await status(console, asked)
+    after = await console.sees(f"/inbox/{found['replaced_by']}")
+    assert to == "/inbox?done=edited"
+    assert found["status"] == "replaced"
+    assert "Arguments, and what they were" in after
+    assert '<del class="inbox-value">/etc/passwd</del>' in after
+    assert '<ins class="inbox-value">/srv/notes</ins>' in after
+
+
+async def test_arguments_that_are_none_are_shown_again_with_what_is_wrong(
+    console: Browser,
+) -> None:
+    _, (new, *_) = await three(console)
+
+    answer = await console.post(f"/inbox/{new.id}/edit", {"arguments": '{"to": '})
+
+    assert answer.status == 422
+    assert b"is not JSON: line 1" in answer.body
+    assert b"{&#34;to&#34;:" in answer.body
+    assert b'data-key="e" open' in answer.body
+    assert (await status(console, new))["status"] == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "came"), [("done", "done"), ("skip", "skipped"), ("retry", None)]
+)
+async def test_what_nobody_knows_is_said_by_a_person(
+    console: Browser, outcome: str, came: str | None
+) -> None:
+    unsure = await uncertain(console)
+
+    text = await console.sees("/inbox")
+    await console.does(f"/inbox/{unsure.id}/resolve", {"outcome": outcome})
+
+    assert "Nobody knows whether these were made" in text
+    assert (await status(console, unsure))["outcome"] == came
+
+
+async def test_another_word_for_what_became_of_it_is_refused(console: Browser) -> None:
+    unsure = await uncertain(console)
+
+    answer = await console.post(f"/inbox/{unsure.id}/resolve", {"outcome": "maybe"})
+
+    assert answer.status == 422
+    assert (await status(console, unsure))["outcome"] == "uncertain"
+
+
+async def test_nobody_answers_their_own_but_takes_it_back(console: Browser) -> None:
+    ana = (await console.site.use.authenticate(console.site.key)).principal
+    own = await asks(console.site, ana)
+
+    text = await console.sees(f"/inbox/{own.id}")
+    refused = await console.post(f"/inbox/{own.id}/answer", {"answer": "once"})
+    await console.does(f"/inbox/{own.id}/withdraw")
+
+    assert 'data-key="a"' not in text
+    assert "Take it back" in text
+    assert refused.status == 403
+    assert (await status(console, own))["status"] == "withdrawn"

@@ -1,0 +1,245 @@
+"""Servers: added by pasting, allowed, let in with what is proposed, looked after, taken away."""
+
+import pytest
+
+from portico.gateway.core.errors import UpstreamDown
+from portico.testing.upstreams import seen
+from tests.faces.web.conftest import Browser, another
+from tests.faces.web.shop import DROP, FIND, HOSTILE, LAUNCH, offers, once_in, pin_in
+
+
+async def test_without_servers_it_is_said_how_to_add_some(console: Browser) -> None:
+    text = await console.sees("/servers")
+
+    assert "No servers yet." in text
+    assert "mcpServers" in text
+
+
+async def test_a_pasted_block_is_looked_at_before_it_is_added(console: Browser) -> None:
+    block = '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'
+
+    looked = await console.post("/servers/_add", {"step": "look", "text": block})
+
+    assert looked.status == 200
+    assert b"uvx mcp-server-time" in looked.body
+    assert "No servers yet." in await console.sees("/servers")
+
+
+async def test_one_is_added_once_and_is_not_started(console: Browser) -> None:
+    fields = {
+        "step": "add",
+        "text": "uvx mcp-server-time",
+        "take": "time",
+        "once": once_in(await console.sees("/servers/_add")),
+    }
+
+    first = await console.does("/servers/_add", fields)
+    again = await console.does("/servers/_add", fields)
+
+    assert first == again == "/servers/time?done=added"
+    assert console.site.upstreams.looked == []
+    page = await console.sees(first)
+    assert "It waits to be allowed" in page
+    assert "uvx mcp-server-time" in page
+
+
+async def test_of_several_those_that_can_be_are_added(console: Browser) -> None:
+    await offers(console, FIND)
+    block = '{"shop": {"command": "x"}, "web": {"url": "https://x.example/mcp"}}'
+    fields = {"step": "add", "text": block, "take": ["shop", "web"], "once": "k1"}
+
+    answer = await console.post("/servers/_add", fields)
+
+    assert answer.status == 409
+    assert b"There is a server" in answer.body
+    assert 'href="/servers/web"' in await console.sees("/servers")
+
+
+async def test_it_is_allowed_then_let_in_with_the_proposed_reads(console: Browser) -> None:
+    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
+    console.site.upstreams.offers["shop"] = seen(FIND, DROP)
+
+    page = await console.sees("/servers/shop")
+    allowed = await console.does("/servers/shop/allow", {"pin": pin_in(page)})
+    waiting = await console.sees(allowed)
+    fields = {"pin": pin_in(waiting), "proposed": "reads"}
+    accepted = await console.does("/servers/shop/accept", fields)
+
+    assert 'data-key="a"' in page
+    assert "2 tools wait to be let in" in waiting
+    assert 'data-key="a"' in waiting
+    done = await console.sees(accepted)
+    assert "Its tools can be found and called." in done
+    assert "1 tool was let in with an unknown effect" in done
+
+
+async def test_effects_are_chosen_one_by_one(console: Browser) -> None:
+    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
+    console.site.upstreams.offers["shop"] = seen(FIND, DROP)
+    page = await console.sees("/servers/shop")
+    await console.does("/servers/shop/allow", {"pin": pin_in(page)})
+
+    review = await console.sees("/servers/shop/review")
+    fields = {
+        "pin": pin_in(review),
+        "effect.find_customer": "local_write",
+        "effect.delete_customer": "skip",
+    }
+    await console.does("/servers/shop/review", fields)
+    nothing = await console.post(
+        "/servers/shop/review", {"pin": pin_in(review), "effect.delete_customer": "skip"}
+    )
+
+    tools = (await console.site.ask("GET", "/api/v1/tools")).json["data"]
+    assert {each["tool"]: (each["standing"], each["effect"]) for each in tools} == {
+        "shop.find_customer": ("live", "local_write"),
+        "shop.delete_customer": ("new", "unknown"),
+    }
+    assert nothing.status == 422
+
+
+async def test_what_has_changed_is_quarantined_and_shown_place_by_place(console: Browser) -> None:
+    await offers(console, FIND)
+    console.site.upstreams.offers["shop"] = seen({**FIND, "description": "Finds and sends."})
+
+    led = await console.does("/servers/shop/restart")
+    page = await console.sees(led)
+
+    assert "quarantined: changed" in page
+    assert "<del>Finds a customer by name.</del>" in page
+    assert "<ins>Finds and sends.</ins>" in page
+    assert "1 quarantined" in await console.sees("/servers")
+
+
+async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Browser) -> None:
+    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
+
+    answer = await console.post("/servers/shop/allow", {"pin": "another"})
+
+    assert answer.status == 409
+    assert b'role="alert"' in answer.body
+    assert console.site.upstreams.looked == []
+
+
+async def test_what_does_not_start_says_so_on_its_page(console: Browser) -> None:
+    await offers(console, FIND)
+    console.site.upstreams.dead.add("shop")
+
+    answer = await console.post("/servers/shop/restart")
+
+    assert answer.status == 502
+    assert UpstreamDown.title.encode() in answer.body
+    assert "failed last" in await console.sees("/servers")
+
+
+async def test_it_is_switched_labelled_confined_and_removed(console: Browser) -> None:
+    await offers(console, FIND)
+
+    for path, fields in (
+        ("switch", {"to": "off"}),
+        ("switch", {"to": "on"}),
+        ("label", {"label": "team", "clearance": "confidential", "trusted": "1"}),
+        ("profile", {"which": "own", "network": "none", "read": "/srv/data"}),
+        ("profile", {"which": "default"}),
+    ):
+        led = await console.does(f"/servers/shop/{path}", fields)
+        assert led.startswith("/servers/shop?done=")
+        assert 'role="status"' in await console.sees(led)
+
+    shown = (await console.site.ask("GET", "/api/v1/servers/shop")).json
+    assert (shown["label"], shown["clearance"], shown["trusted"]) == ("team", "confidential", True)
+    assert "Remove shop?" in await console.sees("/servers/shop/remove")
+    assert await console.does("/servers/shop/remove") == "/servers?done=removed"
+    assert (await console.get("/servers/shop")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("label", {"label": "secret", "clearance": "team"}),
+        ("profile", {"which": "own", "network": "all"}),
+        ("profile", {"which": "own", "network": "none", "read": "not/whole"}),
+        ("switch", {"to": "sideways"}),
+        ("login", {}),
+    ],
+)
+async def test_what_is_not_possible_is_told_on_the_page(
+    console: Browser, path: str, fields: dict[str, str]
+) -> None:
+    await offers(console, FIND)
+
+    answer = await console.post(f"/servers/shop/{path}", fields)
+
+    assert answer.status in {409, 422}
+    assert b'role="alert"' in answer.body
+    assert b"<h1" in answer.body
+
+
+async def test_its_last_words_are_for_those_who_approve(console: Browser) -> None:
+    await offers(console, FIND)
+    console.site.upstreams.last_words["shop"] = ["listening", HOSTILE]
+    bob = await another(console, "bob")
+
+    mine, his = await console.sees("/servers/shop"), await bob.sees("/servers/shop")
+    part = (await console.get("/servers/shop/vitals", part=True)).body.decode()
+
+    for text in (mine, part):
+        assert "listening" in text
+        assert "<img" not in text
+    assert "listening" not in his
+
+
+async def test_the_list_is_asked_for_again_as_a_part(console: Browser) -> None:
+    await offers(console, FIND)
+    await console.does("/servers/shop/switch", {"to": "off"})
+
+    part = (await console.get("/servers/_list", part=True)).body.decode()
+    off = await console.sees("/servers?only=off")
+    look = await console.sees("/servers?only=attention")
+
+    assert "<html" not in part
+    assert 'hx-trigger="every 5s"' in part
+    assert 'href="/servers/shop"' in off
+    assert 'id="server-shop"' not in look
+
+
+async def test_who_may_only_look_is_offered_nothing_to_change(console: Browser) -> None:
+    await offers(console, FIND)
+    vera = await another(console, "vera", roles=("viewer",))
+
+    page, listed = await vera.sees("/servers/shop"), await vera.sees("/servers")
+
+    assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
+    assert "/servers/_add" not in listed
+    assert (await vera.get("/servers/_add")).status == 403
+    assert (await vera.get("/servers/shop/review")).status == 403
+    for path in ("switch", "restart", "allow", "accept", "remove"):
+        fields = {"to": "off", "pin": "x", "proposed": "all"}
+        assert (await vera.post(f"/servers/shop/{path}", fields)).status == 403
+
+
+async def test_a_server_above_ones_clearance_is_not_there(console: Browser) -> None:
+    await offers(console, FIND)
+    await console.site.ask("PUT", "/api/v1/servers/shop/label", {"label": "confidential"})
+    bob = await another(console, "bob")
+
+    text = await bob.sees("/servers")
+
+    assert "shop" not in text
+    assert "No servers yet." in text
+    for path in ("/servers/shop", "/servers/shop/vitals", "/servers/nothing"):
+        assert (await bob.get(path)).status == 404
+
+
+async def test_a_long_review_is_sent_in_pieces(console: Browser) -> None:
+    many = [{**FIND, "name": f"find_{n}"} for n in range(100)]
+    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
+    console.site.upstreams.offers["shop"] = seen(*many)
+    page = await console.sees("/servers/shop")
+    await console.does("/servers/shop/allow", {"pin": pin_in(page)})
+
+    whole, review = await console.get("/servers/shop"), await console.get("/servers/shop/review")
+
+    assert len(whole.body) < 50_000
+    assert len(review.body) < 50_000
+    assert b"start=40" in review.body

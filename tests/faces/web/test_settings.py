@@ -1,0 +1,249 @@
+"""Settings: sessions ended, people invited, rules made, secrets that stay in."""
+
+import pytest
+
+from portico.faces.web.wall import COOKIE
+from portico.guard.core.roles import Role
+from tests.faces.web.conftest import Browser
+from tests.faces.web.somebody import somebody
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+async def same_person(console: Browser) -> Browser:
+    """Ana, in another browser."""
+    other = Browser(console.app, console.site, console.house)
+    await other.log_in()
+    return other
+
+
+async def test_who_i_am_and_where_i_am_logged_in(console: Browser) -> None:
+    await same_person(console)
+
+    text = await console.sees("/settings")
+
+    assert "ana" in text
+    assert text.count("this one") == 1
+    assert "End all others" in text
+    assert "keys:write" in text
+
+
+async def test_a_session_elsewhere_is_ended(console: Browser) -> None:
+    other = await same_person(console)
+    session = other.cookies[COOKIE].split("_")[1]
+
+    to = await console.does("/settings/sessions/end", {"session": session})
+
+    assert "That session has ended." in await console.sees(to)
+    assert (await other.get("/settings")).status == 303
+
+
+async def test_all_others_are_ended_and_this_one_stays(console: Browser) -> None:
+    others = [await same_person(console) for _ in range(2)]
+    bo = await somebody(console, "bo")
+
+    await console.does("/settings/sessions/end-others")
+
+    assert [(await each.get("/settings")).status for each in others] == [303, 303]
+    assert (await console.get("/settings")).status == 200
+    assert (await bo.get("/settings")).status == 200
+
+
+async def test_nobody_ends_the_session_of_somebody_else_without_the_right(
+    console: Browser,
+) -> None:
+    bo = await somebody(console, "bo")
+    session = console.cookies[COOKIE].split("_")[1]
+
+    refused = await bo.post("/settings/sessions/end", {"session": session})
+
+    assert refused.status == 404
+    assert (await console.get("/settings")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("theme", "cookie"),
+    [("dark", "portico_theme=dark"), ("light", "portico_theme=light"), ("system", 'theme=""')],
+)
+async def test_light_or_dark_is_kept_by_the_browser(
+    console: Browser, theme: str, cookie: str
+) -> None:
+    answer = await console.post("/settings/theme", {"theme": theme})
+
+    assert answer.status == 303
+    assert cookie in answer.headers["set-cookie"]
+
+
+async def test_another_theme_is_refused(console: Browser) -> None:
+    assert (await console.post("/settings/theme", {"theme": "sepia"})).status == 422
+
+
+async def test_a_person_is_invited_by_a_link_that_is_shown_once(console: Browser) -> None:
+    fields = {"name": "carla", "role": "member", "clearance": "team", "once": "i1"}
+
+    first = await console.post("/settings/people", fields)
+    again = await console.post("/settings/people", fields)
+
+    assert b"http://127.0.0.1:3100/join#ptc_" in first.body
+    assert b"/join#" not in again.body
+    assert "carla" in await console.sees("/settings/people")
+
+
+async def test_a_lost_link_is_made_anew_and_people_are_changed(console: Browser) -> None:
+    await console.post("/settings/people", {"name": "carla", "role": "member", "clearance": "team"})
+    people = (await console.site.ask("GET", "/api/v1/principals")).json["data"]
+    [carla] = [each["id"] for each in people if each["name"] == "carla"]
+
+    anew = await console.post("/settings/people/again", {"principal": carla, "once": "g1"})
+    await console.does(
+        "/settings/people/change",
+        {
+            "principal": carla,
+            "role": "operator",
+            "clearance": "confidential",
+            "clearance_compartments": "finance",
+        },
+    )
+    await console.does("/settings/people/switch", {"principal": carla, "to": "disabled"})
+
+    now = (await console.site.ask("GET", f"/api/v1/principals/{carla}")).json
+    assert b"/join#ptc_" in anew.body
+    assert (now["roles"], now["clearance"]) == (["operator"], "confidential+finance")
+    assert now["disabled_at"] is not None
+    assert "disabled" in await console.sees("/settings/people")
+
+
+async def test_nobody_changes_their_own_access(console: Browser) -> None:
+    me = (await console.site.ask("GET", "/api/v1/me")).json["id"]
+
+    refused = await console.post("/settings/people/switch", {"principal": me, "to": "disabled"})
+
+    assert refused.status in {403, 409}
+    assert b"Your own access" in refused.body
+
+
+async def test_a_member_sees_people_and_invites_nobody(console: Browser) -> None:
+    bo = await somebody(console, "bo")
+
+    text = await bo.sees("/settings/people")
+    refused = await bo.post(
+        "/settings/people", {"name": "x", "role": "member", "clearance": "team"}
+    )
+
+    assert "ana" in text
+    assert "Invite somebody" not in text
+    assert refused.status == 403
+
+
+async def test_a_rule_is_made_listed_and_removed(console: Browser) -> None:
+    fields: dict[str, str | list[str]] = {
+        "decision": "ask",
+        "name": "careful",
+        "tools": "mail.send, files.*",
+        "except": "files.read",
+        "who": "role:member, bo the great",
+        "effect": ["external_write"],
+        "days": "3",
+        "once": "p1",
+    }
+
+    await console.does("/settings/policy", fields)
+    again = await console.post("/settings/policy", fields)
+    listed = await console.sees("/settings/policy")
+    await console.does("/settings/policy/remove", {"name": "careful"})
+
+    assert again.status == 303
+    assert "careful" in listed
+    assert "bo the great" in listed
+    assert "files.read" in listed
+    assert "careful" not in await console.sees("/settings/policy")
+
+
+async def test_many_rules_go_on_by_cursor(console: Browser) -> None:
+    for number in range(52):
+        rule = {"name": f"r{number:03}", "decision": "ask", "tools": ["a.b"]}
+        await console.site.ask("POST", "/api/v1/policy/rules", rule)
+
+    first = await console.sees("/settings/policy")
+    older = first.partition('class="more"')[2].partition('href="')[2].partition('"')[0]
+    second = await console.sees(older)
+
+    assert first.count("data-row") == 50
+    assert "r051" in second
+    assert "r001" not in second
+
+
+async def test_a_rule_that_is_none_says_what_is_wrong(console: Browser) -> None:
+    answer = await console.post(
+        "/settings/policy", {"decision": "allow", "tools": "nothing", "reads": "on"}
+    )
+
+    assert answer.status == 422
+    assert b"fits no tool" in answer.body
+    assert b'value="nothing"' in answer.body
+
+
+async def test_what_would_be_decided_is_explained(console: Browser) -> None:
+    unknown = await console.sees("/settings/policy?who=ana&tool=no.thing")
+
+    assert 'role="alert"' in unknown
+
+
+async def test_a_member_makes_no_rules(console: Browser) -> None:
+    bo = await somebody(console, "bo")
+
+    assert "Make a rule" not in await bo.sees("/settings/policy")
+    refused = await bo.post("/settings/policy", {"decision": "deny", "tools": "*"})
+    assert refused.status == 403
+
+
+async def test_a_secret_goes_in_and_never_comes_out(console: Browser) -> None:
+    to = await console.does("/settings/secrets", {"name": "github", "value": " hush\r\nhush "})
+
+    text = await console.sees(to)
+    assert "github" in text
+    assert "hush" not in text
+
+
+async def test_a_secret_that_is_refused_is_not_repeated(console: Browser) -> None:
+    answer = await console.post("/settings/secrets", {"name": "no name", "value": "hush-hush"})
+
+    assert answer.status == 422
+    assert b"hush" not in answer.body
+    assert b"no name" in answer.body
+
+
+async def test_a_secret_is_taken_away(console: Browser) -> None:
+    await console.does("/settings/secrets", {"name": "github", "value": "hush"})
+
+    to = await console.does("/settings/secrets/unset", {"name": "github"})
+
+    assert "No secrets." in await console.sees(to)
+    assert (await console.post("/settings/secrets/unset", {"name": "github"})).status == 404
+
+
+async def test_an_operator_sees_names_of_secrets_and_sets_none(console: Browser) -> None:
+    op = await somebody(console, "op", role=Role.OPERATOR)
+
+    assert "Set a secret" not in await op.sees("/settings/secrets")
+    assert (await op.post("/settings/secrets", {"name": "a", "value": "b"})).status == 403
+
+
+async def test_the_server_says_how_it_is(console: Browser) -> None:
+    text = await console.sees("/settings/about")
+
+    assert "1.2.3" in text
+    assert "PostgreSQL 18.4" in text
+    assert "http://127.0.0.1:3100/mcp" in text
+
+
+async def test_hostile_names_are_text(console: Browser) -> None:
+    await console.post("/settings/keys", {"name": HOSTILE, "holder": "me"})
+    await console.post("/settings/people", {"name": HOSTILE, "role": "member", "clearance": "team"})
+
+    for path in ("/settings/keys", "/settings/people"):
+        text = await console.sees(path)
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;alert(1)" in text
+    explained = await console.sees("/settings/policy?who=%22%3E%3Cscript%3Ealert(1)&tool=a.b")
+    assert "<script>alert" not in explained
