@@ -78,7 +78,15 @@ class Cast:
         return {each.clearance: each for each in reversed(self.everybody)}
 
 
-def drawn_cast(space: SpaceId, seed: int, *, conversations: int, agents: int, people: int) -> Cast:
+def drawn_cast(
+    space: SpaceId,
+    seed: int,
+    *,
+    conversations: int,
+    agents: int,
+    people: int,
+    projects: int = _PROJECTS,
+) -> Cast:
     chance = Random(seed)  # noqa: S311 # the same ones on every run
     cleared = [label for label, share in CLEARANCES for _ in range(share)]
     of_agents = [cleared[number * len(cleared) // agents] for number in range(agents)]
@@ -87,13 +95,13 @@ def drawn_cast(space: SpaceId, seed: int, *, conversations: int, agents: int, pe
         _somebody(space, number, clearance, agents, chance)
         for number, clearance in enumerate([*of_agents, *of_people])
     ]
-    projects = [_id(chance) for _ in range(_PROJECTS)]
+    places = [_id(chance) for _ in range(projects)]
     return Cast(
         space=space,
         agents=agents,
         everybody=everybody,
-        projects=projects,
-        talks=[_talk(number, everybody, projects, chance) for number in range(conversations)],
+        projects=places,
+        talks=[_talk(number, everybody, places, chance) for number in range(conversations)],
     )
 
 

@@ -120,9 +120,8 @@ _BEGAN: Final = _at(1_690_000_000)
 
 def _people(corpus: Corpus) -> Iterator[Sequence[Value]]:
     for each in corpus.cast.everybody:
-        role = "agent" if each.kind == "agent" else "member"
         clearance = _of(each.clearance)
-        yield each.space.value, each.id.value, each.kind, each.name, [role], *clearance, _BEGAN
+        yield each.space.value, each.id.value, each.kind, each.name, ["member"], *clearance, _BEGAN
 
 
 def _labels(corpus: Corpus) -> Iterator[Sequence[Value]]:

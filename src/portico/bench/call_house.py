@@ -51,7 +51,7 @@ def house(run_as: str) -> Iterator[House]:
         key = (home / "config" / "client.key").read_text().strip()
         url = f"http://127.0.0.1:{port}"
         with _far_end(far, env, log), answering([*PORTICO, "serve"], f"{url}/readyz", env, log):
-            made = House(url, key, f"http://127.0.0.1:{far}/mcp", _listening(port))
+            made = House(url, key, f"http://127.0.0.1:{far}/mcp", listening(port))
             _let_in(made, BY_HTTP, {"type": "http", "url": made.direct})
             command = {"type": "stdio", "command": ECHO[0], "arguments": [*ECHO[1:], "stdio"]}
             _let_in(made, BY_STDIO, command)
@@ -79,7 +79,7 @@ def _far_end(port: int, env: Mapping[str, str], log: Path) -> Iterator[None]:
                 process.terminate()
 
 
-def _listening(port: int) -> psutil.Process:
+def listening(port: int) -> psutil.Process:
     """Our own child that holds the port."""
     for child in psutil.Process(os.getpid()).children(recursive=True):
         if any(each.laddr.port == port for each in child.net_connections("tcp")):

@@ -46,3 +46,6 @@ app.command(
     name="debate",
     help="Debates: right for their calls, and when not.",
 )
+app.command(
+    "portico.bench.web:web", name="web", help="The console: pages, live tabs, what they weigh."
+)

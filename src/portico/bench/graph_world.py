@@ -53,7 +53,7 @@ async def written(
     refs = [ToolRef(servers[n // _A_SERVER].name, f"tool_{n}") for n in range(tools)]
     ids = {server.name: server.id for server in servers}
     places = {ref: ToolPlace(ids[ref.server], ref.name) for ref in refs}
-    drawn = _drawn(chance, [places[ref] for ref in refs], edges, now)
+    drawn = drawn_edges(chance, [places[ref] for ref in refs], edges, now)
     book = PostgresEdgeBook(transactions)
     for label in (PUBLIC, Label(Level.TEAM)):
         mine = [(edge, seen) for edge, (its, seen) in drawn.items() if its == label]
@@ -70,7 +70,7 @@ async def written(
     return GraphWorld(shelf, tuple(refs), places, len(drawn))
 
 
-def _drawn(
+def drawn_edges(
     chance: random.Random, places: list[ToolPlace], edges: int, now: datetime
 ) -> dict[ToolEdge, tuple[Label, Sightings]]:
     """Tools that belong together are on different servers."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 PORTICO: Final = (sys.executable, "-m", "portico")
-_PATIENCE: Final = 120.0
+_PATIENCE: Final = 300.0
 
 
 class DidNotAnswer(Exception):
@@ -61,7 +61,7 @@ def answering(
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 # our own, on loopback
+        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 # our own, on loopback
             return bool(answer.status == 200)
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
