@@ -1,0 +1,133 @@
+"""Texts that run in a page which takes them for markup: by tag, attribute, address, style,
+template, markdown, htmx, and by what parsers make of broken ones. Each would set `window.ran`."""
+
+from itertools import product
+from typing import Final
+
+_RUN: Final = "window.ran=1"
+_TAGS: Final = (
+    "<script>{run}</script>",
+    "<SCRIPT>{run}</SCRIPT>",
+    "<scr<script>ipt>{run}</scr</script>ipt>",
+    "<script src=data:text/javascript,{run}></script>",
+    "<script/x>{run}</script>",
+    "<script>{run}//",
+    "<img src=x onerror={run}>",
+    "<img src=x onerror='{run}'>",
+    '<img src="x" onerror="{run}">',
+    "<image href=x onerror={run}>",
+    "<svg onload={run}>",
+    "<svg/onload={run}>",
+    "<svg><script>{run}</script></svg>",
+    "<svg><animate onbegin={run} attributeName=x dur=1s>",
+    "<svg><set onbegin={run} attributeName=x>",
+    "<svg><a xlink:href=javascript:{run}><text y=20>x</text></a></svg>",
+    "<svg><use href=data:image/svg+xml,<svg/onload={run}>#x>",
+    "<math><mtext><table><mglyph><style><img src=x onerror={run}>",
+    "<math><a xlink:href=javascript:{run}>x",
+    "<body onload={run}>",
+    "<iframe srcdoc='<script>parent.{run}</script>'>",
+    "<iframe src=javascript:parent.{run}>",
+    "<iframe onload={run}>",
+    "<object data=javascript:{run}>",
+    "<embed src=javascript:{run}>",
+    "<video><source onerror={run}>",
+    "<video src=x onerror={run}>",
+    "<audio src=x onerror={run}>",
+    "<details open ontoggle={run}>x</details>",
+    "<input autofocus onfocus={run}>",
+    "<select autofocus onfocus={run}>",
+    "<textarea autofocus onfocus={run}>",
+    "<button autofocus onfocus={run}>x",
+    "<marquee onstart={run}>",
+    "<form action=javascript:{run}><button>x</button></form>",
+    "<isindex action=javascript:{run} type=submit>",
+    "<a href=javascript:{run}>x</a>",
+    "<a href='java\tscript:{run}'>x</a>",
+    "<a href=&#106;avascript:{run}>x</a>",
+    "<base href=javascript:{run}//>",
+    "<meta http-equiv=refresh content='0;url=javascript:{run}'>",
+    "<link rel=stylesheet href=data:text/css,*{{background:red}}>",
+    "<style>@import 'data:text/css,*{{color:red}}';</style>",
+    "<style><img src=x onerror={run}></style>",
+    "<noscript><p title='</noscript><img src=x onerror={run}>'>",
+    "<template><img src=x onerror={run}></template>",
+    "<!--><img src=x onerror={run}>-->",
+    "<![CDATA[<img src=x onerror={run}>]]>",
+    "<?xml version='1.0'?><svg onload={run}>",
+    "<p style='background:url(javascript:{run})'>x",
+    "<div style=animation-name:x onanimationstart={run}>",
+    "<x onpointerenter={run} tabindex=1>x",
+    "<dialog open onclose={run}><form method=dialog><button>x",
+    "<portal src=javascript:{run}>",
+)
+_OUT: Final = ("", '">', "'>", "</textarea>", "</title>", "</script>", "</style>", "-->")
+"""What would end the place that it stands in."""
+_ATTRIBUTES: Final = (
+    '" onmouseover="{run}" x="',
+    "' onfocus='{run}' autofocus x='",
+    '" autofocus onfocus="{run}',
+    "` onerror={run} x=`",
+    '" style="position:fixed;inset:0" onclick="{run}',
+    '" hx-get="/settings" hx-trigger="load" x="',
+    '" hx-on:load="{run}" x="',
+    '" hx-on::after-init="{run}" x="',
+    '" data-hx-get="/settings" data-hx-trigger="load" x="',
+    '" data-key="a" data-row="" x="',
+    '" data-live="runs" data-from="/logout" x="',
+)
+_HTMX: Final = (
+    '<div hx-get="/settings/keys" hx-trigger="load"></div>',
+    '<div data-hx-post="/logout" data-hx-trigger="load"></div>',
+    '<div hx-on:click="{run}" hx-trigger="load">x</div>',
+    "<div hx-on::load='{run}'>x</div>",
+    '<div hx-get="x" hx-trigger="load[{run}]"></div>',
+    "<div hx-vals='js:{{x: {run}}}' hx-get=/ hx-trigger=load></div>",
+    '<hx-partial hx-target="body"><img src=x onerror={run}></hx-partial>',
+    '<meta name="htmx-config" content=\'{{"history":true}}\'>',
+    '<div hx-swap-oob="true" id="main"><img src=x onerror={run}></div>',
+)
+_MARKDOWN: Final = (
+    "[x](javascript:{run})",
+    "[x](JaVaScRiPt:{run})",
+    "[x](&#106;avascript:{run})",
+    "[x](data:text/html,<script>{run}</script>)",
+    "[x](vbscript:{run})",
+    '![x](x "onerror={run}")',
+    "![x](javascript:{run})",
+    "<javascript:{run}>",
+    "[x]: javascript:{run}\n[x]",
+    "[x](<javascript:{run}>)",
+    "`<img src=x onerror={run}>`",
+    "```html\n<img src=x onerror={run}>\n```",
+    "    <img src=x onerror={run}>",
+    "| <img src=x onerror={run}> |\n|---|\n| <svg onload={run}> |",
+    "> <img src=x onerror={run}>",
+    "1. <img src=x onerror={run}>",
+    "# <img src=x onerror={run}>",
+    "~~<img src=x onerror={run}>~~",
+)
+_OTHERS: Final = (
+    "{{{{ 7 * 7 }}}}{{{{ cycler.__init__.__globals__ }}}}",
+    "{{% include '/etc/passwd' %}}",
+    "${{{run}}}",
+    "javascript:{run}",
+    "data:text/html,<script>{run}</script>",
+    "\u202e<img src=x onerror={run}>",
+    "\ufeff<img src=x onerror={run}>",
+    "\uff1cscript\uff1e{run}\uff1c/script\uff1e",
+    "&lt;img src=x onerror={run}&gt;",
+    "&#60;img src=x onerror={run}&#62;",
+    "\\u003cimg src=x onerror={run}\\u003e",
+    "%3Cimg%20src=x%20onerror={run}%3E",
+    "<img\x0bsrc=x\x0bonerror={run}>",
+    "<img\nsrc=x\nonerror={run}>",
+    "a" * 300 + "<img src=x onerror={run}>",
+)
+
+
+def hostile_texts() -> list[str]:
+    """Each once; the tags also with what ends where they stand."""
+    broken_out = [f"{out}{tag}" for out, tag in product(_OUT, _TAGS[:24])]
+    every = [*_TAGS, *broken_out, *_ATTRIBUTES, *_HTMX, *_MARKDOWN, *_OTHERS]
+    return [*dict.fromkeys(each.format(run=_RUN) for each in every)]
