@@ -1146,4 +1146,29 @@ REQUIREMENTS = [
         "issue 11 §8",
         "All six tools of debates cost a model at most 900 tokens.",
     ),
+    Requirement(
+        "console:screens:axe",
+        "issue 12, must show",
+        "Every screen is free of violations of WCAG 2.2 AA in light and dark, and of complaints.",
+    ),
+    Requirement(
+        "console:hostile:none-runs",
+        "issue 12, must show",
+        "Of two hundred hostile texts on every screen none runs, nor is any taken for markup.",
+    ),
+    Requirement(
+        "console:clearance:nothing-above",
+        "issue 12, must show",
+        "Whoever is cleared for less sees nothing above it on any screen, search, count or stream.",
+    ),
+    Requirement(
+        "console:live:reconnects",
+        "issue 12, must show",
+        "A page whose server was killed says so, comes again, and shows the truth.",
+    ),
+    Requirement(
+        "console:files:small",
+        "issue 12, must show",
+        "No template, route or view has more than 300 lines.",
+    ),
 ]

@@ -67,6 +67,7 @@ def ana(browser: Browser, town: Town) -> Iterator[Window]:
         yield made
 
 
+@pytest.mark.requirement("console:screens:axe")
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_screen_is_whole(ana: Window, filled: Filled, screen: str, theme: str) -> None:

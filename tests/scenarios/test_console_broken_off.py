@@ -37,7 +37,7 @@ def started(house: Installation) -> str:
         return str(made.json()["id"])
 
 
-@pytest.mark.requirement("web:live:reconnects")
+@pytest.mark.requirement("console:live:reconnects")
 def test_a_page_whose_server_was_killed_comes_again_and_shows_the_truth(
     house: Installation, browser: Browser
 ) -> None:

@@ -101,7 +101,7 @@ def texts(who: Window, places: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-@pytest.mark.requirement("web:clearance:nothing-above")
+@pytest.mark.requirement("console:clearance:nothing-above")
 def test_what_is_above_them_changes_nothing_that_they_see(
     town: Town, filled: Filled, bob: Window
 ) -> None:

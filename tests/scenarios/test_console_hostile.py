@@ -116,6 +116,7 @@ def test_there_are_two_hundred_of_them() -> None:
     assert len(TEXTS) >= 200
 
 
+@pytest.mark.requirement("console:hostile:none-runs")
 def test_none_of_them_runs_on_any_screen(ana: Window, places: list[str]) -> None:
     """A policy that stopped one would be told of on the browser's console: so none was markup."""
     for place in places:

@@ -34,7 +34,7 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.requirement("web:files:small")
+@pytest.mark.requirement("console:files:small")
 @pytest.mark.parametrize("file", OURS, ids=named)
 def test_no_file_is_long(file: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) <= LONGEST
