@@ -2,7 +2,6 @@
 
 import pytest
 
-from portico.gateway.core.errors import UpstreamDown
 from portico.testing.upstreams import seen
 from tests.faces.web.conftest import Browser, another
 from tests.faces.web.shop import DROP, FIND, HOSTILE, LAUNCH, offers, once_in, pin_in
@@ -55,24 +54,6 @@ async def test_of_several_those_that_can_be_are_added(console: Browser) -> None:
     assert 'href="/servers/web"' in await console.sees("/servers")
 
 
-async def test_it_is_allowed_then_let_in_with_the_proposed_reads(console: Browser) -> None:
-    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
-    console.site.upstreams.offers["shop"] = seen(FIND, DROP)
-
-    page = await console.sees("/servers/shop")
-    allowed = await console.does("/servers/shop/allow", {"pin": pin_in(page)})
-    waiting = await console.sees(allowed)
-    fields = {"pin": pin_in(waiting), "proposed": "reads"}
-    accepted = await console.does("/servers/shop/accept", fields)
-
-    assert 'data-key="a"' in page
-    assert "2 tools wait to be let in" in waiting
-    assert 'data-key="a"' in waiting
-    done = await console.sees(accepted)
-    assert "Its tools can be found and called." in done
-    assert "1 tool was let in with an unknown effect" in done
-
-
 async def test_effects_are_chosen_one_by_one(console: Browser) -> None:
     await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
     console.site.upstreams.offers["shop"] = seen(FIND, DROP)
@@ -98,19 +79,6 @@ async def test_effects_are_chosen_one_by_one(console: Browser) -> None:
     assert nothing.status == 422
 
 
-async def test_what_has_changed_is_quarantined_and_shown_place_by_place(console: Browser) -> None:
-    await offers(console, FIND)
-    console.site.upstreams.offers["shop"] = seen({**FIND, "description": "Finds and sends."})
-
-    led = await console.does("/servers/shop/restart")
-    page = await console.sees(led)
-
-    assert "quarantined: changed" in page
-    assert "<del>Finds a customer by name.</del>" in page
-    assert "<ins>Finds and sends.</ins>" in page
-    assert "1 quarantined" in await console.sees("/servers")
-
-
 async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Browser) -> None:
     await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
 
@@ -119,17 +87,6 @@ async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Bro
     assert answer.status == 409
     assert b'role="alert"' in answer.body
     assert console.site.upstreams.looked == []
-
-
-async def test_what_does_not_start_says_so_on_its_page(console: Browser) -> None:
-    await offers(console, FIND)
-    console.site.upstreams.dead.add("shop")
-
-    answer = await console.post("/servers/shop/restart")
-
-    assert answer.status == 502
-    assert UpstreamDown.title.encode() in answer.body
-    assert "failed last" in await console.sees("/servers")
 
 
 async def test_it_is_switched_labelled_confined_and_removed(console: Browser) -> None:

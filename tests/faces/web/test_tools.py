@@ -18,37 +18,6 @@ async def test_without_servers_it_is_said_where_tools_come_from(console: Browser
     assert 'href="/servers/_add"' in text
 
 
-async def test_servers_are_listed_and_their_tools_come_when_they_are_opened(
-    console: Browser,
-) -> None:
-    await offers(console, FIND, DROP)
-
-    closed = await console.sees("/tools")
-    opened = await console.sees("/tools?open=shop")
-    part = (await console.get("/tools/group?server=shop", part=True)).body.decode()
-
-    assert "2 tools" in closed
-    assert "find_customer" not in closed
-    for shown in (opened, part):
-        assert 'href="/tools/shop.find_customer"' in shown
-        assert "Finds a customer by name." in shown
-        assert "reads" in shown
-        assert "cannot be undone" in shown
-
-
-async def test_a_search_says_why_each_was_found_and_what_it_costs(console: Browser) -> None:
-    await offers(console, FIND, DROP)
-
-    text = await console.sees("/tools?q=find+a+customer")
-    part = (await console.get("/tools/body?q=find+a+customer", part=True)).body.decode()
-
-    for shown in (text, part):
-        assert 'href="/tools/shop.find_customer"' in shown
-        assert "<b>find</b>" in shown
-        assert "instead of" in shown
-        assert "has no part in it" in shown
-
-
 async def test_a_server_is_switched_off_and_on_from_the_list(console: Browser) -> None:
     await offers(console, FIND)
 
@@ -188,21 +157,6 @@ async def test_a_rule_for_one_tool_takes_the_place_of_the_one_before(console: Br
         rules = (await console.site.ask("GET", "/api/v1/policy/rules")).json["data"]
         own = [rule["decision"] for rule in rules if rule["tools"] == ["shop.find_customer"]]
         assert own == {"ask": ["ask"], "never": ["deny"], "default": []}[setting]
-
-
-async def test_a_tool_that_is_named_like_a_pattern_stands_for_itself_alone(
-    console: Browser,
-) -> None:
-    await offers(console, FIND, {**DROP, "name": "*"})
-
-    page = await console.sees("/tools/shop.%2A")
-    for path, fields in (("effect", {"effect": "pure"}), ("rule", {"setting": "never"})):
-        answer = await console.post(f"/tools/{path}", {"tool": "shop.*", **fields})
-        assert answer.status == 422
-
-    assert "no rule can be made for it alone" in page
-    shown = (await console.site.ask("GET", "/api/v1/tools/shop.find_customer")).json
-    assert shown["effect"] != "pure"
 
 
 async def test_what_was_learnt_stands_beside_the_tool(console: Browser) -> None:

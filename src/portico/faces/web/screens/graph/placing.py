@@ -56,6 +56,8 @@ class Placed:
 @lru_cache(maxsize=16)
 def placed(dots: tuple[Dot, ...], edges: tuple[tuple[int, int], ...]) -> tuple[Placed, ...]:
     """In the order of the dots; `edges` are between their numbers."""
+    if not dots:
+        return ()
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for number, dot in enumerate(dots):
         groups[dot.group].append(number)
