@@ -143,7 +143,7 @@ def _family(runs: int) -> Family:
 
 
 def test_there_are_as_many_runs_as_are_wanted_and_as_many_requests_and_debates() -> None:
-    seeds = [Seed(RUN, 3), Seed(RUN, 1), Seed(RUN, 0), Seed(RUN, 0, waits=True)]
+    seeds = [Seed(RUN, 3), Seed(RUN, 1), Seed(RUN, like="debate"), Seed(RUN, like="waiting")]
     families = [_family(1), _family(2), _family(1), _family(2)]
     sizes = Sizes(runs=1_000, waiting=50, debates=100)
 

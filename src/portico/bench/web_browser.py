@@ -31,6 +31,7 @@ _FLAGS: Final = (
 """It may be run as root, in a box without a graphics card; what it loads is our own."""
 _PATIENCE: Final = 60_000
 """Milliseconds."""
+_LIVE: Final = '#live[data-state="live"]'
 _AXE: Final = "PORTICO_AXE"
 _CACHE: Final = "PORTICO_TEST_CACHE"
 # Before the page's own scripts: when the dot in the menu said that it is live.
@@ -92,6 +93,8 @@ class Window:
     context: "BrowserContext"
     page: "Page"
     seen: Seen
+    broken: type[Exception]
+    """What its library says whatever went wrong."""
 
     def until_live(self, pages: Mapping[str, str], times: int, progress: Progress) -> None:
         for name, path in pages.items():
@@ -103,7 +106,7 @@ class Window:
 
     def _loaded(self, path: str) -> tuple[float, float]:
         self.page.goto(f"{self.url}{path}", timeout=_PATIENCE)
-        self.page.wait_for_function("window.liveAt !== undefined", timeout=_PATIENCE)
+        self.page.wait_for_selector(_LIVE, state="attached", timeout=_PATIENCE)
         live, drawn = self.page.evaluate(
             "[window.liveAt, performance.getEntriesByType('navigation')[0].domInteractive]"
         )
@@ -130,7 +133,7 @@ class Window:
 @contextmanager
 def window(url: str, cookie: str) -> Iterator[Window]:
     """Inside already, with the session of whoever has logged in."""
-    from playwright.sync_api import sync_playwright  # only where it is installed
+    from playwright.sync_api import Error, sync_playwright  # only where it is installed
 
     seen = Seen()
     with sync_playwright() as playwright:
@@ -149,6 +152,6 @@ def window(url: str, cookie: str) -> Iterator[Window]:
         )
         page.on("pageerror", lambda error: seen.complaints.append(str(error)))
         try:
-            yield Window(url, context, page, seen)
+            yield Window(url, context, page, seen, Error)
         finally:
             browser.close()

@@ -88,7 +88,7 @@ def _say(text: str) -> None:
 
 
 def main(sizes: str, seeds: str) -> None:
-    given = [Seed(RunId.parse(run), share, waits) for run, share, waits in json.loads(seeds)]
+    given = [Seed(RunId.parse(run), share, like) for run, share, like in json.loads(seeds)]
     print(json.dumps(asyncio.run(filled(Sizes.read(sizes), given))), flush=True)
 
 

@@ -87,7 +87,7 @@ class House:
         """While nobody serves it."""
         start = [*PORTICO, "db", "start"]
         subprocess.run(start, env=dict(self.env), check=True, stdout=subprocess.DEVNULL)
-        told = json.dumps([[str(each.run), each.share, each.waits] for each in seeds.copied])
+        told = json.dumps([[str(each.run), each.share, each.like] for each in seeds.copied])
         command = [sys.executable, "-m", "portico.bench.web_child", sizes.spelled(), told]
         found: dict[str, Any] = {}
         with subprocess.Popen(

@@ -1,5 +1,6 @@
 """The runs of `portico bench web`: copies of those that were carried out, over two weeks."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -55,12 +56,9 @@ def copies_wanted(
     seeds: Sequence[Seed], families: Sequence[Family], sizes: Sizes, there: int
 ) -> Sequence[int]:
     """Of each, so that there are as many runs as are wanted, and as many requests and debates."""
-    waiting = sum(seed.waits for seed in seeds)
-    debating = [not seed.waits and seed.share == 0 for seed in seeds]
-    counts = [
-        sizes.waiting // waiting if seed.waits else sizes.debates // sum(debating) if debates else 0
-        for seed, debates in zip(seeds, debating, strict=True)
-    ]
+    wanted = {"waiting": sizes.waiting, "debate": sizes.debates, "run": 0}
+    likes = Counter(seed.like for seed in seeds)
+    counts = [wanted[seed.like] // likes[seed.like] for seed in seeds]
     taken = sum(many * family.runs for many, family in zip(counts, families, strict=True))
     shares = sum(seed.share * family.runs for seed, family in zip(seeds, families, strict=True))
     left = max(0, sizes.runs - there - taken)
@@ -70,7 +68,7 @@ def copies_wanted(
 
 
 def _age(seed: Seed, chance: Random) -> timedelta:
-    longest = _YOUNG if seed.waits else _SPAN
+    longest = _YOUNG if seed.like == "waiting" else _SPAN
     return longest * float(chance.random() ** 1.5) + timedelta(minutes=5)
 
 

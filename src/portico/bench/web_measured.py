@@ -102,8 +102,12 @@ class Measuring:
             "long conversation": f"/bridge/{its['long_project']}/{its['long_talk']}",
         }
         script = found_axe(self.axe)
+        lacks = {} if script else {"axe_violations": _NOWHERE}
         with window(self.house.url, cookie) as made:
-            made.until_live(wanted, self.sizes.loads, self.progress)
-            if script is not None:
-                made.check(screens, script.read_text(encoding="utf-8"), self.progress)
-        return made.seen, {} if script else {"axe_violations": _NOWHERE}
+            try:
+                made.until_live(wanted, self.sizes.loads, self.progress)
+                if script is not None:
+                    made.check(screens, script.read_text(encoding="utf-8"), self.progress)
+            except made.broken as error:  # what was measured before is told all the same
+                lacks["browser"] = str(error).partition("\n")[0]
+        return made.seen, lacks

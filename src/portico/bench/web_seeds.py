@@ -5,7 +5,7 @@ calls that need a yes. All of it by REST, as anybody does it."""
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import httpx2
 
@@ -28,6 +28,8 @@ names
 """
 
 Json = Mapping[str, Any]
+Like = Literal["run", "waiting", "debate"]
+"""What is counted by itself: requests that wait for a person, and debates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,9 @@ class Seed:
     """A run that is there once."""
 
     run: RunId
-    share: int
-    """Of all runs, against the shares of the others."""
-    waits: bool = False
-    """For a person: its copies are young, and they are as many as requests are wanted."""
+    share: int = 0
+    """Of all runs, against the shares of the others, where no number of its like is asked for."""
+    like: Like = "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ class Town:
         chats = [self._chat("What is open?"), self._chat("And what is new this week?")]
         copied += [Seed(run, 9) for run in chats]
         debates = [self._debate(label) for label in ("public", "team")]
-        copied += [Seed(run, 0) for run, _ in debates]
+        copied += [Seed(run, like="debate") for run, _ in debates]
         progress("asking for approval")
         copied += self._asking()
         progress(f"running a plan of {long:,} steps")
@@ -202,7 +203,7 @@ class Town:
             self._until(f"/runs/{run}", lambda it: it["status"] == "waiting")
             if answer is not None:
                 self._answer(run, answer)
-            made.append(Seed(run, share, waits=answer is None))
+            made.append(Seed(run, share, "waiting" if answer is None else "run"))
         return made
 
     def _answer(self, run: RunId, answer: str) -> None:

@@ -21,8 +21,10 @@ async def test_a_message_is_shown_with_its_thread(scene: Scene) -> None:
     said = await scene.says("Three eggs.")
     await scene.says("Four by now.", reply_to=said)
 
-    text = words(await scene.console.sees(f"{scene.at}/messages/{said}"))
+    page = await scene.console.sees(f"{scene.at}/messages/{said}")
+    text = words(page)
 
+    assert f'data-from="{scene.project}/list?at={scene.table.conversation}"' in page
     assert "Thread" in text
     assert "Four by now." in text
 

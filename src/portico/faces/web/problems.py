@@ -28,7 +28,7 @@ class PageNotFound(PorticoError):
 
 class Broke(PorticoError):
     kind = Kind.UNAVAILABLE
-    code = "internal_error"
+    code = "page_broke"
     title = "Something broke on our side"
     fix = "Look into the server's log, and please report it."
 
