@@ -14,6 +14,7 @@ from portico.debate.core.happening import PartBegan
 from portico.debate.core.note import NoteKind
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Cap, Preset
+from portico.debate.core.verdict_words import verdict_words
 from portico.debate.core.voice import VoiceKind
 from portico.debate.core.wish import OutcomeWish, ReplayWish
 from portico.engine.core.run import RunStatus
@@ -107,14 +108,22 @@ async def test_a_part_that_is_not_decided_is_said_to_be_open() -> None:
 
     assert whole.debate.decision is not None
     assert whole.debate.decision.answer is None
+    assert whole.debate.decision.synthesis is not None
+    assert "Not decided:\n- Is the roof sound?" in whole.debate.decision.synthesis
+    assert whole.debate.decision.dissent == ()
+    assert "none of its parts" in verdict_words(whole.debate.decision, whole.debate.status)
     assert whole.debate.decision.why is Why.NO_ANSWERS
     assert whole.debate.status is DebateStatus.NO_DECISION
 
 
 async def test_a_text_names_what_was_not_decided() -> None:
     split = {"question": "Is it dry?", "kind": "yes_no"}
-    room = a_room("a:1", "b:1", parts=[{"question": "What of it", "kind": "open"}, split])
-    room.voices.voices["b:1"].answer = "no"
+    room = a_room("a:1", "b:1", parts=[PARTS[0], split])
+
+    async def contrary(ask: VoiceAsk) -> VoiceReply:
+        return a_reply(a_vote("no" if "Is it dry?" in ask.prompt else "yes"))
+
+    room.voices.voices["b:1"].says = contrary
 
     whole = await room.held("Look into the house.", analyze=True)
 

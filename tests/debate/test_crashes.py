@@ -131,8 +131,8 @@ def writers() -> list[ScriptedVoice]:
         {"question": "What of the second", "kind": "open"},
     ]
     return [
-        ScriptedVoice(name=f"{family}:1", answer="yes", parts=parts, better="tie")
-        for family in ("a", "b", "c")
+        ScriptedVoice(name=f"{family}:1", answer=f"yes{rest}", parts=parts, better="tie")
+        for family, rest in (("a", ""), ("b", ", of course"), ("c", ", as far as one can see"))
     ]
 
 

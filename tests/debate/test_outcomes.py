@@ -133,7 +133,8 @@ async def test_a_voice_that_was_right_before_weighs_more() -> None:
     decision = whole.debate.decision
     assert decision is not None
     weights = dict(decision.weights)
-    assert weights["a:1"] > weights["b:1"]
+    assert len(weights) > 1
+    assert weights.pop("a:1") > max(weights.values())
     assert decision.options[0].shown == "red"
 
 

@@ -99,7 +99,7 @@ async def test_one_voice_alone_decides_nothing() -> None:
 
     assert whole.debate.decision is not None
     assert whole.debate.decision.verdict is Verdict.NO_DECISION
-    assert whole.debate.decision.why is Why.TOO_UNSURE
+    assert whole.debate.decision.why is Why.ALONE
     assert [option.shown for option in whole.debate.decision.options] == ["yes"]
 
 
@@ -264,8 +264,10 @@ async def test_open_answers_are_compared_in_both_orders_and_brought_together() -
 
     decision = whole.debate.decision
     assert decision is not None
-    assert decision.answer == "Text b"
+    assert decision.given_out is not None
+    assert decision.given_out.shown == "Text b"
     assert decision.synthesis is not None
+    assert decision.answer == decision.synthesis
     assert decision.synthesis.startswith("All together.")
     assert "- Text a" in decision.synthesis
     judged = [key for key in names(room) if key.startswith("judged")]

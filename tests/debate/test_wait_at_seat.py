@@ -12,7 +12,7 @@ LONG = timedelta(seconds=20)
 
 
 def waiting(room: Room) -> WaitAtSeat:
-    return WaitAtSeat(join_debate=room.join, bus=room.bus)
+    return WaitAtSeat(join_debate=room.join, bus=room.bus, at_first=timedelta(milliseconds=100))
 
 
 async def begun(room: Room) -> Debate:
@@ -48,3 +48,17 @@ async def test_whoever_waits_is_told_what_is_asked() -> None:
         await room.leg(debate)
 
     assert "Is it so?" in (waits.result().asked or "")
+
+
+async def test_whoever_sits_down_is_told_at_once_what_is_asked_also_without_patience() -> None:
+    room = Room(*some("alpha:one"))
+    debate = await begun(room)
+    sitting = WaitAtSeat(join_debate=room.join, bus=room.bus)
+
+    async with asyncio.TaskGroup() as group:
+        sits = group.create_task(sitting(BEN, debate.id, patience=timedelta(0)))
+        await asyncio.sleep(0)
+        await room.leg(debate)
+
+    assert "Is it so?" in (sits.result().asked or "")
+    assert sits.result().new is False  # looked at again since

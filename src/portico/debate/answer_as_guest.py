@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from portico.debate.core.asking import VoiceReply
 from portico.debate.core.canonical import canonical
 from portico.debate.core.debate import DebateId
-from portico.debate.core.errors import BadDebate, NothingAsked
+from portico.debate.core.errors import BadDebate, DebateOver, NothingAsked
 from portico.debate.core.guest import GuestAnswer, Seat
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.reply_text import cleaned
@@ -34,6 +34,8 @@ class AnswerAsGuest:
         label = await self.seats.secrecy(caller, which)
         await self.tasks.read(caller, label, untrusted=True)
         seat = await self.seats.seat(caller, which)
+        if seat.over:
+            raise DebateOver(str(which))
         if seat.key is None:
             raise NothingAsked(str(which))
         _check(answer, seat)
@@ -41,7 +43,7 @@ class AnswerAsGuest:
         await self.seats.answer(caller, which, seat.key, reply)
         after = await self.seats.seat(caller, which)
         await self.wake(caller, after)
-        return after
+        return replace(after, taken=True)
 
 
 def _check(answer: GuestAnswer, seat: Seat) -> None:

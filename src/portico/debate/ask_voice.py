@@ -37,6 +37,8 @@ from portico.kernel.json import JsonObject, JsonValue
 
 _SHARE: Final = 0.5
 """Of the time that is left, for one answer: whoever stalls leaves as much to the others."""
+_FOR_THE_END: Final = 0.05
+"""Of it, that the last answers leave for the decision."""
 _LEAST: Final = timedelta(seconds=20)
 """That an answer has at least, where as much is left."""
 
@@ -58,7 +60,7 @@ class Asked:
     why: str
     round: int = 1
     last: bool = False
-    """Nobody is asked after it: it has all the time that is left."""
+    """Nobody is asked after it: it has nearly all the time that is left."""
 
     def body(self, text: str) -> JsonObject | Unusable:
         """Whatever was said, a note comes of it."""
@@ -270,7 +272,9 @@ def failed_note(asked: Asked, why: Unusable, cost: Cost, at: datetime, text: str
 def patience_for(deadline: datetime, now: datetime, *, last: bool) -> timedelta:
     """Never beyond the deadline."""
     left = max(deadline - now, timedelta(0))
-    return left if last else min(left, max(left * _SHARE, _LEAST))
+    if last:
+        return left * (1 - _FOR_THE_END)
+    return min(left, max(left * _SHARE, _LEAST))
 
 
 def _happening(note: Note, took: timedelta) -> VoiceAnswered | VoiceFailed | None:

@@ -24,15 +24,16 @@ from portico.kernel.principal import Principal
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """One that was not named and cannot be asked."""
+    """One that was not named and cannot be asked, or is told less than others."""
 
     voice: str
     why: str
+    kind: str = VOICE
 
     @property
     def what(self) -> str:
         """As it is written down that it was not asked."""
-        return f"{VOICE}:{self.voice}"
+        return f"{self.kind}:{self.voice}"
 
     def __str__(self) -> str:
         return skip_words(self.what, self.why)

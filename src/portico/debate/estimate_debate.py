@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from portico.debate.core.estimate import estimated
 from portico.debate.core.wish import DebateWish, Estimate
-from portico.debate.prepare_debate import PrepareDebate
+from portico.debate.prepare_debate import PrepareDebate, within_windows
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.principal import Principal
@@ -19,5 +19,6 @@ class EstimateDebate:
     async def __call__(self, caller: Principal, wish: DebateWish) -> Estimate:
         """Raises `NotPermitted`, and what is wrong with the wish."""
         permit(caller, Scope.DEBATES_RUN)
-        prepared = await self.prepare(caller, wish)
-        return estimated(prepared.plan, self.tokenizer.count, [*map(str, prepared.left_out)])
+        count = self.tokenizer.count
+        prepared = within_windows(await self.prepare(caller, wish), count)
+        return estimated(prepared.plan, count, [*map(str, prepared.left_out)])

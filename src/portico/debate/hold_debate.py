@@ -29,6 +29,7 @@ from portico.debate.core.moves import (
 from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.open_session import SYNTHESIS, judged_name
 from portico.debate.core.panel import Panel, panel_of
+from portico.debate.core.question import QuestionKind
 from portico.debate.core.readings import (
     reading_better,
     reading_said,
@@ -223,7 +224,17 @@ def _voice_asked(table: Table, move: AskVoices, voice: Voice) -> Asked:
         read=reading_said(table.debate.question, voice.name, move.round, first),
         why=move.why,
         round=move.round,
+        last=last_asked(table, move),
     )
+
+
+def last_asked(table: Table, move: AskVoices) -> bool:
+    """Whether nobody could be asked anything after these: then nobody is waited for but them."""
+    its, asked = table.debate, {voice.name for voice in move.voices}
+    judged = its.question.kind in (QuestionKind.TEXT, QuestionKind.OPEN)
+    left = any(voice.name not in asked for voice in table.unasked())
+    again = its.rules.rounds > 1 and move.round == 1
+    return not (judged or left or again or its.guests)
 
 
 def _judging(table: Table, move: AskSame | AskBetter | AskSynthesis) -> Asked:

@@ -1,7 +1,7 @@
 """Take a seat in a debate as a guest, with one's own key, and see what is asked."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from portico.debate.core.debate import DebateId
 from portico.debate.core.errors import NotSeated
@@ -58,15 +58,17 @@ class JoinDebate:
         # That it is over, or that no seat is left, is told of it as well.
         label = await self.seats.secrecy(caller, which)
         await self.tasks.read(caller, label, untrusted=False)
+        new = False
         try:
             seat = await self.seats.seat(caller, which)
         except NotSeated:
+            new = True
             await self.blackboard.join(caller, which, guest_voice(caller))
             await self.audit.note(caller, AuditEntry(action="debate.joined", subject=str(which)))
             seat = await self.seats.seat(caller, which)
             await self.wake(caller, seat)
         await self.tasks.read(caller, seat.label, untrusted=True)
-        return seat
+        return replace(seat, new=new)
 
 
 def guest_voice(guest: Principal) -> Voice:

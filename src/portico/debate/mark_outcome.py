@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from portico.debate.core.canonical import canonical
 from portico.debate.core.debate import Debate, DebateId, WholeDebate
-from portico.debate.core.decision import Decision, Option
 from portico.debate.core.errors import BadDebate
-from portico.debate.core.merging import merged
+from portico.debate.core.merging import matched
 from portico.debate.core.note import NoteKind
 from portico.debate.core.outcome import Outcome
 from portico.debate.core.question import QuestionKind
@@ -67,7 +66,7 @@ def _meant(whole: WholeDebate, wish: OutcomeWish) -> tuple[str | None, str | Non
             "An analysis has no one answer that is right or wrong.",
             "Mark the outcome of its parts.",
         )
-    decided = decided_option(its.decision)
+    decided = None if its.decision is None else its.decision.given_out
     if wish.answer is not None:
         key, shown = _answer(whole, wish.answer)
         right = decided is not None and decided.key == key
@@ -86,14 +85,6 @@ def _meant(whole: WholeDebate, wish: OutcomeWish) -> tuple[str | None, str | Non
     return (decided.key, decided.shown, True) if wish.right else (None, None, False)
 
 
-def decided_option(decision: Decision | None) -> Option | None:
-    """What was given out, if anything was. A text out of several stands for the best of them."""
-    if decision is None or decision.answer is None:
-        return None
-    named = (each for each in decision.options if each.shown == decision.answer)
-    return next(named, decision.options[0] if decision.options else None)
-
-
 def _answer(whole: WholeDebate, answer: str) -> tuple[str, str]:
     """As it would have been counted in the debate. Raises `BadDebate`."""
     its = whole.debate
@@ -104,7 +95,9 @@ def _answer(whole: WholeDebate, answer: str) -> tuple[str, str]:
         said = " ".join(answer.split())[:80]
         raise BadDebate(f"{said!r} is none of the answers that this has.", _answers(its))
     said_so = [Said.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID]
-    keys = {was.key: now for was, now in zip(said_so, merged(said_so, whole.notes), strict=True)}
+    keys = {
+        was.key: now for was, now in zip(said_so, matched(its, said_so, whole.notes), strict=True)
+    }
     same = keys.get(found.key)
     return (found.key, found.shown) if same is None else (same.key, same.shown)
 
@@ -113,7 +106,7 @@ def _voice(debate: Debate, answer: str) -> tuple[str, str]:
     """The best answer to an open question is named by its voice. Raises `BadDebate`."""
     options = debate.decision.options if debate.decision is not None else ()
     for option in options:
-        if answer.strip() in (option.key, option.shown):
+        if answer.strip() in (option.key, option.shown, *option.voices):
             return option.key, option.key
     names = ", ".join(option.key for option in options) or "nobody"
     raise BadDebate(

@@ -12,7 +12,9 @@ from portico.debate.core.persona import Persona
 from portico.debate.core.personas import BUILT_IN, dealt
 from portico.debate.core.question import Question
 from portico.debate.core.rules import Cap, Preset, Rules
-from portico.debate.core.spending import Left, left_of
+from portico.debate.core.sheets import SHORTEST
+from portico.debate.core.skip_words import MATERIAL
+from portico.debate.core.spending import Count, Left, left_of
 from portico.debate.core.voice import Voice
 from portico.debate.core.wish import DebateWish, Usual
 from portico.debate.core.wish_checks import (
@@ -47,6 +49,7 @@ class Prepared:
     untrusted: bool
     project: str | None
     left_out: tuple[LeftOut, ...]
+    guests: int = 0
     parts: int = 0
 
     @property
@@ -110,6 +113,7 @@ class PrepareDebate:
             untrusted=task.untrusted or strange,
             project=project,
             left_out=chosen.left_out,
+            guests=wish.guests,
             parts=wish.parts_most if wish.analyze else 0,
         )
 
@@ -145,6 +149,27 @@ class PrepareDebate:
             # Whoever starts it is told how much is left, and so what was spent.
             await self.tasks.read(caller, told, untrusted=False)
         return least
+
+
+def within_windows(prepared: Prepared, count: Count) -> Prepared:
+    """Without voices whose windows have no room for what is asked; of those that have room for the
+    beginning of the material it is said. Raises `NoVoices`, `BadDebate`."""
+    desk, whole = prepared.plan.desk(count), len(prepared.question.material)
+    voices, told = [], []
+    for voice in prepared.voices:
+        shown, window = desk.shown_to(voice), f"its window of {voice.window or 0:,} tokens has"
+        if desk.first(voice).beyond(voice, count) or shown < min(whole, SHORTEST):
+            told.append(LeftOut(voice.name, f"{window} no room for what is asked."))
+            continue
+        voices.append(voice)
+        if shown < whole:
+            room = f"{window} room for {shown:,} of {whole:,} characters."
+            told.append(LeftOut(voice.name, room, MATERIAL))
+    left_out, seated = (*prepared.left_out, *told), len(voices) + prepared.guests
+    if seated < LEAST:
+        raise NoVoices(seated, LEAST, [*map(str, left_out)])
+    _check_families(prepared.rules, voices, prepared.guests)
+    return replace(prepared, voices=tuple(voices), left_out=left_out)
 
 
 def _check_families(rules: Rules, voices: Sequence[Voice], guests: int) -> None:

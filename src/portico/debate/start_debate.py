@@ -10,12 +10,13 @@ from portico.debate.core.errors import BudgetTooSmall, DebateNotFound
 from portico.debate.core.estimate import least, least_named
 from portico.debate.core.happening import Skipped
 from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.spending import left_of
 from portico.debate.core.table import skipped_name
 from portico.debate.core.wish import DebateWish
 from portico.debate.core.wish_checks import question_of
 from portico.debate.places import at_debate
 from portico.debate.ports import Blackboard, Talk, Tasks
-from portico.debate.prepare_debate import Prepared, PrepareDebate, material_of
+from portico.debate.prepare_debate import Prepared, PrepareDebate, material_of, within_windows
 from portico.debate.run_debate import DEBATE
 from portico.debate.starter import asker_of
 from portico.engine.core.errors import KeyReused, RunNotFound
@@ -26,6 +27,7 @@ from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.guard.ports import Audit, Together
+from portico.kernel.budget import NOTHING
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ContextId, RunId
@@ -68,7 +70,7 @@ class StartDebate:
         permit(caller, Scope.DEBATES_RUN)
         if (there := await self._there(caller, wish)) is not None:
             return there
-        prepared = await self.prepare(caller, wish)
+        prepared = within_windows(await self.prepare(caller, wish), self.tokenizer.count)
         self._check_budget(prepared)
         context = await self.tasks.open(prepared.caller, "debate", prepared.label)
         try:
@@ -87,9 +89,11 @@ class StartDebate:
         needed, fits = least(prepared.plan, self.tokenizer.count)
         if not fits:
             left, what = prepared.left, least_named(prepared.plan)
+            own = left_of(prepared.cap, NOTHING).fits(needed)
+            project = prepared.project if own else None
             if left.tokens is not None and needed.tokens > left.tokens:
-                raise BudgetTooSmall(what, needed.tokens, left.tokens)
-            raise BudgetTooSmall.of_money(what, needed.money, left.money)
+                raise BudgetTooSmall(what, needed.tokens, left.tokens, project)
+            raise BudgetTooSmall.of_money(what, needed.money, left.money, project)
 
     async def _started(
         self, prepared: Prepared, wish: DebateWish, context: ContextId

@@ -10,7 +10,7 @@ from portico.debate.core.canonical import Canonical, canonical, canonical_value
 from portico.debate.core.canonical_choices import chosen, folded, yes_or_no
 from portico.debate.core.canonical_evaluation import at_places
 from portico.debate.core.canonical_expressions import Name
-from portico.debate.core.question import Question, QuestionKind
+from portico.debate.core.question import Question, QuestionKind, kind_of
 from tests.debate.core.same_answers import DIFFERENT, SAME
 
 CITIES = ("Paris", "London", "New York", "New York City")
@@ -62,6 +62,11 @@ def test_names_and_addresses_are_no_formulae(one: str, other: str) -> None:
     ("question", "answer", "meant"),
     [
         ("How far is it in km?", "5000 m", "5"),
+        ("How many bytes has a header?", "320 bits", "forty"),
+        ("How many bytes has a header?", "Forty-two bytes.", "42"),
+        ("How many bytes has a header?", "forty thousand", "40 kB"),
+        ("How many bits has it?", "40 bytes", "320"),
+        ("How many?", "twenty", "20"),
         ("How far is it in km?", "5 km", "5"),
         ("How many minutes?", "2 hours", "120"),
         ("How many apples?", "3 apples", "3"),
@@ -254,3 +259,26 @@ def test_a_huge_answer_takes_no_longer_than_it_is_long(unit: str) -> None:
     canonical_value(f"x{unit * 200_000}y")
 
     assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize("text", ["One Republic", "one must see", "Seven Samurai", "twenty-twenty"])
+def test_words_that_only_begin_with_a_number_are_words(text: str) -> None:
+    its = canonical_value(text, "Who was it?")
+
+    assert its is not None
+    assert its.key.startswith("t:")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Can you explain how TCP slow start works?", QuestionKind.OPEN),
+        ("Could you please list the steps?", QuestionKind.OPEN),
+        ("Would you write a summary?", QuestionKind.OPEN),
+        ("Can you write to a closed socket?", QuestionKind.YES_NO),
+        ("Can we list both?", QuestionKind.YES_NO),
+        ("Would you recommend it?", QuestionKind.YES_NO),
+    ],
+)
+def test_a_wish_in_the_shape_of_a_question_is_open(text: str, kind: QuestionKind) -> None:
+    assert kind_of(text) is kind

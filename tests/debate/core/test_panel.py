@@ -262,11 +262,20 @@ def test_a_specialists_veto_with_evidence_escalates() -> None:
 def test_open_answers_are_decided_by_comparisons_in_both_orders() -> None:
     panel = panel_of(NUMBER, voices(3), [])
     judged = [("v0", "v1", "v1"), ("v1", "v0", "v1"), ("v1", "v2", "v1"), ("v2", "v1", "v2")]
+    seen = [*judged, ("v0", "v2", "v2"), ("v2", "v0", "v0")]
 
-    decision = decide_open(panel, said("abc"), judged, VOTE, Why.ALL_ASKED)
+    unsure = decide_open(panel, said("abc"), seen, VOTE, Why.ALL_ASKED)
+    assert (unsure.verdict, unsure.why, unsure.answer) == (
+        Verdict.NO_DECISION,
+        Why.TOO_UNSURE,
+        None,
+    )
+    assert unsure.probability < 0.5
+    better = [("v1", "v2", "v1"), ("v2", "v1", "v1")]
+    decision = decide_open(panel, said("abc"), [*judged[:2], *better], VOTE, Why.ALL_ASKED)
 
     assert (decision.verdict, decision.answer, decision.rule) == (Verdict.DECIDED, "b", "compared")
-    assert [each.shown for each in decision.dissent] == ["c", "a"]
+    assert {each.shown for each in decision.dissent} == {"a", "c"}
     assert sum(each.probability for each in decision.options) == pytest.approx(1)
 
 
@@ -346,7 +355,36 @@ def test_an_open_question_has_a_quorum_of_those_who_answered() -> None:
     judged = [("v0", "v1", "v0"), ("v1", "v0", "v0")]
 
     assert decide_open(panel, said("ab"), judged, QUORUM, Why.BUDGET).why is Why.NO_QUORUM
-    assert decide_open(panel, said("abcdefg"), judged, QUORUM, Why.ALL_ASKED).answer == "a"
+    assert decide_open(panel, said("abaaaba"), judged, QUORUM, Why.ALL_ASKED).answer == "a"
+    scattered = decide_open(panel, said("abcdefg"), judged, QUORUM, Why.ALL_ASKED)
+    assert scattered.why is Why.TOO_UNSURE
+
+
+def test_equal_texts_are_one_answer_and_as_strong_as_their_voices() -> None:
+    panel = panel_of(NUMBER, voices(3), [])
+
+    alike = decide_open(panel, said("aaa"), [], VOTE, Why.ALL_ASKED)
+    assert (alike.verdict, alike.answer, len(alike.options)) == (Verdict.DECIDED, "a", 1)
+    assert alike.options[0].voices == ("v0", "v1", "v2")
+    most = decide_open(panel, said("aba"), [("v0", "v2", "v0")], VOTE, Why.ALL_ASKED)
+    assert most.answer == "a"
+    assert most.probability == pytest.approx(2 / 3)
+    assert pairs_to_judge(panel, said("aba"), VOTE) == [("v0", "v1")]
+    judged = [("v2", "v1", "v1"), ("v1", "v2", "v1")]
+    turned = decide_open(panel, said("aba"), judged, VOTE, Why.ALL_ASKED)
+    assert turned.probability < most.probability
+
+
+def test_a_quorum_says_why_it_asks_each() -> None:
+    three = voices(3, specialist=2)
+    panel = panel_of(CHOICE, three, [])
+
+    found = [next_voice(panel, said("1"), [(three[at], 10)], QUORUM) for at in (1, 2)]
+
+    assert [None if each is None else each.why for each in found] == [
+        "a quorum counts everybody",
+        "it may veto: it has to be heard",
+    ]
 
 
 def test_everybody_who_is_counted_in_a_quorum_may_be_asked() -> None:

@@ -11,6 +11,7 @@ from portico.debate.core.conclusion import conclusion, saved_tokens, status_of
 from portico.debate.core.debate import DebateStatus
 from portico.debate.core.decision import Verdict, Why
 from portico.debate.core.first_moves import best_judge, guests_until
+from portico.debate.core.merging import plain_text
 from portico.debate.core.moves import (
     AskBetter,
     AskGuests,
@@ -33,7 +34,17 @@ from portico.debate.core.voice import Tariff, VoiceKind
 from portico.kernel.label import Label, Level
 from portico.testing.debate_voices import a_voice
 from portico.testing.kernel import BEGINNING
-from tests.debate.core.tables import GUEST, OPEN, TEXT, THREE, a_debate, a_table, note, said
+from tests.debate.core.tables import (
+    GUEST,
+    OPEN,
+    TEXT,
+    THREE,
+    YES_NO,
+    a_debate,
+    a_table,
+    note,
+    said,
+)
 
 DEBATED = a_debate(preset=Preset.DEBATE)
 
@@ -244,21 +255,103 @@ def test_open_answers_are_judged_in_both_orders_by_who_did_not_write_them() -> N
 
 def test_a_text_is_written_out_of_open_answers_by_whoever_is_there() -> None:
     debate = a_debate(OPEN, thoroughness=0.0)
-    done = note(NoteKind.SKIPPED, "skipped:judging", body={"why": BUDGET})
-    table = a_table(debate, said("a:1", "one"), said("b:1", "two"), done)
+    table = a_table(debate, said("a:1", "one"), said("b:1", "two"), *better("a:1", "b:1"))
 
-    assert isinstance(next_move(table), AskSynthesis)
+    move = next_move(table)
+    assert isinstance(move, AskSynthesis)
+    assert [each.voice for each in move.said] == ["a:1", "b:1"]
     poor = replace(table, left=Left(tokens=1))
     assert next_move(poor) == Skip(what="synthesis", why=BUDGET)
     unjudged = replace(poor, notes=table.notes[:2])
     assert next_move(unjudged) == Skip(what="judging", why=BUDGET)
 
 
+def test_a_text_is_written_out_of_answers_none_of_which_is_better() -> None:
+    done = note(NoteKind.SKIPPED, "skipped:judging", body={"why": BUDGET})
+    debate = a_debate(OPEN, THREE[:2], thoroughness=0.0)
+    table = a_table(debate, said("a:1", "one"), said("b:1", "two"), done)
+
+    assert isinstance(next_move(table), AskSynthesis)
+    assert conclusion(table, Why.ALL_ASKED).why is Why.TIE
+
+
+def test_equal_texts_are_matched_without_a_judge() -> None:
+    debate = a_debate(OPEN, preset=Preset.DEBATE)
+    texts = ("Keep it in one piece.", "**keep it  in one piece**", "Keep it in one piece!")
+    notes = [said(voice.name, text) for voice, text in zip(THREE, texts, strict=True)]
+    table = a_table(debate, *notes)
+
+    assert {each.key for each in table.said(1)} == {texts[0]}
+    assert next_move(table) == Conclude(Why.ALL_ASKED)
+    decision = conclusion(table, Why.ALL_ASKED)
+    assert (decision.verdict, decision.answer) == (Verdict.DECIDED, texts[0])
+    assert decision.dissent == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("It is «so».", "it is so", True),
+        ("x = 1", "x != 1", False),
+        ("at -5 °C", "at 5 °C", False),
+        ("1.5 times", "15 times", False),
+        ("2 * 3", "2 3", False),
+    ],
+)
+def test_texts_are_equal_up_to_case_space_and_punctuation(one: str, other: str, same: bool) -> None:
+    assert (plain_text(one) == plain_text(other)) is same
+
+
+def test_where_one_voice_alone_is_left_it_is_not_asked_and_that_is_why() -> None:
+    failed = [note(NoteKind.FAILED, f"said:1:{name}", voice=name) for name in ("a:1", "b:1")]
+    for question in (YES_NO, OPEN, replace(YES_NO, material="word " * 900)):
+        table = a_table(a_debate(question), *failed)
+        assert next_move(table) == Conclude(Why.ALONE)
+        assert conclusion(table, Why.ALONE).why is Why.ALONE
+    answered = a_table(None, failed[0], said("b:1", "yes"))
+    assert asked(next_move(answered)) == (["c:1"], 1)
+
+
+def test_one_answer_alone_says_that_it_is_alone() -> None:
+    failed = [note(NoteKind.FAILED, f"said:1:{name}", voice=name) for name in ("b:1", "c:1")]
+
+    decision = conclusion(a_table(None, said("a:1", "yes"), *failed), Why.ALL_ASKED)
+
+    assert (decision.verdict, decision.why, decision.answer) == (
+        Verdict.NO_DECISION,
+        Why.ALONE,
+        None,
+    )
+
+
+def test_the_beginning_of_the_material_is_for_two_that_can_be_paid_for() -> None:
+    debate = a_debate(replace(YES_NO, material="word " * 2_000), THREE[:2])
+    short = a_table(debate).desk.first(THREE[0], short=True)
+    one = a_table(debate).cost(THREE[0], short).tokens
+
+    assert next_move(a_table(debate, left=Left(tokens=one))) == Conclude(Why.BUDGET)
+    both = next_move(a_table(debate, left=Left(tokens=2 * one)))
+    assert isinstance(both, AskVoices)
+    assert both.short
+
+
+def better(one: str, other: str) -> list[Note]:
+    """The first of them, in both orders."""
+    return [
+        note(
+            NoteKind.JUDGED,
+            judged_name(*pair),
+            body={"one": pair[0], "other": pair[1], "better": one},
+        )
+        for pair in ((one, other), (other, one))
+    ]
+
+
 def test_where_only_guests_are_there_nobody_writes_a_text() -> None:
     other = replace(GUEST, name="guest:eve")
     debate = a_debate(OPEN, (GUEST, other), guests=2, thoroughness=0.0)
-    done = note(NoteKind.SKIPPED, "skipped:judging", body={"why": BUDGET})
-    table = a_table(debate, said("guest:ben", "one"), said("guest:eve", "two"), done)
+    judged = better("guest:ben", "guest:eve")
+    table = a_table(debate, said("guest:ben", "one"), said("guest:eve", "two"), *judged)
 
     assert next_move(table) == Skip(what="synthesis", why="nobody is here to write it")
 
@@ -304,7 +397,7 @@ def test_a_tie_says_so_unless_it_was_stopped() -> None:
     assert conclusion(table, Why.STOPPED).why is Why.STOPPED
 
 
-def test_a_tie_of_open_answers_is_settled_by_the_text_out_of_both() -> None:
+def test_one_text_is_the_decision_and_a_tie_of_open_answers_is_none() -> None:
     debate = a_debate(OPEN, THREE[:2])
     text = note(NoteKind.SYNTHESIS, "synthesis", body={"text": "Both.", "by": "a:1"})
     table = a_table(debate, said("a:1", "one"), said("b:1", "two"))
@@ -312,7 +405,7 @@ def test_a_tie_of_open_answers_is_settled_by_the_text_out_of_both() -> None:
     without = conclusion(table, Why.ALL_ASKED)
     assert (without.verdict, without.why) == (Verdict.NO_DECISION, Why.TIE)
     both = conclusion(replace(table, notes=(*table.notes, text)), Why.ALL_ASKED)
-    assert (both.verdict, both.answer, both.synthesis) == (Verdict.DECIDED, "Both.", "Both.")
+    assert (both.verdict, both.answer, both.synthesis) == (Verdict.NO_DECISION, None, "Both.")
     judged = [
         note(
             NoteKind.JUDGED,
@@ -322,7 +415,8 @@ def test_a_tie_of_open_answers_is_settled_by_the_text_out_of_both() -> None:
         for pair in (("a:1", "b:1"), ("b:1", "a:1"))
     ]
     best = conclusion(replace(table, notes=(*table.notes, *judged, text)), Why.ALL_ASKED)
-    assert (best.answer, best.synthesis) == ("two", "Both.")
+    assert (best.answer, best.synthesis) == ("Both.", "Both.")
+    assert [each.shown for each in best.dissent] == ["one"]
 
 
 def test_what_was_stopped_is_stopped_whatever_was_decided() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.debate.core.asking import VoiceReply
+from portico.debate.core.decompose import plan_sheet
 from portico.debate.core.persona import Persona
 from portico.debate.core.personas import BUILT_IN, dealt, merged_text
 from portico.debate.core.question import Question, QuestionKind
@@ -22,8 +23,9 @@ from portico.debate.core.rules import Preset, rules_of
 from portico.debate.core.said import Said
 from portico.debate.core.sheets import Desk
 from portico.debate.core.spending import charged
+from portico.debate.core.voice import narrowest
 from portico.testing.debate_voices import a_voice
-from tests.debate.core.tables import YES_NO, words
+from tests.debate.core.tables import GUEST, YES_NO, words
 
 VOICE = a_voice("a:1")
 
@@ -212,3 +214,57 @@ def test_the_form_is_reserved_for_as_well_since_a_server_may_be_sent_it() -> Non
 
     assert reserve.counted == sent - form
     assert charged(VOICE, reserve, reply).prompt == sent + 300
+
+
+LONG = Question(text="Is it so?", kind=QuestionKind.YES_NO, material="word " * 4_000)
+
+
+def test_a_window_is_honoured_by_cutting_the_material() -> None:
+    wide, narrow = a_voice("w:1"), a_voice("n:1", window=3_000)
+    desk = replace(a_desk(LONG), count=words, narrowest=narrow)
+    others = [a_said("n:1", "yes", "it is."), a_said("w:1", "no", "it is not.")]
+    sheets = [
+        desk.first(narrow),
+        desk.critique(narrow, others),
+        desk.better(*others),
+        desk.synthesis(narrow, others),
+        plan_sheet(desk, narrow, 3),
+    ]
+
+    for sheet in sheets:
+        assert not sheet.beyond(narrow, words)
+        assert "more characters are left out]" in sheet.prompt
+        assert sheet.prompt.count("word ") > 800
+    assert desk.shown_to(wide) == len(LONG.material)
+    assert desk.first(wide).prompt.count("word ") == 4_000
+    assert 0 < desk.shown_to(narrow, short=True) <= desk.shown_to(narrow)
+
+
+def test_a_window_without_room_for_the_question_shows_nothing_of_the_material() -> None:
+    tiny = a_voice("t:1", window=100)
+    desk = replace(a_desk(LONG), count=words)
+
+    assert desk.shown_to(tiny) == 0
+    assert desk.first(tiny).beyond(tiny, words) > 0
+
+
+def test_what_is_denser_at_its_beginning_is_cut_until_it_fits() -> None:
+    uneven = replace(LONG, material="a " * 3_000 + "b" * 30_000)
+    narrow = a_voice("n:1", window=3_000)
+    desk = replace(a_desk(uneven), count=words)
+
+    assert not desk.first(narrow).beyond(narrow, words)
+
+
+def test_the_narrowest_is_whose_window_is_the_smallest() -> None:
+    one, other = a_voice("a:1", window=9_000), a_voice("b:1", window=4_000)
+
+    assert narrowest([VOICE, one, other]) is other
+    assert narrowest([VOICE]) is None
+
+
+def test_a_guest_is_not_told_to_write_json() -> None:
+    prompt = a_desk().first(GUEST).prompt
+
+    assert "JSON" not in prompt
+    assert "Answer where you have joined" in prompt

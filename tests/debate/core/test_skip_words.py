@@ -29,6 +29,12 @@ from portico.debate.core.skip_words import skip_words
             "Not done: one more voice, as nobody who is left could change the answer.",
         ),
         ("voice:a:1", "It is away. Wait.", 0, "a:1 is left out: It is away. Wait."),
+        (
+            "material:a:1",
+            "its window has room for 9.",
+            0,
+            "a:1 reads only the beginning of the material: its window has room for 9.",
+        ),
         ("same:0f", "late", 0, "Not done: asking a judge, as there is no time for it."),
         ("openai:gpt-5", "It is away.", 0, "Not done: openai:gpt-5, as It is away."),
     ],

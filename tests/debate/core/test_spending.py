@@ -121,3 +121,10 @@ def test_near_texts_with_other_numbers_or_a_no_may_mean_something_else() -> None
 def test_a_pair_has_one_name_that_tells_nothing_without_the_seed() -> None:
     assert pair_name("a", "b", 1) == pair_name("b", "a", 1)
     assert pair_name("a", "b", 1) != pair_name("a", "b", 2)
+
+
+def test_one_foreign_word_makes_no_foreign_text() -> None:
+    plain = reserve_for(DEAR, ("word " * 1_000,), 100, words)
+    dashed = reserve_for(DEAR, ("word " * 999 + "—",), 100, words)
+
+    assert (plain.prompt, dashed.prompt) == (1_500, 1_502)

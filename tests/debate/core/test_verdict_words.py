@@ -1,5 +1,6 @@
 """What came of a debate, in a sentence that says what to do next."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from portico.debate.core.debate import DebateStatus
+from portico.debate.core.debate import DebateId, DebateStatus
 from portico.debate.core.decision import Decision, Option, Verdict, Why
+from portico.debate.core.outcome import Outcome, Source
 from portico.debate.core.verdict_words import LONGEST, brief, percent, verdict_words
+from portico.kernel.ids import PrincipalId
+from portico.testing.kernel import BEGINNING, SeededEntropy
 
 
 def an_option(shown: str, probability: float) -> Option:
@@ -49,7 +53,7 @@ def test_a_tie_names_both_sides() -> None:
 
     assert verdict_words(decision, DebateStatus.NO_DECISION) == snapshot(
         "No decision: the voices are split, and yes and no stand at 50 % to 50 %. Ask more voices,"
-        " or raise the thoroughness."
+        " or other ones."
     )
 
 
@@ -57,8 +61,50 @@ def test_one_that_is_too_unsure_says_how_sure() -> None:
     decision = a_decision(Verdict.NO_DECISION, Why.TOO_UNSURE, an_option("42", 0.31), NO)
 
     assert verdict_words(decision, DebateStatus.NO_DECISION) == snapshot(
-        "No decision: the likeliest answer, 42, has only 31 %. Ask more voices, or raise the"
-        " thoroughness."
+        "No decision: the likeliest answer, 42, has only 31 %. Ask more voices, or other ones."
+    )
+
+
+def test_to_be_more_thorough_is_advised_only_where_somebody_was_not_asked() -> None:
+    unasked = a_decision(Verdict.NO_DECISION, Why.TIE, YES, NO, saved_tokens=900)
+
+    assert verdict_words(unasked, DebateStatus.NO_DECISION).endswith(
+        "Ask more voices, or raise the thoroughness."
+    )
+
+
+def test_one_voice_alone_is_told_as_that() -> None:
+    answered = a_decision(Verdict.NO_DECISION, Why.ALONE, an_option("yes", 0.7))
+    left = a_decision(Verdict.NO_DECISION, Why.ALONE)
+
+    assert verdict_words(answered, DebateStatus.NO_DECISION) == snapshot(
+        "No decision: only one voice gave an answer that could be counted, yes, and one voice alone"
+        " is never a decision. See in its log why the others gave none, and ask more voices."
+    )
+    assert verdict_words(left, DebateStatus.NO_DECISION) == snapshot(
+        "No decision: of the voices only one was left to ask, and one voice alone is never a"
+        " decision. See in its log why the others gave none, and ask more voices."
+    )
+
+
+def test_what_a_person_has_decided_since_is_told() -> None:
+    decision = a_decision(Verdict.ESCALATED, Why.VETO, YES, veto="it leaks.")
+    marked = Outcome(
+        debate=DebateId.mint(BEGINNING, SeededEntropy("debate")),
+        right="c:no",
+        shown="no",
+        decided_right=False,
+        source=Source.PERSON,
+        by=PrincipalId.mint(BEGINNING, SeededEntropy("ana")),
+        at=BEGINNING,
+    )
+
+    assert verdict_words(decision, DebateStatus.ESCALATED, marked) == snapshot(
+        "Decided by a person: no. A specialist had objected, with evidence: it leaks."
+    )
+    unsaid = replace(marked, shown=None)
+    assert "it leaks. A person decides now" in verdict_words(
+        decision, DebateStatus.ESCALATED, unsaid
     )
 
 

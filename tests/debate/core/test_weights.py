@@ -219,3 +219,22 @@ def test_what_nobody_got_right_counts_for_no_rule() -> None:
 
     assert verdict is not None
     assert max(verdict.right.values()) == 0.5
+
+
+@pytest.mark.parametrize("topic", ["sums", "names"])
+def test_one_outcome_moves_a_weight_by_little_and_a_few_dozen_by_much(topic: str) -> None:
+    def weight(times: int, right: str) -> float:
+        past = [known("11", right, topic="sums")] * times
+        return log_odds(records_of(past).rate("v0", topic), 2)
+
+    usual = weight(0, "1")
+    assert 0.7 * usual < weight(1, "2") < usual < weight(1, "1") < 1.2 * usual
+    assert weight(2, "1") < 1.3 * usual
+    assert weight(30, "2") < 0.1
+    assert weight(36, "1") > 2 * usual
+
+
+def test_an_outcome_counts_once_however_many_took_part() -> None:
+    few, many = records_of([known("11", "2")]), records_of([known("1" * 9, "2")])
+
+    assert few.rate("other", "general") == pytest.approx(many.rate("other", "general"))

@@ -122,6 +122,7 @@ def model_voice(info: ModelInfo) -> Voice:
         target=name,
         family=family_of(info.ref.provider, info.ref.name),
         most_output=min(USUAL_OUTPUT, info.most_output or USUAL_OUTPUT),
+        window=info.window,
         tariff=tariff_of(info),
         clearance=info.clearance,
     )

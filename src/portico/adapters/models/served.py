@@ -1,11 +1,13 @@
 """Whoever can be asked, by whichever protocol they speak."""
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from portico.adapters.models.connections import Connections
 from portico.adapters.models.ollama import OllamaModels
@@ -17,6 +19,28 @@ from portico.kernel.principal import Principal
 
 if TYPE_CHECKING:
     from portico.adapters.models.layer import LayerModels
+
+
+_LAYER: Final = "portico.adapters.models.layer"
+_STEPS: Final = ("pydantic_ai.messages", "pydantic_ai.models", _LAYER)
+_BREATH: Final = 0.2
+"""Seconds between two of them, in which everybody else has the interpreter to themselves."""
+
+
+def load_ahead() -> threading.Thread:
+    """The library, before anybody is asked by it: else the first answer would pay for it, and be
+    late. In a thread that nobody waits for, also not whoever ends the process. It is not made
+    nicer than others: one that waits for its turn while it has the interpreter holds up all."""
+    thread = threading.Thread(target=_load, name="model library", daemon=True)
+    thread.start()
+    return thread
+
+
+def _load() -> None:
+    with suppress(ImportError):  # whoever asks a model is told
+        for each in _STEPS:
+            import_module(each)
+            time.sleep(_BREATH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +64,6 @@ class ServedModels:
     async def _layer(self) -> "LayerModels":
         """In a thread, since loading it takes seconds; once, since even going there takes time."""
         if not self._loaded:
-            layer = await asyncio.to_thread(import_module, "portico.adapters.models.layer")
+            layer = await asyncio.to_thread(import_module, _LAYER)
             self._loaded.append(layer.LayerModels(self.clock, self.entropy))
         return self._loaded[0]

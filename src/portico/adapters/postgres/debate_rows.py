@@ -154,6 +154,7 @@ def voice_json(voice: Voice) -> JsonObject:
         "specialist": voice.specialist,
         "bounded": voice.bounded,
         "most_output": voice.most_output,
+        "window": voice.window,
         "tariff": None if tariff is None else [str(tariff.input), str(tariff.output)],
         "clearance": str(voice.clearance),
     }
@@ -170,6 +171,7 @@ def voice_from(value: Mapping[str, Any]) -> Voice:
         specialist=value["specialist"],
         bounded=value["bounded"],
         most_output=value["most_output"],
+        window=value.get("window"),
         tariff=None
         if tariff is None
         else Tariff(input=Decimal(tariff[0]), output=Decimal(tariff[1])),

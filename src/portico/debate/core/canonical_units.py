@@ -52,7 +52,11 @@ def _units() -> Iterator[tuple[str, Unit]]:
             "gallon gallons": "3.785411784",
         },
         "data": {
-            "b byte bytes": "1",
+            "b byte bytes octet octets": "1",
+            "bit bits": "1/8",
+            "kbit kilobit kilobits": "125",
+            "mbit megabit megabits": "125000",
+            "gbit gigabit gigabits": "125000000",
             "kb kilobyte kilobytes": "1000",
             "mb megabyte megabytes": "1000000",
             "gb gigabyte gigabytes": "1000000000",
@@ -71,7 +75,25 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(dict(_units()))
 _SCALES: Final[Mapping[str, int]] = MappingProxyType(
     {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 )
+_ONES: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen",),
+)
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SPELT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **{word: value for value, word in enumerate(_ONES)},
+        **{word: 10 * value for value, word in enumerate(_TENS, start=2)},
+        **{
+            f"{tens} {ones}": 10 * value + more
+            for value, tens in enumerate(_TENS, start=2)
+            for more, ones in enumerate(_ONES[1:10], start=1)
+        },
+    }
+)
 _WORD: Final = re.compile(r"[A-Za-z]+")
+_WORDS: Final = re.compile(r"[A-Za-z]+(?:(?: |-)[A-Za-z]+){0,3}")
 _TAIL: Final = re.compile(
     r"(?:(?<=[\d})\]])|(?<=\\pi))(\s*)(\\?\^?\{?\\(?:circ|prime)\}?|\\?%"
     r"|[A-Za-z]+(?:[ '/-]+[A-Za-z]+)*)"
@@ -79,7 +101,7 @@ _TAIL: Final = re.compile(
 )
 _MONEY: Final = re.compile(r"^([+-]?)\s*[\\$€£]+\s*(?=[\d.])")
 _SHORT: Final = frozenset({"day", "way", "mph", "deg", "of", "usd", "eur", "sq", "cup", "bus"})
-_ALSO_WORDS: Final = frozenset({"in", "b", "g", "h", "l", "m", "s", "t", "second"})
+_ALSO_WORDS: Final = frozenset({"in", "b", "bit", "g", "h", "l", "m", "s", "t", "second"})
 """In a question they need not be units."""
 _JOINING: Final = frozenset({"and", "or", "sqrt", "infinity"})
 _PLAIN: Final = frozenset({"degree", "degrees", "percent"})
@@ -98,9 +120,23 @@ class Measured:
     """What the number is multiplied by."""
 
 
+def spelt_out(text: str, question: str) -> str:
+    """`Forty-two bytes` in digits: up to ninety-nine, where nothing but what is counted follows."""
+    if not _WORDS.fullmatch(text):
+        return text
+    words = text.casefold().replace("-", " ").split()
+    for many in (2, 1):
+        value = _SPELT.get(" ".join(words[:many]))
+        if value is not None:
+            counts = {*UNITS, *_SCALES, *_PLAIN, *_WORD.findall(question.casefold())}
+            rest = words[many:]
+            return " ".join([str(value), *rest]) if counts.issuperset(rest) else text
+    return text
+
+
 def measured(text: str, question: str) -> Measured:
     """Of a number and what follows it. A question of no words takes any unit for its own."""
-    bare = _MONEY.sub(r"\1", text)
+    bare = _MONEY.sub(r"\1", spelt_out(text, question))
     found = _TAIL.search(bare)
     if found is None:
         return Measured(bare)

@@ -90,7 +90,15 @@ def next_voice(
         gain, least = lesson.gain(tallied(panel, count.scores, asked)), _LEARNT
     if rules.preset is not Preset.QUORUM and max(gain, 0.0) < least * (1 - rules.thoroughness) ** 2:
         return None
-    return Next(voice, f"{gain:.1%} likelier to be right if it is asked, the most for its tokens")
+    return Next(voice, _worth(voice, gain, rules))
+
+
+def _worth(voice: Voice, gain: float, rules: Rules) -> str:
+    if rules.preset is Preset.QUORUM:
+        return (
+            "it may veto: it has to be heard" if voice.specialist else "a quorum counts everybody"
+        )
+    return f"{gain * 100:.1f} % likelier to be right if it is asked, the most for its tokens"
 
 
 def _blind(panel: Panel, left: Sequence[tuple[Voice, int]]) -> Next:

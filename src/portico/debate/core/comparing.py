@@ -12,8 +12,9 @@ Judged = tuple[str, str, str | None]
 
 _STEPS: Final = 100
 """Enough for as many texts as one compares."""
-_GHOST: Final = 0.5
-"""Wins of each over a ghost of strength 1, and defeats: nobody is infinitely better."""
+_GHOST: Final = 1.0
+"""Wins of each over a ghost of strength 1, for each voice that gave it, and defeats: nobody is
+infinitely better."""
 
 
 def settled_pairs(judged: Iterable[Judged]) -> Mapping[tuple[str, str], str | None]:
@@ -25,9 +26,13 @@ def settled_pairs(judged: Iterable[Judged]) -> Mapping[tuple[str, str], str | No
     return {pair: next(iter(said)) if len(said) == 1 else None for pair, said in found.items()}
 
 
-def strengths(names: Sequence[str], judged: Iterable[Judged]) -> Mapping[str, float]:
-    """How likely each is the best: strengths that sum to one."""
-    wins: dict[str, float] = dict.fromkeys(names, _GHOST)
+def strengths(
+    names: Sequence[str], judged: Iterable[Judged], backed: Mapping[str, int] | None = None
+) -> Mapping[str, float]:
+    """How likely each is the best: strengths that sum to one. `backed`: how many gave each, where
+    it is not one; where nothing was compared, it is as strong as that."""
+    ghosts = {name: _GHOST * (1 if backed is None else backed[name]) for name in names}
+    wins: dict[str, float] = dict(ghosts)
     met: dict[str, list[str]] = {name: [] for name in names}
     for (one, other), better in settled_pairs(judged).items():
         if one not in met or other not in met:
@@ -41,7 +46,7 @@ def strengths(names: Sequence[str], judged: Iterable[Judged]) -> Mapping[str, fl
         then = {
             name: wins[name]
             / (
-                2 * _GHOST / (strong[name] + 1)
+                (ghosts[name] + _GHOST) / (strong[name] + 1)
                 + sum(1 / (strong[name] + strong[each]) for each in met[name])
             )
             for name in names

@@ -14,6 +14,7 @@ from portico.debate.core.table import Table
 
 _CUT_OFF: Final = frozenset({Why.BUDGET, Why.DEADLINE, Why.STOPPED})
 """Where it might have been decided, had it gone on."""
+_UNSURE: Final = frozenset({Why.TOO_UNSURE, Why.TIE})
 
 
 def conclusion(table: Table, why: Why) -> Decision:
@@ -24,12 +25,12 @@ def conclusion(table: Table, why: Why) -> Decision:
         decision = decide(table.panel, said, its.rules, why)
     else:
         decision = decide_open(table.panel, table.said(1), judgements(table), its.rules, why)
-        decision = _with_synthesis(table, decision, why)
+        decision = _with_synthesis(table, decision)
     alone = len({each.voice for each in said}) < 2
-    if alone and decision.verdict is Verdict.DECIDED:
+    if alone and (decision.verdict is Verdict.DECIDED or decision.why in _UNSURE):
         # One voice is no debate: its answer is shown, and not given out as a decision.
-        decision = replace(decision, verdict=Verdict.NO_DECISION, why=Why.TOO_UNSURE, answer=None)
-    unsure = {Why.TOO_UNSURE, Why.TIE} if why is Why.STOPPED else {Why.TOO_UNSURE}
+        decision = replace(decision, verdict=Verdict.NO_DECISION, why=Why.ALONE, answer=None)
+    unsure = {Why.TOO_UNSURE, Why.ALONE} | ({Why.TIE} if why is Why.STOPPED else set())
     if decision.why in unsure and why in _CUT_OFF:
         decision = replace(decision, why=why)
     return replace(decision, asked=_asked(table), saved_tokens=saved_tokens(table))
@@ -64,7 +65,7 @@ def _asked(table: Table) -> int:
 def _nothing(table: Table, why: Why) -> Decision:
     return Decision(
         verdict=Verdict.NO_DECISION,
-        why=why if why in _CUT_OFF else Why.NO_ANSWERS,
+        why=why if why in _CUT_OFF or why is Why.ALONE else Why.NO_ANSWERS,
         answer=None,
         probability=0.0,
         options=(),
@@ -75,13 +76,12 @@ def _nothing(table: Table, why: Why) -> Decision:
     )
 
 
-def _with_synthesis(table: Table, decision: Decision, why: Why) -> Decision:
-    """Where two answers are as good as each other, the text out of both is what is given out."""
+def _with_synthesis(table: Table, decision: Decision) -> Decision:
+    """One text is the decision: that out of all, where there is one and something is decided. Where
+    nothing is, it is shown all the same, and decides nothing."""
     notes = [note for note in table.notes if note.name == SYNTHESIS]
     texts = [str(note.body["text"]) for note in notes if note.kind is NoteKind.SYNTHESIS]
     if not texts:
         return decision
-    decision = replace(decision, synthesis=texts[0])
-    if decision.why is not Why.TIE:
-        return decision
-    return replace(decision, verdict=Verdict.DECIDED, why=why, answer=texts[0])
+    decided = decision.verdict is Verdict.DECIDED
+    return replace(decision, synthesis=texts[0], answer=texts[0] if decided else None)

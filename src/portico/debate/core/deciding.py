@@ -1,6 +1,6 @@
 """What a debate comes to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +14,8 @@ from portico.debate.core.voters import effective
 from portico.debate.core.weights import among
 
 _EQUAL: Final = 1e-9
+_HALF: Final = 0.5
+"""Below which no text is the best one."""
 
 
 def decide(panel: Panel, said: Sequence[Said], rules: Rules, why: Why) -> Decision:
@@ -95,18 +97,20 @@ def decide_open(
     """Of open questions: by comparisons `(one, other, better)`, each pair in both orders; a pair
     whose two orders disagree is a tie."""
     last = {each.voice: each for each in said}
-    strong = comparing.strengths(list(last), judged)
-    ordered = sorted(last.values(), key=lambda each: -strong[each.voice])
+    by_key: dict[str, list[Said]] = {}
+    for each in last.values():
+        by_key.setdefault(each.key, []).append(each)
+    strong = _strong(last, by_key, judged)
     asked = [(panel.voice(name).target, panel.voice(name).family) for name in last]
     options = tuple(
         Option(
-            key=each.key,
-            shown=each.shown,
-            probability=strong[each.voice],
-            voices=(each.voice,),
-            rationale=each.rationale,
+            key=key,
+            shown=by_key[key][0].shown,
+            probability=strong[key],
+            voices=tuple(each.voice for each in by_key[key]),
+            rationale=by_key[key][0].rationale,
         )
-        for each in ordered
+        for key in sorted(by_key, key=lambda key: -strong[key])
     )
     objection = vetoed(panel.voices, said) if rules.preset is Preset.QUORUM else None
     verdict, ended = Verdict.DECIDED, why
@@ -118,6 +122,8 @@ def decide_open(
         verdict, ended = Verdict.NO_DECISION, Why.NO_QUORUM
     elif len(options) > 1 and options[0].probability - options[1].probability < _EQUAL:
         verdict, ended = Verdict.NO_DECISION, Why.TIE
+    elif options[0].probability < _HALF:
+        verdict, ended = Verdict.NO_DECISION, Why.TOO_UNSURE
     return Decision(
         verdict=verdict,
         why=ended,
@@ -131,6 +137,22 @@ def decide_open(
     )
 
 
+def _strong(
+    last: Mapping[str, Said],
+    by_key: Mapping[str, Sequence[Said]],
+    judged: Sequence[tuple[str, str, str | None]],
+) -> Mapping[str, float]:
+    """Of answers, whoever of those who gave it was compared with another."""
+    keys = {name: each.key for name, each in last.items()}
+    met = [
+        (keys[one], keys[other], None if better is None else keys[better])
+        for one, other, better in judged
+        if {one, other} <= keys.keys() and keys[one] != keys[other]
+    ]
+    backed = {key: len(each) for key, each in by_key.items()}
+    return comparing.strengths(list(by_key), met, backed)
+
+
 def _heard_enough(panel: Panel, said: Sequence[Said], rules: Rules) -> bool:
     """Texts cannot be added up: it is those who answered at all that make a quorum."""
     weights = registered(panel, among(panel.choices, 0))
@@ -140,8 +162,11 @@ def _heard_enough(panel: Panel, said: Sequence[Said], rules: Rules) -> bool:
 
 
 def pairs_to_judge(panel: Panel, said: Sequence[Said], rules: Rules) -> Sequence[tuple[str, str]]:
-    """Which open answers to compare, the most telling first."""
+    """Which open answers to compare, the most telling first; each goes by its first voice."""
     k = among(panel.choices, 0)
-    last = {each.voice: panel.voice(each.voice) for each in said}
+    first: dict[str, str] = {}
+    for each in said:
+        first.setdefault(each.key, each.voice)
+    last = {name: panel.voice(name) for name in first.values()}
     ordered = sorted(last, key=lambda name: -panel.scales.weight(last[name].target, k))
     return comparing.pairs(ordered, rules.judge_pairs)

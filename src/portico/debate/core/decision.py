@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 from portico.kernel.json import JsonObject, JsonValue
+
+ANALYSIS: Final = "analysis"
+"""The rule of what is put together out of parts."""
 
 
 class Verdict(StrEnum):
@@ -28,6 +31,8 @@ class Why(StrEnum):
     DEADLINE = "deadline"
     STOPPED = "stopped"
     NO_ANSWERS = "no_answers"
+    ALONE = "alone"
+    """One voice alone answered, or was left to ask."""
     TOO_UNSURE = "too_unsure"
     TIE = "tie"
     NO_QUORUM = "no_quorum"
@@ -69,7 +74,19 @@ class Decision:
 
     @property
     def dissent(self) -> tuple[Option, ...]:
-        return tuple(each for each in self.options if each.shown != self.answer)
+        """Nobody dissents in an analysis: its options are its parts."""
+        if self.rule == ANALYSIS:
+            return ()
+        given = self.given_out
+        return tuple(each for each in self.options if each is not given)
+
+    @property
+    def given_out(self) -> Option | None:
+        """What was decided, if anything was. A text out of several stands for the best of them."""
+        if self.answer is None:
+            return None
+        named = (each for each in self.options if each.shown == self.answer)
+        return next(named, self.options[0] if self.options else None)
 
     def as_json(self) -> JsonObject:
         return {

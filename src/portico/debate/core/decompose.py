@@ -9,7 +9,7 @@ from typing import Final
 
 from portico.debate.core.canonical_choices import folded
 from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.decision import Decision, Option, Verdict, Why
+from portico.debate.core.decision import ANALYSIS, Decision, Option, Verdict, Why
 from portico.debate.core.note import Note
 from portico.debate.core.persona import Persona
 from portico.debate.core.personas import dealt
@@ -49,12 +49,16 @@ class SubQuestion:
 
 
 def plan_sheet(desk: Desk, voice: Voice, most: int) -> Sheet:
+    return desk.fitting(lambda shown: _plan_sheet(desk, voice, most, shown), desk.narrowest)
+
+
+def _plan_sheet(desk: Desk, voice: Voice, most: int, shown: int) -> Sheet:
     roles = ", ".join(sorted(desk.personas))
     prompt = "\n\n".join(
         part
         for part in (
             f"Task: {desk.question.text}",
-            f"Material:\n{desk.quoted(desk.question.material)}" if desk.question.material else "",
+            desk.material(shown),
             (
                 f"Cut it into at most {most} questions that can each be answered alone, and that "
                 "together settle the task. Say of each which kind of answer it has: choice (list "
@@ -270,16 +274,17 @@ def _decided(part: Debate) -> bool:
 def analysis_decision(parts: Sequence[Debate], body: JsonValue, why: Why) -> Decision:
     """As likely as its parts are on the average; one that is not decided counts as nothing."""
     decided = [each.decision for each in parts if each.decision is not None and _decided(each)]
-    text = str(body["text"]) if isinstance(body, Mapping) and decided else None
+    text = str(body["text"]) if isinstance(body, Mapping) and parts else None
+    given = text if decided else None
     likely = sum(each.probability for each in decided) / len(parts) if parts else 0.0
     return Decision(
-        verdict=Verdict.DECIDED if text is not None else Verdict.NO_DECISION,
-        why=why if text is not None or why is not Why.ALL_ASKED else Why.NO_ANSWERS,
-        answer=text,
+        verdict=Verdict.DECIDED if given is not None else Verdict.NO_DECISION,
+        why=why if given is not None or why is not Why.ALL_ASKED else Why.NO_ANSWERS,
+        answer=given,
         probability=likely,
         options=tuple(_option(part) for part in parts),
         n_eff=min((each.n_eff for each in decided), default=0.0),
-        rule="analysis",
+        rule=ANALYSIS,
         synthesis=text,
         asked=sum(part.decision.asked for part in parts if part.decision is not None),
         saved_tokens=sum(part.decision.saved_tokens for part in parts if part.decision is not None),

@@ -134,17 +134,34 @@ class BudgetTooSmall(PorticoError):
     code = "budget_too_small"
     title = "The budget is too small"
 
-    def __init__(self, what: str, needed: int, left: int) -> None:
-        super().__init__(f"{what} takes {needed} tokens at most, and {left} are left.")
-        self.fix = f"Give it at least {needed} tokens, or name cheaper voices."
+    def __init__(self, what: str, needed: int, left: int, project: str | None = None) -> None:
+        """`project`: whose budget it is, where it is not the debate's own."""
+        super().__init__(_short(what, f"{needed:,} tokens", f"{left:,}", project))
+        self.fix = _more(f"{needed:,} tokens", project)
 
     @classmethod
-    def of_money(cls, what: str, needed: Decimal, left: Decimal | None) -> Self:
+    def of_money(
+        cls, what: str, needed: Decimal, left: Decimal | None, project: str | None = None
+    ) -> Self:
         """The same where it is dollars that are short."""
         error = cls(what, 0, 0)
-        error.args = (f"{what} takes {needed:f} dollars at most, and {left or 0:f} are left.",)
-        error.fix = f"Give it at least {needed:f} dollars, or name cheaper voices."
+        error.args = (_short(what, f"{needed:f} dollars", f"{left or 0:f}", project),)
+        error.fix = _more(f"{needed:f} dollars", project)
         return error
+
+
+def _short(what: str, needed: str, left: str, project: str | None) -> str:
+    whose = "of its budget" if project is None else f"of the budget of the project {project}"
+    return f"{what} takes {needed} at most, and {left} are left {whose}."
+
+
+def _more(needed: str, project: str | None) -> str:
+    if project is None:
+        return f"Give it at least {needed}, or name cheaper voices."
+    return (
+        f"Raise what the project may spend with `portico debate budget`, so that {needed} are "
+        "left, or name cheaper voices."
+    )
 
 
 class NoSeatLeft(PorticoError):

@@ -15,7 +15,7 @@ from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Rules
 from portico.debate.core.sheets import JUDGE_OUTPUT, Desk
 from portico.debate.core.spending import Count, Left
-from portico.debate.core.voice import Voice
+from portico.debate.core.voice import Voice, narrowest
 from portico.debate.core.wish import Estimate, VoiceEstimate
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.tokens import Tokens
@@ -44,11 +44,17 @@ class Plan:
     """Of an analysis, at most."""
 
     def first(self, voice: Voice, count: Count) -> Cost:
-        return self.desk.first(voice).reserve(voice, count).cost
+        return self.desk(count).first(voice).reserve(voice, count).cost
 
-    @property
-    def desk(self) -> Desk:
-        return Desk(question=self.question, rules=self.rules, personas=self.personas, seed=0)
+    def desk(self, count: Count) -> Desk:
+        return Desk(
+            question=self.question,
+            rules=self.rules,
+            personas=self.personas,
+            seed=0,
+            count=count,
+            narrowest=narrowest(self.voices),
+        )
 
 
 def estimated(plan: Plan, count: Count, notes: Sequence[str] = ()) -> Estimate:
@@ -101,7 +107,7 @@ def least(plan: Plan, count: Count) -> tuple[Cost, bool]:
     analysis the plan before it, whoever makes it, and the text after it."""
     needed, _ = first_pair(plan, count)
     if plan.parts and plan.voices:
-        desk, most = plan.desk, plan.parts
+        desk, most = plan.desk(count), plan.parts
         plans = [plan_sheet(desk, each, most).reserve(each, count).cost for each in plan.voices]
         needed += max(plans, key=_tokens) + text_cost(plan.voices)
     return needed, Left(plan.cap.tokens, plan.cap.money).fits(needed)

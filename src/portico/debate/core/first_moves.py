@@ -10,6 +10,7 @@ from portico.debate.core.moves import AskGuests, AskVoices, AwaitGuests, Move, S
 from portico.debate.core.sheets import Sheet
 from portico.debate.core.table import Table, said_name
 from portico.debate.core.voice import Voice, VoiceKind
+from portico.kernel.budget import NOTHING
 
 LATE: Final = "late"
 """Why guests were not waited for any longer."""
@@ -61,6 +62,11 @@ def affordable(table: Table) -> list[tuple[Voice, int]]:
     return [(voice, cost.tokens) for voice, cost in costs if table.left.fits(cost)]
 
 
+def alone_left(table: Table) -> bool:
+    """Nobody has answered, and one voice is left to ask: it would be the only one."""
+    return not table.said(1) and len(table.unasked()) == 1 and not table.short_of_budget
+
+
 def cut_short(table: Table) -> AskVoices | None:
     """The cheapest of those that can be asked only with less of the material."""
     if not table.debate.question.material or (affordable(table) and table.said(1)):
@@ -68,10 +74,13 @@ def cut_short(table: Table) -> AskVoices | None:
     costs = [
         (table.cost(voice, table.desk.first(voice, short=True)), voice) for voice in table.unasked()
     ]
-    fitting = [(cost.tokens, voice) for cost, voice in costs if table.left.fits(cost)]
-    if not fitting:
+    cheapest = sorted(costs, key=lambda each: each[0].tokens)
+    fitting = [voice for cost, voice in cheapest if table.left.fits(cost)]
+    pair = sum((cost for cost, _ in cheapest[:2]), start=NOTHING)
+    alone = len(cheapest) < 2 or not table.left.fits(pair)
+    if not fitting or (alone and not table.said(1) and not table.debate.guests):
         return None
-    _, voice = min(fitting, key=lambda each: each[0])
+    voice = fitting[0]
     why = "with the beginning of the material: the budget has room for no more"
     return AskVoices(voices=(voice,), round=1, why=why, short=True)
 

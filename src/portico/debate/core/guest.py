@@ -23,6 +23,10 @@ class Seat:
     """Guests that have joined, and questions that they have answered, all together: what the run
     waits for next is named after it."""
     over: bool = False
+    new: bool = False
+    """Whether it was taken just now: what is asked there may come in a moment."""
+    taken: bool = False
+    """Whether an answer was given there just now, and counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,13 @@ the same."""
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from portico.debate.core.debate import Debate
 from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.said import Said
 
@@ -17,6 +19,8 @@ HARDLY: Final = 0.60
 """And below which they are taken as two."""
 _NUMBERS: Final = re.compile(r"\d+")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
+_AROUND: Final = "\"'`*_“”‘’«»"  # noqa: RUF001 # quotes of typographers
+_AFTER: Final = _AROUND + ".,:;!?…"
 _NOT: Final = frozenset({"not", "no", "never", "none", "without", "isn", "doesn", "t", "cannot"})
 
 
@@ -25,6 +29,27 @@ def pair_name(one: str, other: str, seed: int) -> str:
     about: it names steps, which more people see than the debate."""
     both = "\x00".join([str(seed), *sorted((one, other))])
     return hashlib.sha256(both.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def matched(debate: Debate, said: Sequence[Said], notes: Sequence[Note]) -> tuple[Said, ...]:
+    """As they are counted: equal texts of an open question are one answer, before any judge looks
+    at them, and go by the first of their voices."""
+    return merged(said if debate.question.kind.closed else _by_text(debate, said), notes)
+
+
+def _by_text(debate: Debate, said: Sequence[Said]) -> Sequence[Said]:
+    order = {voice.name: place for place, voice in enumerate(debate.voices)}
+    first: dict[str, Said] = {}
+    for each in sorted(said, key=lambda each: order.get(each.voice, len(order))):
+        first.setdefault(plain_text(each.answer), each)
+    return [replace(each, key=first[plain_text(each.answer)].key) for each in said]
+
+
+def plain_text(text: str) -> str:
+    """For comparing whole texts: without case, and without spaces and punctuation between words.
+    Signs inside of words stay: they may be what it says."""
+    words = unicodedata.normalize("NFKC", text).casefold().split()
+    return " ".join(word.lstrip(_AROUND).rstrip(_AFTER) or word for word in words)
 
 
 def merged(said: Sequence[Said], notes: Sequence[Note]) -> tuple[Said, ...]:

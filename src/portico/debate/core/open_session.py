@@ -6,7 +6,7 @@ from typing import Final
 
 from portico.debate.core import panel
 from portico.debate.core.decision import Why
-from portico.debate.core.first_moves import affordable, best_judge, cut_short
+from portico.debate.core.first_moves import affordable, alone_left, best_judge, cut_short
 from portico.debate.core.moves import AskBetter, AskSynthesis, AskVoices, Conclude, Move, Skip
 from portico.debate.core.note import NoteKind
 from portico.debate.core.rules import Rules
@@ -36,8 +36,9 @@ def open_move(table: Table) -> Move:
         short = cut_short(table)
         if short is not None:
             return short
-    judging = _judging(table, said) if len(said) > 1 else None
-    synthesis = _synthesis(table, said) if len(said) > 1 else None
+    differ = len({each.key for each in said}) > 1
+    judging = _judging(table, said) if differ else None
+    synthesis = _synthesis(table, said) if differ else None
     return judging or synthesis or Conclude(_why(table, more=more))
 
 
@@ -57,12 +58,12 @@ def judgements(table: Table) -> Sequence[tuple[str, str, str | None]]:
 
 
 def ranked(table: Table) -> tuple[Said, ...]:
-    """The best first."""
+    """Each answer once, the best first."""
+    first = {each.key: each for each in reversed(table.said(1))}
     decision = panel.decide_open(
         table.panel, table.said(1), judgements(table), table.debate.rules, Why.ALL_ASKED
     )
-    place = {option.voices[0]: number for number, option in enumerate(decision.options)}
-    return tuple(sorted(table.said(1), key=lambda each: place[each.voice]))
+    return tuple(first[option.key] for option in decision.options)
 
 
 def _judging(table: Table, said: Sequence[Said]) -> Move | None:
@@ -96,4 +97,6 @@ def _synthesis(table: Table, said: Sequence[Said]) -> Move | None:
 
 
 def _why(table: Table, *, more: bool) -> Why:
-    return Why.BUDGET if more and (table.unasked() or table.short_of_budget) else Why.ALL_ASKED
+    if not more or not (table.unasked() or table.short_of_budget):
+        return Why.ALL_ASKED
+    return Why.ALONE if alone_left(table) else Why.BUDGET

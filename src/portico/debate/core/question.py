@@ -41,6 +41,13 @@ _NUMBER: Final = re.compile(
     r"|calculate|compute)\b",
     re.IGNORECASE,
 )
+_ASKED_FOR: Final = re.compile(
+    r"^(can|could|would|will) you (please |kindly |also |briefly )*"
+    r"(explain|describe|list|tell|show|give|name|outline|summari[sz]e|draft|compare|elaborate"
+    r"|sketch|walk (me|us)|write(?! (to|into|in|on)\b))\b",
+    re.IGNORECASE,
+)
+"""A wish in the shape of a question."""
 _OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
 
 
@@ -51,6 +58,7 @@ def kind_of(text: str, choices: Sequence[str] = ()) -> QuestionKind:
     said = text.strip()
     if _NUMBER.search(said):
         return QuestionKind.NUMBER
-    if _YES_NO.match(said) and said.endswith("?") and not _OR.search(said):
+    asks = _YES_NO.match(said) and not _ASKED_FOR.match(" ".join(said.split()))
+    if asks and said.endswith("?") and not _OR.search(said):
         return QuestionKind.YES_NO
     return QuestionKind.OPEN

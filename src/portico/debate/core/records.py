@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from portico.debate.core.canonical import canonical
 from portico.debate.core.debate import WholeDebate
-from portico.debate.core.merging import merged
+from portico.debate.core.merging import matched
 from portico.debate.core.note import NoteKind
 from portico.debate.core.outcome import Ballot, Known, Outcome
 from portico.debate.core.question import Question, QuestionKind
@@ -15,7 +15,7 @@ def known_of(whole: WholeDebate, outcome: Outcome) -> Known:
     """Each answer under the name of its voice's record, in the order in which they came."""
     targets = {voice.name: voice.target for voice in whole.debate.voices}
     every = [Said.from_json(note.body) for note in whole.notes if note.kind is NoteKind.SAID]
-    said = merged(every, whole.notes)
+    said = matched(whole.debate, every, whole.notes)
     question, right = whole.debate.question, _right(whole, outcome)
     if right is None and not outcome.decided_right and outcome.right is None:
         # It was wrong, and nobody has said what is right: of the others nothing is known.
@@ -51,9 +51,8 @@ def _right(whole: WholeDebate, outcome: Outcome) -> str | None:
 
 def _decided(whole: WholeDebate) -> str | None:
     decision = whole.debate.decision
-    if decision is None or decision.answer is None:
-        return None
-    return next((each.key for each in decision.options if each.shown == decision.answer), None)
+    given = None if decision is None else decision.given_out
+    return None if given is None else given.key
 
 
 def _answers(question: Question) -> Sequence[str]:

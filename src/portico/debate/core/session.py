@@ -15,6 +15,7 @@ from portico.debate.core.alike import compare_move, judge_move
 from portico.debate.core.decision import Why
 from portico.debate.core.first_moves import (
     affordable,
+    alone_left,
     blind_move,
     cut_short,
     guests_move,
@@ -76,6 +77,8 @@ def _given_up(table: Table, *, room: bool) -> Why:
     unasked = table.unasked()
     if not room or not (unasked or table.short_of_budget):
         return Why.ALL_ASKED
+    if alone_left(table):
+        return Why.ALONE
     return Why.TOO_SMALL_GAIN if affordable(table) and table.said(1) else Why.BUDGET
 
 

@@ -7,6 +7,8 @@ from portico.debate.core.note import Note
 
 VOICE: Final = "voice"
 """Somebody who takes no part: `voice:openai:gpt-5`. Why is a sentence then."""
+MATERIAL: Final = "material"
+"""Somebody whose window has no room for all of the material: `material:openai:gpt-5`."""
 _WHAT: Final[Mapping[str, str]] = {
     "critique": "the critique round",
     "judging": "comparing the answers",
@@ -21,6 +23,7 @@ _WHY: Final[Mapping[str, str]] = {
     "likely": "the answer is likely enough",
     "too_small_gain": "it would not be worth its tokens",
     "all_asked": "enough were asked",
+    "alone": "one voice alone is never a decision",
     "deadline": "the deadline came",
     "stopped": "it was stopped",
 }
@@ -32,6 +35,8 @@ def skip_words(what: str, why: str, saved: int = 0) -> str:
     kind, _, who = what.partition(":")
     if kind == VOICE:
         return f"{who} is left out: {why}"
+    if kind == MATERIAL:
+        return f"{who} reads only the beginning of the material: {why}"
     worth = f" (up to {saved:,} tokens less)" if saved else ""
     return f"Not done: {_named(what)}, as {_WHY.get(why, why).rstrip('.')}{worth}."
 

@@ -6,6 +6,7 @@ read of it are reserved. Afterwards is charged what it says or what we counted, 
 and never more than was reserved, since no more than that was read.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,9 +21,10 @@ from portico.kernel.tokens import Tokens
 Count = Callable[[str], int]
 """Tokens of a text, by our count."""
 
-_MARGIN: Final = {True: 150, False: 300}
-"""Percent of our own count of a prompt that are reserved, by whether it is plain ASCII: other
-vocabularies cut texts into more pieces than ours."""
+_MARGIN: Final = 150
+"""Percent of our own count of a prompt that are reserved, and as much again of those words in it
+that are not plain ASCII: other vocabularies cut them into more pieces than ours."""
+_SPACES: Final = re.compile(r"[\x00-\x20]+")
 _HUNDRED: Final = 100
 _WRAPPING: Final = 400
 """Tokens that vendors put around a prompt that comes with a form: what they tell their model of
@@ -51,11 +53,18 @@ def reserve_for(
     counted = sum(count(text) for text in texts)
     if voice.kind is VoiceKind.GUEST:
         return Reserve(counted=counted, prompt=0, output=output, cost=NOTHING)
-    plain = all(text.isascii() for text in (*texts, form))
-    whole = counted + count(form) if form else counted
-    prompt = -(-whole * _MARGIN[plain] // _HUNDRED) + (_WRAPPING if form else 0)
+    whole = counted + (count(form) if form else 0)
+    whole += sum(count(strange) for text in (*texts, form) if (strange := _not_plain(text)))
+    prompt = -(-whole * _MARGIN // _HUNDRED) + (_WRAPPING if form else 0)
     cost = voice.cost(prompt=prompt, output=output)
     return Reserve(counted=counted, prompt=prompt, output=output, cost=cost)
+
+
+def _not_plain(text: str) -> str:
+    """The words of it that are not ASCII: one dash in a long text makes no foreign text of it."""
+    if text.isascii():
+        return ""
+    return " ".join(word for word in _SPACES.split(text) if not word.isascii())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

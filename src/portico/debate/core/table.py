@@ -6,14 +6,14 @@ from datetime import datetime
 
 from portico.debate.core.debate import Debate
 from portico.debate.core.decision import Why
-from portico.debate.core.merging import merged
+from portico.debate.core.merging import matched
 from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.panel import Panel
 from portico.debate.core.persona import Persona
 from portico.debate.core.said import Said
 from portico.debate.core.sheets import Desk, Sheet
 from portico.debate.core.spending import Count, Left, Reserve
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.voice import Voice, VoiceKind, narrowest
 from portico.kernel.budget import Cost
 
 BUDGET = "budget"
@@ -44,7 +44,14 @@ class Table:
     @property
     def desk(self) -> Desk:
         its = self.debate
-        return Desk(question=its.question, rules=its.rules, personas=self.personas, seed=its.seed)
+        return Desk(
+            question=its.question,
+            rules=its.rules,
+            personas=self.personas,
+            seed=its.seed,
+            count=self.count,
+            narrowest=narrowest(self.house),
+        )
 
     @property
     def names(self) -> frozenset[str]:
@@ -65,7 +72,7 @@ class Table:
         notes = [note for note in self.notes if note.kind is NoteKind.SAID]
         every = [Said.from_json(note.body) for note in notes if note.round in rounds]
         every.sort(key=lambda each: (each.round, order.get(each.voice, len(order))))
-        return merged(every, self.notes)
+        return matched(self.debate, every, self.notes)
 
     @property
     def house(self) -> tuple[Voice, ...]:

@@ -1,5 +1,6 @@
 """A voice: whoever can be asked, what it is related to, and what it costs at most."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -53,6 +54,8 @@ class Voice:
     """Whether it is held to `most_output`: one that is not is refused unless that is wished."""
     most_output: int = 1_024
     """Tokens of one answer."""
+    window: int | None = None
+    """Tokens that it can read and write in all; None if nobody knows, or it sees to that itself."""
     tariff: Tariff | None = None
     """None if nobody knows, or if it costs nothing."""
     clearance: Label
@@ -67,6 +70,12 @@ class Voice:
             else self.tariff.of(input_tokens=prompt, output_tokens=most)
         )
         return Cost(tokens=Tokens(prompt + most), money=money, calls=1)
+
+
+def narrowest(voices: Iterable[Voice]) -> Voice | None:
+    """Whose window is the smallest; None where nobody's is known."""
+    known = [(each.window, each.name, each) for each in voices if each.window is not None]
+    return min(known, key=lambda each: each[:2])[2] if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
