@@ -4,17 +4,26 @@ import sys
 
 
 def main() -> None:
+    try:
+        sys.exit(_run())
+    except KeyboardInterrupt:  # while something was still being loaded
+        from portico.faces.cli.exits import Exit
+
+        sys.exit(Exit.INTERRUPTED)
+
+
+def _run() -> int:
     # By name, because benchmarks stand above everything and nothing may know them.
     extra = {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
     if sys.argv[1:] in ([], ["--help"], ["-h"]):
         from portico.faces.cli.commands import overview
 
-        sys.exit(_shown(overview(extra)))
+        return _shown(overview(extra))
 
     from portico.faces.cli.app import run
     from portico.main.house import PorticoHouse
 
-    sys.exit(run(PorticoHouse(), sys.argv[1:], extra=extra))
+    return run(PorticoHouse(), sys.argv[1:], extra=extra)
 
 
 def _shown(text: str) -> int:

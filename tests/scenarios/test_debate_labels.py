@@ -35,12 +35,14 @@ KEY = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
 
 async def repeating(ask: VoiceAsk) -> VoiceReply:
-    """It says what it was told."""
+    """It says what it was told, and prefers what alpha said."""
     fields = (ask.schema or {}).get("properties", {})
     assert isinstance(fields, dict)
     if "answer" not in fields:
-        return await ScriptedVoice(name="judge").reply(ask)
-    return a_reply(a_vote(f"As {SECRET}." if SECRET in ask.prompt else "Nothing is known."))
+        first = "alpha:one" in ask.prompt.partition("Answer B:")[0]
+        return await ScriptedVoice(name="judge", better="A" if first else "B").reply(ask)
+    told = f"as {SECRET}" if SECRET in ask.prompt else "nothing is known"
+    return a_reply(a_vote(f"{ask.voice.name} says: {told}."))
 
 
 async def reading(ask: VoiceAsk) -> VoiceReply:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.models.provider import Provider, ProviderKind, on_this_machine
-from portico.main.models import providers_of
+from portico.main.models import by_library, providers_of
 from portico.settings.errors import InvalidSettings
 from portico.settings.load import load
 from portico.settings.models import ModelsSettings
@@ -38,6 +38,15 @@ def settings(text: str, tmp_path: Path) -> ModelsSettings:
     file.parent.mkdir(exist_ok=True)
     file.write_text(text)
     return load({"PORTICO_HOME": str(tmp_path)}, folder=tmp_path).settings.models
+
+
+def test_the_library_is_loaded_ahead_for_those_who_were_named(tmp_path: Path) -> None:
+    ollama = '[models.providers.cave]\nkind = "ollama"\nurl = "http://cave.example:11434"\n'
+
+    assert by_library(providers(TABLES, tmp_path).values())
+    assert by_library(providers("", tmp_path, OPENAI_API_KEY="sk-1").values())
+    assert not by_library(providers("", tmp_path).values())
+    assert not by_library(providers(ollama, tmp_path).values())
 
 
 def test_providers_are_tables_of_their_own(tmp_path: Path) -> None:

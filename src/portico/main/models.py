@@ -1,7 +1,8 @@
 """Models on their real doors: whoever the settings name, and whoever is found here."""
 
+import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,7 +25,7 @@ from portico.adapters.models.provider import (
     usual_clearance,
 )
 from portico.adapters.models.said import support
-from portico.adapters.models.served import ServedModels
+from portico.adapters.models.served import ServedModels, load_ahead
 from portico.adapters.tokens.o200k import O200k
 from portico.adapters.web.bounded import Bounds
 from portico.adapters.web.client import guarded_client, written
@@ -45,6 +46,10 @@ _ANSWERS: Final = Bounds(seconds=None, largest=100_000_000, redirects=0)
 """How long it may take is for whoever asks: a model on this machine may be slow."""
 
 
+_SOON: Final = 2.0
+"""Seconds after the start: by then the server answers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDoors:
     models: Models
@@ -55,13 +60,17 @@ class ModelDoors:
 async def open_models(ground: Ground, outside: Outside) -> AsyncIterator[ModelDoors]:
     settings = ground.loaded.settings.models
     secrets = SecretDoors(ground)
+    providers = providers_of(settings, process_environment())
     connections = Connections(
-        providers=providers_of(settings, process_environment()),
+        providers=providers,
         client=partial(client_for, httpx2.create_ssl_context()),
         key=secrets.references.value,
         learn=ground.secrets.learn,
     )
     ollama = OllamaModels(OllamaFacts(), O200k(), outside.clock, outside.entropy)
+    ahead = None
+    if by_library(providers.values()):
+        ahead = asyncio.get_running_loop().call_later(_SOON, load_ahead)
     try:
         yield ModelDoors(
             models=ServedModels(
@@ -79,7 +88,15 @@ async def open_models(ground: Ground, outside: Outside) -> AsyncIterator[ModelDo
             ),
         )
     finally:
+        if ahead is not None:
+            ahead.cancel()
         await connections.close()
+
+
+def by_library(providers: Iterable[Provider]) -> bool:
+    """Whether somebody is named whom the library would ask; who may only happen to be at a usual
+    port is not worth loading it for."""
+    return any(each.kind is not ProviderKind.OLLAMA and not each.found for each in providers)
 
 
 def model_use_cases(models: Models, book: ModelBook) -> ModelUseCases:

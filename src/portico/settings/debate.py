@@ -20,14 +20,16 @@ class DebateSettings(BaseModel):
     """Programs that can be asked, by the name that they are asked as: `claude = "claude"`. What
     speaks as one of the known ones, `claude`, `codex` or `gemini`, takes that name."""
     cap_tokens: Annotated[int, Strict(), Field(ge=1, le=1_000_000_000)] = 100_000
-    """Tokens that one debate may spend, unless it is started with another cap."""
+    """Tokens that one debate may spend, unless it is started with another cap in tokens."""
     cap_dollars: Annotated[float, Strict(), Field(ge=0, le=1_000_000, allow_inf_nan=False)] = 1.0
-    """US dollars that one debate may spend, unless it is started with another cap."""
+    """US dollars that one debate may spend, unless it is started with another cap in dollars; a cap
+    in tokens changes nothing about it."""
     deadline_seconds: Annotated[int, Strict(), Field(ge=1, le=604_800)] = 300
     """Seconds after which a debate is decided with the answers in hand, unless it is started with
     another deadline."""
     thoroughness: Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)] = 0.5
-    """How thorough a debate is unless it says so itself: 0 is quick, 1 asks everybody."""
+    """How thorough a debate is unless it says so itself: 0 is quick and asks up to three voices, 1
+    asks up to nine until it is nearly certain."""
     logs: Annotated[bool, Strict()] = True
     """Write a file about each debate that has ended, in the state folder, for whoever runs this
     server: it holds all that was said."""

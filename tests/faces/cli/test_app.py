@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from portico.__main__ import main
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.health import Finding, State
 from portico.faces.cli.app import run
@@ -555,3 +556,19 @@ def test_options_that_do_not_go_together_are_told_before_anybody_is_asked(
 def test_what_is_no_invitation_is_told(house: ScriptedHouse, capsys: Captured, link: str) -> None:
     assert run(house, ["join", link]) == 2
     assert "behind the #" in capsys.readouterr().err
+
+
+def test_whoever_breaks_it_off_while_it_is_still_loading_is_told_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def broken_off(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("portico.faces.cli.app.run", broken_off)
+    monkeypatch.setattr("sys.argv", ["portico", "version"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")

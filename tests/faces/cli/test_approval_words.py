@@ -4,7 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
+from portico.debate.core.decision import Decision, Option, Verdict, Why
+from portico.debate.core.said import Said
 from portico.faces.cli.approval_words import (
     answered,
     asks_on,
@@ -204,3 +207,100 @@ def test_a_line_of_a_list_says_how_long_there_is_left() -> None:
     assert left(a_request(expires_at="2000-01-01T00:00:00Z")) == "over"
     assert row(a_request(status="expired"))["expires"] is None
     assert row(a_request())["id"] == "…psvgnn"
+
+
+def a_promotion(**changes: Any) -> dict[str, Any]:
+    """As it is asked for when a debate is to be less secret."""
+    options = (
+        Option(key="no", shown="no", probability=0.9, voices=("a:one", "b:two"), rationale="7·13"),
+        Option(key="yes", shown="yes", probability=0.1, voices=("c:three",)),
+    )
+    decision = Decision(
+        verdict=Verdict.DECIDED,
+        why=Why.ALL_ASKED,
+        answer="no",
+        probability=0.9,
+        options=options,
+        n_eff=1.5,
+        rule="cold",
+        weights=(("a:one", 0.84),),
+        asked=3,
+    )
+    one = Said(voice="a:one", round=1, answer="No.", key="no", shown="no", rationale="7·13\n= 91")
+    again = Said(voice="b:two", round=2, answer="no", key="no", shown="no", changed_because="slip")
+    notes = [
+        {"name": "said:1:a:one", "kind": "said", "voice": "a:one", "round": 1,
+         "body": one.as_json(), "at": "2026-01-01T10:00:00+00:00"},
+        {"name": "said:2:b:two", "kind": "said", "voice": "b:two", "round": 2,
+         "body": again.as_json(), "at": "2026-01-01T10:00:00+00:00"},
+        {"name": "said:1:c:three", "kind": "failed", "voice": "c:three", "round": 1,
+         "body": {"code": "voice_broke", "why": "gone"}, "at": "2026-01-01T10:00:00+00:00"},
+    ]  # fmt: skip
+    question = {"text": "Is 91 a prime?", "kind": "yes_no", "choices": [], "topic": "general"}
+    content = {"body": {"question": question}, "decision": decision.as_json(), "notes": notes}
+    arguments = {
+        "debate": "dbt_01m7fxv1skfhf86xxtf6psvgnn",
+        "from": "confidential",
+        "to": "team",
+        "found": {"aws-key": 2},
+        "content": content,
+    }
+    facts = {"tool": "bridge.declassify", "rule": "debate:promotion", "marks": []}
+    return {**facts, "arguments": arguments, **changes}
+
+
+def test_a_debate_that_is_to_be_less_secret_is_told_in_words() -> None:
+    told_so = lines(**a_promotion())
+
+    assert "  lowers    a debate, confidential → team" in told_so
+    assert told_so.index("  lowers    a debate, confidential → team") == 1
+    assert "  secrets   blacked out before it goes: 2 of aws-key" in told_so
+    assert told_so[told_so.index("  what others could read then") + 1 : -1] == snapshot(
+        [
+            "    question      │ Is 91 a prime?",
+            "    decision      │ Decided: no (90 %), since all have been asked.",
+            "    answer        │ no",
+            "    a:one         │ No.",
+            "                  │ because 7·13",
+            "                  │ = 91",
+            "    b:two, again  │ no",
+            "                  │ changed, because slip",
+            "    c:three       │ (gave no answer) gone",
+        ]
+    )
+    assert told_so[-1].startswith("  and       ")
+    assert told_so[-1].endswith(" are folded: w, or portico approvals show psvgnn --raw")
+    assert row(a_request(**a_promotion()))["arguments"] == "confidential → team: Is 91 a prime?"
+
+
+def test_every_value_of_it_is_a_key_or_an_option_away() -> None:
+    request = a_request(**a_promotion())
+
+    for how in ({"whole": True}, {"raw": True}):
+        said = "\n".join(line.text for line in told(request, **how))
+        assert "content.decision.weights.0.1" in said
+        assert "  lowers    a debate, confidential → team" in said
+
+
+def test_what_is_marked_in_it_is_never_folded() -> None:
+    pointer = "/content/notes/0/body/rationale"
+    said = loud(**a_promotion(marks=[{"pointer": pointer, "why": "recipient"}]))
+
+    assert any("content.notes.0.body.rationale" in line and "recipient" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rule": "default:taint"},
+        {"arguments": {"debate": "dbt_1", "from": "team", "to": "public", "content": {"body": 1}}},
+    ],
+)
+def test_whatever_is_not_asked_by_the_house_in_this_way_is_shown_as_it_is(
+    changes: dict[str, Any],
+) -> None:
+    said = "\n".join(lines(**a_promotion(**changes)))
+
+    assert "lowers" not in said
+    assert "  with" in said
+    assert "content.body" in said

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,26 @@ def test_a_named_file_is_used_instead(user_file: Path, capsys: Captured, tmp_pat
 
     settings = json.loads(capsys.readouterr().out)["settings"]
     assert {"setting": "server.port", "value": 3333} in settings
+
+
+def test_whoever_changes_a_setting_is_told_that_the_running_server_goes_on_without_it(
+    user_file: Path, capsys: Captured
+) -> None:
+    private = PorticoHouse().whereabouts().private_socket
+    assert private is not None
+    private.parent.mkdir(parents=True, exist_ok=True)
+    told = "The running server goes on with what it has: start it again for this to hold.\n"
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(private))
+        listener.listen()
+        assert run(PorticoHouse(), ["config", "set", "debate.cap_tokens", "3000"]) == 0
+        assert capsys.readouterr().err == told
+        assert run(PorticoHouse(), ["config", "unset", "debate.cap_tokens"]) == 0
+        assert capsys.readouterr().err == told
+
+    assert run(PorticoHouse(), ["config", "set", "debate.cap_tokens", "3000"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.requirement("settings:change:keeps-the-rest")

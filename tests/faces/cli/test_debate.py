@@ -2,13 +2,16 @@
 
 import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portico.faces.cli.app import run
+from portico.faces.cli.debate_follow import part_line
 from portico.faces.cli.exits import Exit
+from portico.faces.cli.following import Told
 from tests.faces.cli.agent_answers import event
 from tests.faces.cli.debate_answers import (
     DEBATE,
@@ -20,8 +23,11 @@ from tests.faces.cli.debate_answers import (
     a_note,
     a_whole,
     an_estimate,
+    answered,
     answers,
+    asked,
     ended,
+    failed,
     undecided,
 )
 from tests.faces.cli.screen import TtyText, a_screen
@@ -134,6 +140,7 @@ def test_a_project_is_known_by_its_name(tmp_path: Path) -> None:
         ((ASKED, "--thoroughness", "2"), "2 is not between 0 and 1"),
         ((ASKED, "--thoroughness", "nan"), "nan is not between 0 and 1"),
         ((ASKED, "--label", "shiny"), "shiny"),
+        ((ASKED, "--choice", "A"), "Give --choice at least twice."),
     ],
 )
 def test_what_is_not_said_right_asks_nobody(
@@ -233,6 +240,26 @@ def test_an_estimate_asks_nobody_and_adds_up(tmp_path: Path, capsys: Captured) -
     assert "usually about 2,500 tokens in 2 calls" in told.err
 
 
+def test_an_estimate_of_an_analysis_says_that_it_is_one(tmp_path: Path, capsys: Captured) -> None:
+    one = an_estimate(most={"tokens": 4_000, "money": "0", "calls": 1})
+    debate(tmp_path, answers(**{"POST /debate-estimate": one}), ASKED, "--estimate", "--analyze")
+
+    told = capsys.readouterr().err
+    assert told.startswith("An analysis: ")
+    assert "in 1 call and" in told
+
+
+def test_what_was_said_without_a_decision_is_no_dissent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = a_screen(monkeypatch)
+
+    debate(tmp_path, answers(end=a_whole(undecided())), ASKED)
+
+    assert "  said     5 % yes" in screen.getvalue()
+    assert "dissent" not in screen.getvalue()
+
+
 def test_an_estimate_that_does_not_fit_says_what_it_takes(tmp_path: Path, capsys: Captured) -> None:
     some = answers(
         **{"POST /debate-estimate": an_estimate(fits=False, notes=["It takes 4,000 tokens."])}
@@ -272,7 +299,7 @@ def test_a_person_is_asked_before_it_costs_money_or_much(
     _, server = debate(tmp_path, answers(**{"POST /debate-estimate": estimate}), ASKED)
 
     assert len(begun(server)) == held
-    assert "Hold it? [y/N]" in screen.getvalue()
+    assert "Start it? [y/N]" in screen.getvalue()
     assert "all, at most" in screen.getvalue()
 
 
@@ -285,7 +312,7 @@ def test_what_costs_nothing_is_held_without_a_question(
     code, _ = debate(tmp_path, answers(), ASKED)
 
     assert code == Exit.OK
-    assert "Hold it?" not in screen.getvalue()
+    assert "Start it?" not in screen.getvalue()
 
 
 def test_a_budget_that_is_too_small_is_refused_by_the_server(
@@ -325,7 +352,7 @@ def test_a_person_sees_the_verdict_the_dissent_and_the_costs(
     assert rows[1][:6] == [ONE, "1", "300", "300", "600", "$0.0021"]
     assert rows[3][6:] == ["it", "said", "nothing"]
     assert rows[4] == ["answers", "that", "were", "lost", "-", "-", "-", "300", "-", "-"]
-    assert rows[5] == ["all", "3", "-", "-", "1500", "$0.0042", "-"]
+    assert rows[5] == ["all", "3", "-", "-", "1,500", "$0.0042", "-"]
 
 
 def test_on_a_narrow_screen_the_costs_have_fewer_columns(
@@ -376,7 +403,46 @@ def test_the_parts_of_an_analysis_are_shown(
     rows = [line.split() for line in text[text.index("voice ") :].splitlines()]
     assert rows[1][0] == ONE
     assert rows[1][6:] == ["cut", "it", "into", "questions"]
-    assert sum(int(row[4]) for row in rows[1:4]) == int(rows[4][4]) == 1_500
+    figures = [int(row[4].replace(",", "")) for row in rows[1:5]]
+    assert sum(figures[:3]) == figures[3] == 1_500
+    assert "portico debate outcome" not in text
+
+
+def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    part, over = "dbt_01m7fxv1skfhf86xxtf6psvg22", threading.Event()
+
+    def lined(which: str, told: Told) -> str | None:
+        line = part_line(which, told)
+        if told.type == "debate.ended":
+            over.set()
+        return line
+
+    monkeypatch.setattr("portico.faces.cli.debate_follow.part_line", lined)
+    began = event("part.began", debate=part, question="Is it odd?")
+    decision = {"answer": "yes", "probability": 0.9}
+    end = event("debate.ended", decision=decision, status="decided", tokens=9, money="0", seconds=1)
+    in_it = "".join([asked(ONE), answered(ONE, "yes"), failed(TWO, "gone"), end])
+    some = answers(
+        end=a_whole(a_decided(analysis=True)),
+        **{
+            "POST /debates": a_debate(analysis=True),
+            f"GET /debates/{DEBATE}/events": Streamed([began, ended()], open_until=over),
+            f"GET /debates/{part}/events": Streamed([in_it]),
+        },
+    )
+
+    threading.Timer(10, over.set).start()
+    debate(tmp_path, some, ASKED, "--analyze")
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:4] == [
+        "├ …psvg22 Is it odd?",
+        f"│ …psvg22 ✓ {ONE}: yes",
+        f"│ …psvg22 ✗ {TWO}: gone",
+        "│ …psvg22 is over: yes",
+    ]
 
 
 def test_what_could_not_be_held_back_is_said(tmp_path: Path, capsys: Captured) -> None:
@@ -415,18 +481,22 @@ def test_a_stream_that_breaks_is_told_as_what_it_is(tmp_path: Path, capsys: Capt
     assert "It is gone." in capsys.readouterr().err
 
 
-def test_whoever_breaks_it_off_without_a_terminal_stops_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("how", [(), ("--json",)])
+def test_whoever_breaks_it_off_without_a_terminal_stops_it_and_has_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, how: tuple[str, ...]
 ) -> None:
     def broken_off(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("portico.faces.cli.debate_view.DebateView.take", broken_off)
 
-    code, server = debate(tmp_path, answers(), ASKED)
+    code, server = debate(tmp_path, answers(), ASKED, *how)
 
+    told = capsys.readouterr()
     assert code == Exit.INTERRUPTED
     assert (f"POST /debates/{DEBATE}/stop", None) in server.asked
+    assert "Decided: no (93 %)" in told.out + told.err
+    assert DEBATE[-6:] in told.out + told.err
 
 
 def test_without_a_question_it_is_said_what_there_is(tmp_path: Path, capsys: Captured) -> None:

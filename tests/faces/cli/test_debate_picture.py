@@ -63,9 +63,9 @@ def test_halfway_everything_is_on_one_narrow_screen() -> None:
         [
             "Is 91 a prime number?",
             "…psvgnn · vote · 3 of 3 voices asked · 3.0 s",
-            "no             ████████████████████████████████░░░░░░░░  80 %",
-            "yes            ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  15 %",
-            "none of these  ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   5 %",
+            "no              ████████████████████████████████░░░░░░░░  80 %",
+            "yes             ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  15 %",
+            "another answer  ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   5 %",
             "█▒░░░░░░░░░░░░░░░░░░░░░  1,000 tokens spent · 900 reserved · of 20,000",
             "✓ ollama:small    no (is 90 % sure)                 500 tokens   1.2 s",
             "✗ openai:gpt-5    answered 'elephant', which is none of the choices",
@@ -112,7 +112,7 @@ def test_a_secret_one_a_second_round_and_free_seats_are_told() -> None:
     )
 
     assert "critique round · confidential" in told[1]
-    assert told[-1] == "? 2 seats for guests: join_debate at /mcp/debate"
+    assert told[-1].startswith("? 2 seats for guests: join_debate at /mcp/debate; it is over at")
 
 
 def test_an_analysis_shows_its_parts_and_not_who_speaks_in_them() -> None:
@@ -120,8 +120,74 @@ def test_an_analysis_shows_its_parts_and_not_who_speaks_in_them() -> None:
 
     told = lines(a_view(part, analysis=True))
 
-    assert told[1].endswith("analysis · 1 parts")
-    assert told[2:] == ["├ …psvgnn Is it odd?"]
+    assert told[1].endswith("analysis · 0 of 1 part over")
+    assert told[3:] == ["├ …psvgnn Is it odd?"]
+
+
+def test_each_part_of_an_analysis_shows_how_far_it_is() -> None:
+    parts = [
+        event("part.began", debate=f"dbt_0000000000000000000000000{number}", question=f"Q{number}?")
+        for number in range(4)
+    ]
+    view = a_view(
+        event("voice.asked", voice=ONE, round=0, reserved_tokens=300, why="to cut it"),
+        stands(spent_tokens=250, reserved_tokens=0),
+        *parts,
+        analysis=True,
+    )
+    in_part(view, 0, asked(ONE))
+    in_part(view, 1, asked(ONE), answered(ONE, "yes"))
+    in_part(view, 2, answered(ONE, "yes"), stands(("yes", 0.77), spent_tokens=500))
+    end = {"status": "decided", "money": "0.01", "seconds": 2}
+    decision = {"answer": "blue", "probability": 0.93}
+    in_part(view, 3, event("debate.ended", None, decision=decision, tokens=1_000, **end))
+
+    told = lines(view, 80)
+
+    assert told[1].endswith("analysis · 1 of 4 parts over")
+    assert "1,750 tokens spent · 900 reserved · of 20,000" in told[2]
+    assert [" ".join(line.split()) for line in told[3:]] == [
+        f"├ …000000 Q0? {ONE} is asked",
+        "├ …000001 Q1? 1 answer so far",
+        "├ …000002 Q2? yes 77 % so far",
+        "✓ …000003 Q3? blue (93 %)",
+    ]
+    assert lines(view, 80, turn=1) != lines(view, 80, turn=2)
+    assert all(cell_len(line) <= 30 for line in lines(view, 30))
+
+
+def in_part(view: DebateView, number: int, *told: str) -> None:
+    for each in parsed("".join(told).splitlines()):
+        view.take(each, f"dbt_0000000000000000000000000{number}")
+
+
+CHOICES = ["PostgreSQL", "SQLite", "flat files"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "options", "rest"),
+    [
+        ("yes_no", [], [("yes", 0.7)], "no"),
+        ("choice", CHOICES, [("PostgreSQL", 0.6), ("sqlite", 0.3)], "flat files"),
+        ("choice", CHOICES, [("PostgreSQL", 0.6)], "another choice"),
+        ("number", [], [("40", 0.6)], "another answer"),
+    ],
+)
+def test_what_nobody_has_said_yet_is_called_what_it_is(
+    kind: str, choices: list[str], options: list[tuple[str, float]], rest: str
+) -> None:
+    question = {"text": "Which?", "kind": kind, "choices": choices}
+
+    drawn = lines(a_view(stands(*options), question=question))
+
+    assert drawn[2 + len(options)].startswith(f"{rest} ")
+
+
+def test_what_is_set_aside_is_seen_while_the_first_ones_are_asked() -> None:
+    drawn = lines(a_view(BEGAN, asked(ONE), asked(TWO)))
+
+    assert "0 tokens spent · 1,800 reserved · of 20,000" in drawn[2]
+    assert "900 reserved" in lines(a_view(asked(ONE), asked(TWO), failed(ONE, "gone")))[2]
 
 
 def test_one_that_fails_in_the_second_round_keeps_its_first_answer() -> None:

@@ -182,6 +182,37 @@ def test_an_outcome_is_said_in_one_way(tmp_path: Path, said: list[str]) -> None:
     assert server.asked == []
 
 
+def test_a_log_is_folded_between_words_for_a_person_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    line = "    because: " + "herons are birds " * 8
+    some = {f"GET /debates/{DEBATE}/log": Raw(f"Question: what?\n{line}\n".encode())}
+
+    debate(tmp_path, some, "log", DEBATE)
+    assert capsys.readouterr().out == f"Question: what?\n{line}\n"
+
+    screen = a_screen(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "70")
+    debate(tmp_path, some, "log", DEBATE)
+    shown = screen.getvalue().splitlines()
+    assert all(len(each) <= 70 for each in shown)
+    assert " ".join(screen.getvalue().split()) == f"Question: what? {' '.join(line.split())}"
+    assert shown[2].startswith("      ")
+
+
+def test_on_a_narrow_screen_voices_have_fewer_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = a_voice("program:claude", available=False, why="It is not installed, or not found.")
+    screen = a_screen(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "70")
+
+    debate(tmp_path, {"GET /debate-voices": page(away)}, "voices")
+
+    assert screen.getvalue().splitlines()[0].split() == ["voice", "price", "there", "why"]
+    assert all(len(line) <= 70 for line in screen.getvalue().splitlines())
+
+
 def test_a_replay_shows_then_and_now(tmp_path: Path, capsys: Captured) -> None:
     found = {
         "was": None,
@@ -195,7 +226,7 @@ def test_a_replay_shows_then_and_now(tmp_path: Path, capsys: Captured) -> None:
     }
     some = {f"POST /debates/{DEBATE}/replay": found}
 
-    _, server = debate(tmp_path, some, "replay", SHORT, "--preset", "quorum", "--without", ONE)
+    code, server = debate(tmp_path, some, "replay", SHORT, "--preset", "quorum", "--without", ONE)
 
     told = capsys.readouterr()
     assert sent(server) == [{"preset": "quorum", "without": [ONE]}]
@@ -204,6 +235,9 @@ def test_a_replay_shows_then_and_now(tmp_path: Path, capsys: Captured) -> None:
         "now\tdecided\tcertain\tno\t93 %\t2\t900",
     ]
     assert "! A critique round was not held then." in told.err
+    found["now"] = a_decision(verdict="no_decision", why="too_unsure", answer=None)
+    assert (code, debate(tmp_path, some, "replay", SHORT)[0]) == (Exit.OK, Exit.UNDECIDED)
+    assert "now\tno decision\ttoo unsure\t-" in capsys.readouterr().out
 
 
 def test_voices_say_whether_they_are_there(tmp_path: Path, capsys: Captured) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portico.debate.core.debate import Debate, DebateId
+from portico.debate.core.rules import Cap
 from portico.debate.core.voice import Tariff
 from portico.guard.core.roles import Scope
 from tests.faces.http.asgi import Answer, Header
@@ -141,6 +142,48 @@ async def test_all_that_a_debate_can_be_told_arrives(held: Site) -> None:
     assert "Herons have feathers." in asked.prompt
 
 
+def usual_is(site: Site, money: Decimal) -> None:
+    """As the settings would say it."""
+    prepare = site.debates.use.start_debate.prepare
+    usual = replace(prepare.usual, cap=Cap(tokens=100_000, money=money))
+    object.__setattr__(prepare, "usual", usual)  # it is frozen, and made without settings here
+
+
+@pytest.mark.parametrize(
+    ("given", "held_to"),
+    [
+        (None, {"tokens": 100_000, "money": "1"}),
+        ({}, {"tokens": 100_000, "money": "1"}),
+        ({"tokens": 9_000}, {"tokens": 9_000, "money": "1"}),
+        ({"money": "0.5"}, {"tokens": 100_000, "money": "0.5"}),
+        ({"tokens": 9_000, "money": None}, {"tokens": 9_000, "money": None}),
+    ],
+)
+async def test_what_a_cap_says_nothing_about_is_as_usual(
+    site: Site, given: Any, held_to: Any
+) -> None:
+    usual_is(site, Decimal(1))
+
+    started = await start(site, {**QUESTION, "cap": given})
+
+    assert started.json["cap"] == held_to
+
+
+async def test_where_nothing_may_cost_anything_a_cap_in_tokens_does_not_change_that(
+    site: Site,
+) -> None:
+    usual_is(site, Decimal(0))
+    costly = site.debates.voices.voices[NAMES[0]]
+    costly.voice = replace(costly.voice, tariff=Tariff(input=Decimal(1), output=Decimal(1)))
+    cap = {"tokens": 9_000}
+
+    free = await start(site, {**QUESTION, "voices": [*NAMES[1:3]], "cap": cap})
+    dear = await start(site, {**QUESTION, "voices": [*NAMES[:2]], "cap": cap})
+
+    assert free.status == 202
+    assert dear.json["code"] == "budget_too_small"
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
@@ -208,6 +251,22 @@ async def test_an_estimate_says_what_does_not_fit(site: Site) -> None:
 
     assert estimate["fits"] is False
     assert any("tokens" in note for note in estimate["notes"])
+
+
+async def test_an_estimate_is_never_above_the_cap(site: Site) -> None:
+    wish = {**QUESTION, "analyze": True}
+    free = await got(site, "POST", "/debate-estimate", {**wish, "cap": {"tokens": 900_000}})
+    held_to = await got(site, "POST", "/debate-estimate", {**wish, "cap": {"tokens": 30_000}})
+
+    assert free["most"]["tokens"] > 30_000
+    assert (held_to["fits"], held_to["most"]["tokens"]) == (True, 30_000)
+    assert held_to["likely_tokens"] <= 30_000
+
+
+async def test_what_is_spent_is_not_worth_asking_for_again(site: Site) -> None:
+    refusal = await start(site, {**QUESTION, "cap": {"tokens": 10}})
+
+    assert (refusal.status, refusal.json["retryable"]) == (429, False)
 
 
 async def test_a_whole_debate_has_its_notes_and_how_it_turned_out(held: Site) -> None:

@@ -1,6 +1,8 @@
 """What models send to the tools of debates: taken where it can be meant, refused where not."""
 
+from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from portico.faces.mcp.debate.errors import BadDebateInput
 from portico.faces.mcp.debate.given import LONGEST_WAIT, Given
 from portico.faces.mcp.debate.tools import BY_NAME, EVERY, schema_of
 from portico.kernel.label import BadLabel, Label
+
+USUAL = Cap(tokens=100_000, money=Decimal(1))
 
 
 def read(tool: str, **fields: Any) -> Given:
@@ -47,34 +51,36 @@ def test_all_of_a_wish_is_taken() -> None:
         shared=True,
         unbounded=True,
         key="k",
-    ).wish("question")
+    ).wish("question", USUAL)
 
     assert (wish.question, wish.kind, wish.choices) == ("Which?", QuestionKind.CHOICE, ("a", "b"))
     assert (wish.topic, wish.preset, wish.voices) == ("birds", Preset.QUORUM, ("openai:gpt-5",))
     assert (wish.roles, wish.thoroughness) == (("critic",), 1.0)
-    assert (wish.cap, wish.deadline) == (Cap(tokens=9000), timedelta(minutes=1))
+    assert (wish.cap, wish.deadline) == (replace(USUAL, tokens=9000), timedelta(minutes=1))
     assert (wish.guests, wish.project, wish.memory) == (2, "heron", ("notes",))
     assert (wish.material, wish.label) == ("a diff", Label.parse("team+finance"))
     assert (wish.shared, wish.unbounded, wish.key, wish.analyze) == (True, True, "k", False)
 
 
 def test_what_is_left_out_is_as_the_settings_have_it() -> None:
-    wish = read("debate", question="Which?", kind=None).wish("question")
+    wish = read("debate", question="Which?", kind=None).wish("question", USUAL)
 
     assert (wish.kind, wish.preset, wish.thoroughness, wish.cap) == (None, None, None, None)
     assert (wish.deadline, wish.label, wish.guests, wish.shared) == (None, None, 0, False)
 
 
 def test_a_task_is_analysed_in_parts() -> None:
-    wish = read("analyze", task="Move house", parts=3).wish("task", analyze=True)
+    wish = read("analyze", task="Move house", parts=3).wish("task", USUAL, analyze=True)
 
     assert (wish.question, wish.analyze, wish.parts_most) == ("Move house", True, 3)
 
 
 def test_one_text_is_a_list_of_one_and_a_round_number_is_whole() -> None:
-    wish = read("debate", question="Which?", voices="openai:gpt-5", budget=9000.0).wish("question")
+    wish = read("debate", question="Which?", voices="openai:gpt-5", budget=9000.0).wish(
+        "question", USUAL
+    )
 
-    assert (wish.voices, wish.cap) == (("openai:gpt-5",), Cap(tokens=9000))
+    assert (wish.voices, wish.cap) == (("openai:gpt-5",), replace(USUAL, tokens=9000))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def test_a_debate_without_a_question_is_none() -> None:
 @pytest.mark.parametrize("seconds", [-1, 10**8])
 def test_no_deadline_lasts_longer_than_a_year_or_is_over_already(seconds: int) -> None:
     with pytest.raises(BadDebateInput):
-        read("debate", question="Which?", deadline=seconds).wish("question")
+        read("debate", question="Which?", deadline=seconds).wish("question", USUAL)
 
 
 def test_nobody_waits_longer_than_clients_do() -> None:
@@ -141,7 +147,7 @@ _PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 )
 def test_whatever_is_sent_is_a_wish_or_is_refused(fields: dict[str, Any]) -> None:
     try:
-        Given.read(BY_NAME["debate"], fields).wish("question")
+        Given.read(BY_NAME["debate"], fields).wish("question", USUAL)
     except (BadDebateInput, BadLabel):
         return
 

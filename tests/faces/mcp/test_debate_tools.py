@@ -157,8 +157,14 @@ async def test_a_task_is_analysed(debates: DebateSite, era: str) -> None:
         ]
     async with debates.caller(era) as caller:
         facts = await caller.got("analyze", task="How do herons live?", parts=2)
+        told = await caller.told("debate_status", debate=facts["debate"])
+        part = await caller.got("debate_status", debate=facts["parts"][0]["debate"])
 
     assert facts["status"] == "decided"
+    assert [each["question"] for each in facts["parts"]] == ["Do herons fly?", "Do herons swim?"]
+    assert part["question"] == "Do herons fly?"
+    assert f"Parts:\n  {part['debate']}: Do herons fly? Decided: " in told
+    assert "Dissent:" not in told
     assert facts["question"] == "How do herons live?"
 
 

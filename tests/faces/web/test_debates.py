@@ -71,6 +71,7 @@ async def test_all_that_the_form_has_arrives(held: Browser) -> None:
     assert [each["target"] for each in its["voices"]] == ["openai:gpt", "meta:llama"]
     assert its["voices"][0]["personas"] == ["critic"]
     assert (its["cap"]["tokens"], its["label"]) == (50000, "team")
+    assert its["cap"]["money"] is not None, "tokens alone must not lift the limit in money"
 
 
 async def test_what_makes_no_sense_is_refused_and_stays_in_the_form(held: Browser) -> None:

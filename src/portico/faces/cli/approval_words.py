@@ -4,10 +4,11 @@ could hurt."""
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from portico.faces.cli.debate_promotion_words import Promotion, promotion_of
 from portico.guard.core.danger import DANGER_WORDS
 from portico.kernel.effect import EFFECT_WORDS, Effect
 from portico.kernel.json import JsonObject, pointed
@@ -76,8 +77,15 @@ def row(request: Told) -> JsonObject:
         "asker": asker(request),
         "step": asking_step(request),
         "expires": left(request) if request["status"] == "waiting" else None,
-        "arguments": visible(json.dumps(request["arguments"], ensure_ascii=False))[:_LONG],
+        "arguments": visible(_brief(request))[:_LONG],
     }
+
+
+def _brief(request: Told) -> str:
+    promotion = promotion_of(request)
+    if promotion is not None:
+        return promotion.brief
+    return json.dumps(request["arguments"], ensure_ascii=False)
 
 
 def state(request: Told) -> str:
@@ -123,14 +131,24 @@ class Line:
 
 
 def told(
-    request: Told, *, whole: bool = False, more: int = 0, width: int | None = None
+    request: Told,
+    *,
+    whole: bool = False,
+    raw: bool | None = None,
+    more: int = 0,
+    width: int | None = None,
 ) -> Iterator[Line]:
-    """The request, a line at a time; `whole` without anything cut. `more` wait besides. What is
+    """The request, a line at a time; `whole` without anything cut, and `raw` (as `whole`, unless it
+    is said) with every value of a debate that is to be less secret. `more` wait besides. What is
     somebody else's words is never wrapped by the terminal, where it would begin a line of ours."""
+    promotion = promotion_of(request)
     tool, effect = visible(request["tool"]), request["effect"]
     others = f"   ({more} more wait)" if more else ""
     head = f"{short(request['id'])}  {asker(request)} wants {tool}{others}"
     yield from _lines("", head, width, loud=True)
+    if promotion is not None:
+        lowers = f"  {'lowers':<8}  "
+        yield from _lines(lowers, f"a debate, {promotion.lowers}", width, loud=True)
     yield from _fact("effect", f"{effect}: {EFFECT_WORDS[Effect(effect)]}", width)
     because = f"{visible(request['rule'])}: {visible(request['reason'])}"
     yield from _fact("because", because, width)
@@ -145,8 +163,37 @@ def told(
         yield from _fact("label", request["label"], width)
         yield from _fact("run", request["run"], width)
         yield from _fact("decided", f"portico policy explain {_whom(request)} {tool}", width)
+    if promotion is not None:
+        yield from _fact("secrets", promotion.blacked_out, width)
+        yield from _promoted(promotion, width, whole=whole)
+        if not (whole if raw is None else raw):
+            yield from _folded(request, width)
+            return
     yield Line("  with")
     yield from _arguments(request, width, whole=whole)
+
+
+def _promoted(promotion: Promotion, width: int | None, *, whole: bool) -> Iterator[Line]:
+    yield Line("  what others could read then")
+    longest = _NAME if width is None else min(_NAME, width // 3)
+    takes = [columns(name) for name, _ in promotion.values]
+    column = max((each for each in takes if each <= longest), default=0)
+    for name, value in promotion.values:
+        yield from _value(name, column, value, None, width, whole=whole)
+
+
+def _folded(request: Told, width: int | None) -> Iterator[Line]:
+    """What is marked is shown all the same."""
+    arguments = request["arguments"]
+    marks = {mark["pointer"]: "" for mark in request["marks"]}
+    pointers = [pointer for pointer, _ in _leaves("", arguments)]
+    marked = {each for each in pointers if _why(marks, each) is not None}
+    many = len(pointers) - len(marked)
+    if marked:
+        yield Line("  with")
+        yield from _arguments(request, width, whole=True, only=marked)
+    see = f"w, or portico approvals show {request['id'][-SHORT:]} --raw"
+    yield from _fact("and", f"{many:,} values of its record, which are folded: {see}", width)
 
 
 def asking_step(request: Told) -> str | None:
@@ -205,13 +252,17 @@ def _lines(head: str, text: str, width: int | None, *, loud: bool = False) -> It
         yield Line(f"{' ' * indent if number else head}{part}", loud=loud)
 
 
-def _arguments(request: Told, width: int | None, *, whole: bool) -> Iterator[Line]:
+def _arguments(
+    request: Told, width: int | None, *, whole: bool, only: Collection[str] | None = None
+) -> Iterator[Line]:
+    """`only` those, by their pointers."""
     marks: dict[str, str] = {}
     for mark in request["marks"]:
         why = DANGER_WORDS.get(mark["why"], mark["why"])
         known = marks.get(mark["pointer"])
         marks[mark["pointer"]] = f"{known}, {why}" if known else why
-    leaves = list(_leaves("", request["arguments"]))
+    every = _leaves("", request["arguments"])
+    leaves = [each for each in every if only is None or each[0] in only]
     if not leaves:
         yield Line("    nothing")
     names = [_name(pointer) for pointer, _ in leaves]

@@ -77,19 +77,21 @@ def list_(*, status: Status = "waiting", all_: bool = False, limit: int = 50, at
 
 
 @app.command(sort_key=2)
-def show(request: str, /, *, at: At) -> None:
+def show(request: str, /, *, raw: bool = False, at: At) -> None:
     """One request, with everything that it would do.
 
     Parameters
     ----------
     request
         Its id, or the last six letters of it.
+    raw
+        Of a debate that is to be less secret: also every value that goes with it.
     """
     found = find(Server(at.house), request)
     if at.json:
         at.data(found, "")
         return
-    _print(at, found, whole=True)
+    _print(at, found, whole=True, raw=raw)
     at.line(f"  stands    {found['status']}; {answered(found) or 'nobody has answered'}")
     if found["outcome"]:
         at.line(f"  outcome   {came_of(found)}{_error(found)}")
@@ -288,9 +290,11 @@ def _say_what_came(at: Terminal, server: Server, approval: str) -> None:
         time.sleep(_BETWEEN)
 
 
-def _print(at: Terminal, request: dict[str, Any], *, whole: bool = False) -> None:
+def _print(
+    at: Terminal, request: dict[str, Any], *, whole: bool = False, raw: bool = False
+) -> None:
     if not at.json:
-        for line in told(request, whole=whole, width=at.width):
+        for line in told(request, whole=whole, raw=raw, width=at.width):
             at.line(line.text, loud=line.loud)
 
 

@@ -1,11 +1,14 @@
 """Settings, from the command line."""
 
 import json
+import socket
+from pathlib import Path
+from typing import Final
 
 from cyclopts import App
 
 from portico.faces.cli.house import SettingChange
-from portico.faces.cli.terminal import PLAIN, At, shown
+from portico.faces.cli.terminal import PLAIN, At, Terminal, shown
 from portico.kernel.json import JsonObject
 
 app = App(
@@ -14,6 +17,10 @@ app = App(
     help_format="plaintext",
     default_parameter=PLAIN,
 )
+
+
+_NOTICED: Final = ("gateway.imports", "servers.")
+"""What a running server looks for by itself."""
 
 
 @app.command(sort_key=1)
@@ -93,11 +100,14 @@ def set_(setting: str, value: str, /, *, at: At) -> None:
     at.data(_told(setting, change), f"{setting} is set in {change.file}")
     if change.overruled_by:
         at.say(f"… but {change.overruled_by} wins")
+    _say_what_runs(setting, at)
 
 
 @app.command(sort_key=4)
 def unset(setting: str, /, *, at: At) -> None:
     """Take one setting out of your configuration file, and leave the rest of it alone.
+
+    A running server goes on with what it has: start it again.
 
     Parameters
     ----------
@@ -108,6 +118,25 @@ def unset(setting: str, /, *, at: At) -> None:
     at.data(_told(setting, change), f"{setting} is not set in {change.file}")
     if change.overruled_by:
         at.say(f"… but {change.overruled_by} sets it")
+    _say_what_runs(setting, at)
+
+
+def _say_what_runs(setting: str, at: Terminal) -> None:
+    where = at.house.whereabouts()
+    noticed = setting.startswith(_NOTICED)
+    if not noticed and where.private_socket is not None and _answers(where.private_socket):
+        at.say("The running server goes on with what it has: start it again for this to hold.")
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens there; what was left behind by a killed one does not."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def _told(setting: str, change: SettingChange) -> JsonObject:

@@ -92,11 +92,12 @@ def debate(  # noqa: PLR0913 # an option each
         vote: blind answers, weighed. debate: and one critique round if they are split. quorum: two
         thirds of the weight, two families, vetoes. Without this by the kind of the question.
     thoroughness
-        From 0 to 1: how sure it is to be, how many voices, how many rounds.
+        From 0 to 1: how sure it is to be, with how many voices at most, 3 to 9, in how many rounds.
     budget
-        Tokens that it may spend at most, such as 20k. It is never passed.
+        Tokens that it may spend at most, such as 20k. It is never passed. What it may cost in money
+        stays as the setting debate.cap_dollars has it.
     budget_usd
-        US dollars that it may spend at most.
+        US dollars that it may spend at most. Its tokens stay as debate.cap_tokens has them.
     deadline
         How long it may take, such as 90s or 5m. Then it is decided by the answers in hand.
     guests
@@ -108,7 +109,8 @@ def debate(  # noqa: PLR0913 # an option each
     material
         A file that every voice reads, or - for standard input.
     label
-        How secret the question is, if it is more than what you have read.
+        How secret the question is, if it is more than its project and its memory are. Each debate
+        is a task of its own: what you know from another one counts only if you say it here.
     shared
         With the project from the beginning; else only you read it.
     analyze

@@ -10,6 +10,7 @@ from portico.faces.cli.agent_words import brief, plain
 from portico.faces.cli.debate_names import find_debate
 from portico.faces.cli.debate_wish import Preset
 from portico.faces.cli.errors import BadUsage, NeedsYes
+from portico.faces.cli.exits import Exit
 from portico.faces.cli.labels import LabelOption
 from portico.faces.cli.paths import path_to
 from portico.faces.cli.run_names import SHORT
@@ -91,9 +92,11 @@ def replay(
     without: list[str] | None = None,
     rounds: int | None = None,
     at: At,
-) -> None:
+) -> int:
     """Decide a debate anew by other rules, from what was said in it. Nobody is asked, and it costs
     nothing; the debate stays as it is.
+
+    Ends with 0 if it would have been decided, with 9 if not.
 
     Parameters
     ----------
@@ -125,6 +128,7 @@ def replay(
     at.say(plain(found["told"]))
     for each in found["notes"]:
         at.say(f"! {plain(each)}")
+    return Exit.OK if found["now"]["verdict"] == "decided" else Exit.UNDECIDED
 
 
 def share(debate: str, /, *, at: At) -> None:
@@ -188,8 +192,8 @@ def _row(rules: str, decision: Mapping[str, Any] | None, calls: int, tokens: int
         return {"rules": rules, "calls": calls, "tokens": tokens}
     return {
         "rules": rules,
-        "verdict": decision["verdict"],
-        "why": decision["why"],
+        "verdict": decision["verdict"].replace("_", " "),
+        "why": decision["why"].replace("_", " "),
         "answer": brief(decision["answer"] or "", 200) or None,
         "sure": percent(decision["probability"]),
         "calls": calls,

@@ -14,6 +14,7 @@ from portico.faces.cli.debate_words import (
     outcome_lines,
     overrun_lines,
     saved_lines,
+    with_commas,
 )
 from portico.faces.cli.run_names import SHORT
 from portico.faces.cli.terminal import Terminal
@@ -45,7 +46,8 @@ def show_end(whole: Facts, at: Terminal, *, told: bool = False, shown: bool = Fa
     saved = () if told else saved_lines(whole)
     for line in (*overrun_lines(whole), *saved, *outcome_lines(whole)):
         at.say(line)
-    at.say(_next(debate))
+    for line in _folded(_next(debate), at, "  "):
+        at.say(line)
 
 
 def _to_a_person(whole: Facts, answer: str | None, at: Terminal) -> None:
@@ -54,15 +56,17 @@ def _to_a_person(whole: Facts, answer: str | None, at: Terminal) -> None:
         at.line(line, loud=True)
     if answer is not None and (len(answer) > LONGEST or "\n" in answer):
         print(f"\n{plain(answer)}\n")
+    decided = (debate["decision"] or {}).get("verdict") == "decided"
+    head = "  dissent  " if decided else "  said     "
     for dissent in dissent_lines(debate):
-        for line in _folded(f"  dissent  {dissent}", at, " " * 11):
+        for line in _folded(f"{head}{dissent}", at, " " * len(head)):
             print(line)
     if whole["parts"]:
-        rows = [debate_row(each) for each in whole["parts"]]
+        rows = with_commas([debate_row(each) for each in whole["parts"]])
         at.table(_PART_COLUMNS, rows, None, right=["tokens", "sure"], fold=["answer", "question"])
     narrow = at.width is not None and at.width < _NARROW
     columns = [each for each in COST_COLUMNS if not narrow or each not in _WIDE]
-    at.table(columns, cost_rows(whole), None, right=_FIGURES)
+    at.table(columns, with_commas(cost_rows(whole)), None, right=_FIGURES)
 
 
 def _folded(text: str, at: Terminal, margin: str) -> Sequence[str]:
@@ -78,6 +82,10 @@ def _folded(text: str, at: Terminal, margin: str) -> Sequence[str]:
 def _next(debate: Facts) -> str:
     short = debate["id"][-SHORT:]
     match debate["status"]:
+        case "decided" | "no_decision" if debate["analysis"]:
+            return (
+                f"Its parts are debates that can be marked; all of it: portico debate log {short}"
+            )
         case "running":
             return f"To look on: portico debate show {short} --follow"
         case "decided" | "escalated":

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from portico.faces.cli.agent_words import plain
 from portico.faces.cli.debate_end import show_end
-from portico.faces.cli.debate_follow import heard
+from portico.faces.cli.debate_follow import How, heard
 from portico.faces.cli.debate_picture import seats
 from portico.faces.cli.debate_view import DebateView
 from portico.faces.cli.debate_wish import Wish, check_question
@@ -16,16 +16,20 @@ from portico.faces.cli.debate_words import (
     estimate_line,
     estimate_rows,
     exit_of,
+    with_commas,
 )
 from portico.faces.cli.errors import NeedsYes
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.paths import path_to
+from portico.faces.cli.patience import patiently
 from portico.faces.cli.run_names import SHORT
 from portico.faces.cli.server import Server
 from portico.faces.cli.terminal import Terminal
 
 _MANY: Final = 50_000
 """Tokens; what may take more is asked for, also where they cost nothing."""
+_TO_STOP: Final = 10.0
+"""Seconds: one that is stopped ends by itself, a moment later."""
 
 
 def estimated(wish: Wish, at: Terminal) -> int:
@@ -33,7 +37,7 @@ def estimated(wish: Wish, at: Terminal) -> int:
     check_question(wish.question)
     server = Server(at.house)
     found = server.post("/debate-estimate", wish.body(server))
-    _show_estimate(found, at)
+    _show_estimate(found, at, analysis=wish.analyze)
     return Exit.OK if found["fits"] else Exit.BUDGET
 
 
@@ -57,18 +61,23 @@ def held(wish: Wish, at: Terminal, *, force: bool, follow: bool) -> int:
 
 def followed(server: Server, debate: Mapping[str, Any], at: Terminal) -> int:
     """To its end, or until whoever looks on leaves it."""
-    from portico.faces.cli.debate_watch import How, can_be_drawn, watched
+    from portico.faces.cli.debate_watch import can_be_drawn, watched
 
     view, drawn = DebateView(debate), can_be_drawn(at)
-    if not drawn:
-        heard(server, view, at)
-    elif watched(server, view, at) is How.LEFT:
-        short = view.id[-SHORT:]
+    how = watched(server, view, at) if drawn else heard(server, view, at)
+    short = view.id[-SHORT:]
+    if how is How.LEFT:
         at.say(f"It goes on by itself. What came of it: portico debate show {short}")
         return Exit.INTERRUPTED
-    whole = server.get(path_to("debates", view.id))
+    if how is How.STOPPED:
+        at.say(f"It stops. What came of it: portico debate show {short}")
+    whole = patiently(
+        lambda: server.get(path_to("debates", view.id)),
+        _TO_STOP if how is How.STOPPED else 0,
+        enough=lambda found: found["debate"]["status"] != "running",
+    )
     show_end(whole, at, told=not drawn)
-    return exit_of(whole["debate"])
+    return Exit.INTERRUPTED if how is How.STOPPED else exit_of(whole["debate"])
 
 
 def _agreed(server: Server, body: dict[str, Any], at: Terminal) -> None:
@@ -81,18 +90,21 @@ def _agreed(server: Server, body: dict[str, Any], at: Terminal) -> None:
     if not found["fits"] or not (costs or (somebody and most["tokens"] > _MANY)):
         return  # one that does not fit is refused with what it takes
     if somebody:
-        _show_estimate(found, at)
-    if not at.confirm("Hold it?"):
-        fix = "To hold it without being asked: --force"
-        error = NeedsYes(f"{estimate_line(found)} Hold it?", fix=fix)
+        _show_estimate(found, at, analysis=bool(body.get("analyze")))
+    if not at.confirm("Start it?"):
+        fix = "To start it without being asked: --force"
+        error = NeedsYes(f"{estimate_line(found)} Start it?", fix=fix)
         error.title = "Nothing was asked of anybody"
         raise error
 
 
-def _show_estimate(found: dict[str, Any], at: Terminal) -> None:
-    right = ["calls", "tokens", "money"]
-    at.table(ESTIMATE_COLUMNS, estimate_rows(found), found, right=right)
-    at.say(f"A {found['preset']} on a question of the kind {found['kind']}.")
+def _show_estimate(found: dict[str, Any], at: Terminal, *, analysis: bool) -> None:
+    rows, right = estimate_rows(found), ["calls", "tokens", "money"]
+    at.table(ESTIMATE_COLUMNS, with_commas(rows) if at.for_a_person else rows, found, right=right)
+    if analysis:
+        at.say("An analysis: it is cut into questions, and each is debated, within one budget.")
+    else:
+        at.say(f"A {found['preset']} on a question of the kind {found['kind']}.")
     at.say(estimate_line(found))
     for note in found["notes"]:
         at.say(f"! {plain(note)}")

@@ -1,8 +1,9 @@
 """Debates that were held: listed, shown, with all that was said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
+from textwrap import wrap
 from typing import Any, Final, Literal
 
 from portico.faces.cli.agent_words import brief, plain
@@ -10,7 +11,7 @@ from portico.faces.cli.bridge_names import project_id
 from portico.faces.cli.debate_end import show_end
 from portico.faces.cli.debate_hold import followed
 from portico.faces.cli.debate_names import find_debate
-from portico.faces.cli.debate_words import answer_of, debate_row, exit_of
+from portico.faces.cli.debate_words import answer_of, debate_row, exit_of, with_commas
 from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.paths import path_to
 from portico.faces.cli.run_words import took
@@ -26,6 +27,7 @@ _COLUMNS: Final = [
 ]  # fmt: skip
 _FROM: Final = {"started": 80, "took": 100, "voices": 100, "money": 100}
 """How wide a screen has to be for these."""
+_VOICE_FROM: Final = {"kind": 110, "clearance": 100, "family": 80, "bounded": 80}
 _VOICE_COLUMNS: Final = ["voice", "kind", "family", "bounded", "price", "clearance", "there", "why"]
 
 
@@ -61,7 +63,8 @@ def list_(
     }
     found = list(islice(server.pages("/debates", limit=min(limit, 200), **which), limit))
     right = ["took", "voices", "tokens", "money", "sure"]
-    rows = [debate_row(each) for each in found]
+    rows: Sequence[JsonObject] = [debate_row(each) for each in found]
+    rows = with_commas(rows) if at.for_a_person else rows
     columns = [each for each in _COLUMNS if at.width is None or at.width >= _FROM.get(each, 0)]
     at.table(columns, rows, {"data": found}, right=right, fold=["answer", "question"])
     if not found and any(value is not None for value in which.values()):
@@ -107,7 +110,8 @@ def log(debate: str, /, *, at: At) -> None:
         at.data(server.get(path_to("debates", which)), "")
         return
     text = server.download(path_to("debates", which, "log")).content.decode(errors="replace")
-    print(plain(text), end="" if text.endswith("\n") else "\n")
+    lines = plain(text).removesuffix("\n").split("\n")
+    print("\n".join(part for line in lines for part in _within(line, at.width)))
 
 
 def voices(text: str | None = None, /, *, fresh: bool = False, at: At) -> None:
@@ -132,13 +136,31 @@ def voices(text: str | None = None, /, *, fresh: bool = False, at: At) -> None:
         }
         for each in found
     ]
-    at.table(_VOICE_COLUMNS, rows, {"data": found}, red=["no"])
+    columns = [
+        each for each in _VOICE_COLUMNS if at.width is None or at.width >= _VOICE_FROM.get(each, 0)
+    ]
+    at.table(columns, rows, {"data": found}, red=["no"], fold=["why"])
     if not found and there:
         at.say("None match.")
     elif not found:
         at.say(
             "There are none. Connect a model: portico models providers shows whom Portico looks for"
         )
+
+
+def _within(line: str, width: int | None) -> Sequence[str]:
+    """Between words, and set in as it was; a program gets it as it is."""
+    if width is None or len(line) <= width:
+        return [line]
+    margin = " " * min(len(line) - len(line.lstrip()) + 2, width // 2)
+    return wrap(
+        line,
+        width,
+        subsequent_indent=margin,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )
 
 
 def _price(tariff: dict[str, str] | None) -> str | None:

@@ -1,6 +1,7 @@
 """A debate as a person looks on: how likely each answer is, what is spent, and a line a voice."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from portico.debate.core.verdict_words import percent
 from portico.faces.cli.agent_words import brief, money, plain
-from portico.faces.cli.debate_view import DebateView, Meter, VoiceState, VoiceView
+from portico.faces.cli.debate_view import DebateView, Meter, PartView, VoiceState, VoiceView
 from portico.faces.cli.run_names import SHORT
 from portico.faces.cli.run_words import duration
 
@@ -17,7 +18,9 @@ _SPENT, _RESERVED = "█", "▒"
 _WIDEST_BAR: Final = 40
 _WIDEST_NAME: Final = 28
 _MOST_OPTIONS: Final = 5
-_OTHER: Final = "none of these"
+_OTHER: Final = "another answer"
+_OTHER_CHOICE: Final = "another choice"
+_SIDES: Final = ("yes", "no")
 _LEAST_OTHER: Final = 0.005
 _TURNS: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SIGNS: Final = {
@@ -37,7 +40,7 @@ def picture(
         Text(sized(brief(view.debate["question"]["text"], 10_000), width).rstrip(), style="bold"),
         Text(sized(_head(view, seconds), width).rstrip(), style="dim"),
         *_options(view, width),
-        *_meter(view.meter, width),
+        *_meter(view.now, width),
         *(_voice(each, view, width, turn) for each in _shown(view)),
         *(
             Text(sized(f"· {brief(told, 500)}", width).rstrip(), style="dim")
@@ -45,21 +48,24 @@ def picture(
         ),
     ]
     if view.guests and view.ended is None:
-        lines.append(Text(sized(f"? {seats(view.guests)}", width).rstrip(), style="yellow"))
+        told = f"? {seats(view.guests)}; it is over at {_clock(view)} at the latest"
+        lines.append(Text(sized(told, width).rstrip(), style="yellow"))
     if view.errand is not None and view.ended is None:
         name, why = view.errand
         sign = _SIGNS[VoiceState.ASKED][0] if turn is None else _TURNS[turn % len(_TURNS)]
         told = f"{sign} {brief(name, 60)}: {brief(why, 200)}"
         lines.append(Text(sized(told, width).rstrip(), style="yellow"))
-    lines += [
-        Text(sized(f"├ …{part[-SHORT:]} {brief(asked, 10_000)}", width).rstrip())
-        for part, asked in view.parts
-    ]
+    lines += [_part(each, width, turn) for each in view.parts.values()]
     return lines
 
 
 def seats(many: int) -> str:
     return f"{'a seat' if many == 1 else f'{many} seats'} for guests: join_debate at /mcp/debate"
+
+
+def _clock(view: DebateView) -> str:
+    """By the clock on the wall."""
+    return f"{datetime.fromisoformat(view.debate['deadline']).astimezone():%H:%M:%S}"
 
 
 def bar(share: float, width: int) -> str:
@@ -92,7 +98,7 @@ def meter_words(meter: Meter) -> str:
 def _head(view: DebateView, seconds: float | None) -> str:
     debate = view.debate
     if debate.get("analysis"):
-        parts = [f"…{view.id[-SHORT:]}", "analysis", f"{len(view.parts)} parts"]
+        parts = [f"…{view.id[-SHORT:]}", "analysis", _progress(view)]
     else:
         many = f"{view.asked} of {len(view.voices)} voices asked"
         parts = [f"…{view.id[-SHORT:]}", str(debate["preset"]), many]
@@ -101,6 +107,59 @@ def _head(view: DebateView, seconds: float | None) -> str:
     if debate["label"] != "public":
         parts.append(str(debate["label"]))
     return " · ".join([*parts, *([] if seconds is None else [duration(seconds)])])
+
+
+def _progress(view: DebateView) -> str:
+    many, over = len(view.parts), sum(each.ended is not None for each in view.parts.values())
+    if not many:
+        return "no parts" if view.ended is not None else "being cut into parts"
+    return f"{over} of {many} {'part' if many == 1 else 'parts'} over"
+
+
+def _part(part: PartView, width: int, turn: int | None) -> Text:
+    """What it asks, and on the right how far it is."""
+    on = part.ended is None
+    sign, colour = ("├", "") if on else _SIGNS[VoiceState.ANSWERED] if _answer(part) else ("?", "")
+    if on and turn is not None:
+        sign, colour = _TURNS[turn % len(_TURNS)], "yellow"
+    head, told = f"…{part.id[-SHORT:]} ", sized(_part_words(part), width // 2).rstrip()
+    room = width - cell_len(head) - cell_len(told) - 4
+    asked = sized(brief(part.question, 10_000), max(room, 0))
+    line = Text.assemble((f"{sign} ", colour), f"{head}{asked}", (f"  {told}", "dim"))
+    line.rstrip()
+    line.truncate(width)
+    return line
+
+
+def _part_words(part: PartView) -> str:
+    if part.ended is not None:
+        return _answer(part) or "no decision"
+    if part.options:
+        answer, share = part.options[0]
+        return f"{brief(answer, 60)} {percent(share)} so far"
+    if part.answers:
+        return "1 answer so far" if part.answers == 1 else f"{part.answers} answers so far"
+    return f"{plain(part.asked)} is asked" if part.asked else ""
+
+
+def _answer(part: PartView) -> str:
+    """Of one that is over: what was decided, or nothing."""
+    decision = None if part.ended is None else part.ended["decision"]
+    if not decision or not decision.get("answer"):
+        return ""
+    return f"{brief(str(decision['answer']), 60)} ({percent(decision['probability'])})"
+
+
+def _rest(view: DebateView, shown: Sequence[str]) -> str:
+    """What whatever is left of certainty is for: of a question with few answers, the last one."""
+    question, said = view.debate["question"], {each.strip().casefold() for each in shown}
+    kind, named = question["kind"], _SIDES
+    if kind == "choice":
+        named = tuple(question["choices"])
+    left = [each for each in named if each.strip().casefold() not in said]
+    if kind in ("yes_no", "choice") and len(left) == 1:
+        return left[0]
+    return _OTHER_CHOICE if kind == "choice" else _OTHER
 
 
 def _shown(view: DebateView) -> Sequence[VoiceView]:
@@ -115,7 +174,10 @@ def _options(view: DebateView, width: int) -> Sequence[Text]:
     shown = [*view.options[:_MOST_OPTIONS]]
     rest = 1 - sum(share for _, share in shown)
     if shown and rest >= _LEAST_OTHER:
-        shown.append((_OTHER, rest))
+        shown.append((_rest(view, [answer for answer, _ in view.options]), rest))
+        quiet = len(shown) - 1
+    else:
+        quiet = len(shown)
     if not shown:
         return []
     name = min(max(cell_len(brief(answer, 200)) for answer, _ in shown), width // 3)
@@ -123,7 +185,7 @@ def _options(view: DebateView, width: int) -> Sequence[Text]:
     return [
         Text.assemble(
             f"{sized(brief(answer, 200), name)}  ",
-            (bar(share, room), "dim" if answer == _OTHER else _COLOURS[place % len(_COLOURS)]),
+            (bar(share, room), "dim" if place == quiet else _COLOURS[place % len(_COLOURS)]),
             f"  {percent(share):>4}",
         )
         for place, (answer, share) in enumerate(shown)

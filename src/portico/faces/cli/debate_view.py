@@ -1,7 +1,7 @@
 """How a debate stands, as far as it was told: made of events alone, to be drawn at any time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -12,6 +12,7 @@ from portico.faces.cli.following import Told
 Facts = Mapping[str, Any]
 
 ENDED: Final = "debate.ended"
+PART_BEGAN: Final = "part.began"
 _ERRAND: Final = 0
 """As the round of what is no answer."""
 
@@ -51,6 +52,40 @@ class Meter:
     cap_money: Decimal | None
 
 
+@dataclass(kw_only=True)
+class PartView:
+    """A part of an analysis: a debate of its own, of which a line is drawn."""
+
+    id: str
+    question: str
+    asked: str = ""
+    """Whom it asks now."""
+    answers: int = 0
+    options: Sequence[tuple[str, float]] = ()
+    spent: int = 0
+    reserved: int = 0
+    money: Decimal = Decimal(0)
+    ended: Facts | None = None
+
+    def take(self, told: Told) -> None:
+        facts = told.data
+        match told.type:
+            case "voice.asked":
+                self.asked = str(facts["voice"])
+            case "voice.answered":
+                self.answers += 1
+            case "standing":
+                meter = meter_of(facts)
+                self.options = _options_of(facts)
+                self.spent, self.reserved, self.money = meter.spent, meter.reserved, meter.money
+            case "debate.ended":
+                self.ended = facts
+                self.spent, self.reserved = int(facts["tokens"]), 0
+                self.money = Decimal(str(facts["money"]))
+            case _:
+                pass
+
+
 @dataclass
 class DebateView:
     debate: Facts
@@ -63,7 +98,9 @@ class DebateView:
     """Seats that are free."""
     left_out: list[str] = field(default_factory=list)
     """Who takes no part, and why, in sentences."""
-    parts: list[tuple[str, str]] = field(default_factory=list)
+    parts: dict[str, PartView] = field(default_factory=dict)
+    reserved: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Tokens that are set aside for each who is asked and has not answered yet."""
     errand: tuple[str, str] | None = None
     """Who is asked for something else than an answer, and for what: to judge, to sum up."""
     ended: Facts | None = None
@@ -81,7 +118,27 @@ class DebateView:
     def asked(self) -> int:
         return sum(each.state is not VoiceState.LEFT for each in self.voices.values())
 
-    def take(self, told: Told) -> None:
+    @property
+    def now(self) -> Meter | None:
+        """With whoever is being asked, and with the parts of an analysis, which are told apart."""
+        aside, parts = sum(self.reserved.values()), self.parts.values()
+        if self.meter is None and not aside and not parts:
+            return None
+        meter = self.meter or _empty(self.debate)
+        over = self.ended is not None
+        return replace(
+            meter,
+            spent=meter.spent + sum(each.spent for each in parts),
+            reserved=0 if over else max(meter.reserved, aside) + sum(x.reserved for x in parts),
+            money=meter.money + sum((each.money for each in parts), Decimal(0)),
+        )
+
+    def take(self, told: Told, part: str | None = None) -> None:
+        """`part`: of the analysis, in which it happened."""
+        if part is not None:
+            if part in self.parts:
+                self.parts[part].take(told)
+            return
         act = self._acts.get(told.type)
         if act is not None:
             act(told.data)
@@ -97,7 +154,7 @@ class DebateView:
             "standing": self._stands,
             "skipped": self._skipped,
             "guests.wanted": self._wanted,
-            "part.began": self._part,
+            PART_BEGAN: self._part,
             ENDED: self._over,
         }
 
@@ -110,6 +167,7 @@ class DebateView:
 
     def _asked(self, facts: Facts) -> None:
         voice = self._voice(facts["voice"])
+        self.reserved[voice.name, int(facts["round"])] = int(facts.get("reserved_tokens") or 0)
         again = bool(voice.answer) and facts["round"] <= voice.round
         self.errand = None
         if facts["round"] == _ERRAND or again:
@@ -124,12 +182,14 @@ class DebateView:
 
     def _answered(self, facts: Facts) -> None:
         voice = self._voice(facts["voice"])
+        self.reserved.pop((voice.name, int(facts["round"])), None)
         voice.state, voice.round = VoiceState.ANSWERED, int(facts["round"])
         voice.answer, voice.confidence = str(facts["answer"]), facts["confidence"]
         voice.tokens += int(facts["tokens"])
         voice.seconds = float(facts["seconds"])
 
     def _failed(self, facts: Facts) -> None:
+        self.reserved.pop((str(facts["voice"]), int(facts["round"])), None)
         if facts["round"] == _ERRAND:
             return
         voice = self._voice(facts["voice"])
@@ -141,8 +201,10 @@ class DebateView:
 
     def _stands(self, facts: Facts) -> None:
         self.errand = None
-        self.options = [(str(answer), float(share)) for answer, share in facts["options"]]
+        self.options = _options_of(facts)
         self.meter = meter_of(facts)
+        for place in [each for each in self.reserved if each[1] == _ERRAND]:
+            del self.reserved[place]  # nothing else is told of what is no answer
 
     def _skipped(self, facts: Facts) -> None:
         """What else is not done is told in words once it is over."""
@@ -153,10 +215,27 @@ class DebateView:
         self.guests = int(facts["seats"])
 
     def _part(self, facts: Facts) -> None:
-        self.parts.append((str(facts["debate"]), str(facts["question"])))
+        its = str(facts["debate"])
+        self.parts.setdefault(its, PartView(id=its, question=str(facts["question"])))
 
     def _over(self, facts: Facts) -> None:
         self.ended = facts
+
+
+def _options_of(facts: Facts) -> Sequence[tuple[str, float]]:
+    return [(str(answer), float(share)) for answer, share in facts["options"]]
+
+
+def _empty(debate: Facts) -> Meter:
+    """Before anything was spent."""
+    limit = debate["cap"]["money"]
+    return Meter(
+        spent=0,
+        reserved=0,
+        cap=debate["cap"]["tokens"],
+        money=Decimal(0),
+        cap_money=None if limit is None else Decimal(str(limit)),
+    )
 
 
 def meter_of(facts: Facts) -> Meter:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from enum import StrEnum
+from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Final
 
@@ -14,7 +14,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from portico.faces.cli.debate_follow import Over, happenings
+from portico.faces.cli.debate_follow import How, OfPart, Over, listen
 from portico.faces.cli.debate_picture import picture
 from portico.faces.cli.debate_view import DebateView
 from portico.faces.cli.following import Told
@@ -35,17 +35,12 @@ _SURE: Final = (
 _STOPPING: Final = "It stops as soon as it can."
 
 
-class How(StrEnum):
-    OVER = "over"
-    LEFT = "left"
-
-
 @dataclass(frozen=True, slots=True)
 class Notice:
     text: str
 
 
-News = Told | Over | Notice | PorticoError
+News = Told | OfPart | Over | Notice | PorticoError
 
 
 def can_be_drawn(at: Terminal) -> bool:
@@ -56,8 +51,8 @@ def can_be_drawn(at: Terminal) -> bool:
 
 
 def watched(server: Server, view: DebateView, at: Terminal) -> How:
-    """Raises what the server refuses for good, and `KeyboardInterrupt` where nobody can be asked
-    what is meant by it: the debate is stopped then."""
+    """Raises what the server refuses for good. Where nobody can be asked what Ctrl-C is to mean,
+    the debate is stopped by it."""
     typing = sys.stdin.isatty() and not at.no_input
     keyboard = Keyboard(sys.stdin.fileno()) if typing else None
     console = Console(stderr=True, highlight=False)
@@ -79,10 +74,15 @@ def watched(server: Server, view: DebateView, at: Terminal) -> How:
     return how
 
 
+def since(moment: str) -> float:
+    """Seconds, by our clock; never less than none, as the server's may be another."""
+    now = datetime.now(UTC)  # noqa: TID251 # shown to a person
+    return max((now - datetime.fromisoformat(moment)).total_seconds(), 0.0)
+
+
 def _listen(server: Server, debate: str, inbox: Inbox[News]) -> None:
     try:
-        for told in happenings(server, debate, lambda text: inbox.put(Notice(text))):
-            inbox.put(told)
+        listen(server, debate, inbox.put, lambda text: inbox.put(Notice(text)))
         inbox.put(Over())
     except PorticoError as error:
         inbox.put(error)
@@ -102,16 +102,20 @@ class _Watch:
     asking: bool = False
     over: bool = False
     left: bool = False
+    stopped: bool = False
     began: float = field(default_factory=time.monotonic)
 
     def run(self) -> How:
+        self.began -= since(self.view.debate["started_at"])
         with self.live:
-            while not self.over and not self.left:
+            while not self.over and not self.left and not self.stopped:
                 try:
                     self._happened(self._next())
                     self._draw()
                 except KeyboardInterrupt:
                     self._interrupted()
+        if self.stopped:
+            return How.STOPPED
         return How.LEFT if self.left else How.OVER
 
     def _next(self) -> "str | News | None":
@@ -134,6 +138,8 @@ class _Watch:
                 self.view.take(news)
                 self.notice = "" if self.fleeting else self.notice
                 self.fleeting = False
+            case OfPart(part, told):
+                self.view.take(told, part)
             case Notice(text):
                 self.notice, self.fleeting = text, True
             case Over():
@@ -155,7 +161,8 @@ class _Watch:
     def _interrupted(self) -> None:
         if self.keyboard is None:
             self._stop()
-            raise KeyboardInterrupt
+            self.stopped = True
+            return
         if self.asking:
             self.left = True
         self.asking, self.notice, self.fleeting = True, _SURE, False

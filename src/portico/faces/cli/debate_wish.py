@@ -54,6 +54,8 @@ class Wish:
 
     def body(self, server: Server) -> dict[str, Any]:
         """Raises `BadUsage`, `ProjectNotFound`."""
+        if self.choice is not None and len(self.choice) == 1:
+            raise BadUsage("One choice is none.", fix="Give --choice at least twice.")
         given = {
             "question": self.question,
             "choices": self.choice,
@@ -97,7 +99,7 @@ class Wish:
         if wished is not None and not 0 <= wished <= 1:
             raise BadUsage(
                 f"--thoroughness: {wished:g} is not between 0 and 1.",
-                fix="0 is quick and cheap, 1 asks everybody; 0.5 is usual.",
+                fix="0 is quick and cheap, 1 is as sure as can be; 0.5 is usual.",
             )
         return wished
 

@@ -138,22 +138,38 @@ def estimate_line(estimate: Facts) -> str:
     most = estimate["most"]
     cost = f"{most['tokens']:,} tokens and {money(most['money'])}"
     return (
-        f"At most {cost} in {most['calls']} calls and {duration(estimate['seconds'])}; "
-        f"usually about {estimate['likely_tokens']:,} tokens in {estimate['likely_calls']} calls."
+        f"At most {cost} in {_calls(most['calls'])} and {duration(estimate['seconds'])}; usually "
+        f"about {estimate['likely_tokens']:,} tokens in {_calls(estimate['likely_calls'])}."
     )
+
+
+def _calls(many: int) -> str:
+    return "1 call" if many == 1 else f"{many:,} calls"
+
+
+def with_commas(rows: Sequence[JsonObject]) -> Sequence[JsonObject]:
+    """Numbers as people read them; programs get them plain."""
+    return [
+        {
+            name: f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
 
 
 def debate_row(debate: Facts) -> JsonObject:
     decision = debate["decision"]
     answer = "" if decision is None else decision["answer"] or ""
+    running = debate["status"] == "running"
     return {
         "debate": f"…{debate['id'][-SHORT:]}",
         "status": debate["status"],
         "started": debate["started_at"],
         "took": took(debate["started_at"], debate["ended_at"]),
         "voices": len(debate["voices"]),
-        "tokens": debate["spent"]["tokens"],
-        "money": money(debate["spent"]["money"]),
+        "tokens": None if running else debate["spent"]["tokens"],
+        "money": None if running else money(debate["spent"]["money"]),
         "sure": None if decision is None else percent(decision["probability"]),
         "answer": brief(answer, _SHORT_ANSWER) or None,
         "question": brief(debate["question"]["text"], _SHORT_QUESTION),

@@ -35,6 +35,14 @@ class CapIn(Body):
     def cap(self) -> Cap:
         return Cap(tokens=self.tokens, money=None if self.money is None else Decimal(self.money))
 
+    def within(self, usual: Cap) -> Cap:
+        """What was left away is as usual."""
+        given = self.model_fields_set
+        return Cap(
+            tokens=self.tokens if "tokens" in given else usual.tokens,
+            money=self.cap.money if "money" in given else usual.money,
+        )
+
 
 class DebateIn(Body):
     question: _Words
@@ -51,9 +59,11 @@ class DebateIn(Body):
     preset: Preset | None = None
     """Left away: by the kind of the question."""
     thoroughness: _Share | None = None
-    """0 is quick, 1 asks everybody. Left away: that of the settings."""
+    """0 is quick, 1 asks up to nine voices until it is nearly certain. Left away: that of the
+    settings."""
     cap: CapIn | None = None
-    """What may be spent. Left away: that of the settings."""
+    """What may be spent. Left away: that of the settings, also each of the two by itself; a `money`
+    of null is no limit in money."""
     deadline_seconds: Annotated[int, Field(strict=True, ge=1, le=_YEAR)] | None = None
     guests: Annotated[int, Field(strict=True, ge=0, le=_MOST_VOICES)] = 0
     """Seats for those who join with keys of their own."""
@@ -73,7 +83,8 @@ class DebateIn(Body):
     """Cut it into sub-questions first, and debate each."""
     parts_most: Annotated[int, Field(strict=True, ge=1, le=20)] = 6
 
-    def wish(self, key: str | None = None) -> DebateWish:
+    def wish(self, usual: Cap, key: str | None = None) -> DebateWish:
+        """`usual` is what may be spent where nothing is said of it."""
         given = None if self.deadline_seconds is None else timedelta(seconds=self.deadline_seconds)
         return DebateWish(
             question=self.question,
@@ -84,7 +95,7 @@ class DebateIn(Body):
             roles=tuple(self.roles),
             preset=self.preset,
             thoroughness=self.thoroughness,
-            cap=None if self.cap is None else self.cap.cap,
+            cap=None if self.cap is None else self.cap.within(usual),
             deadline=given,
             guests=self.guests,
             project=self.project,

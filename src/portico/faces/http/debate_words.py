@@ -117,6 +117,7 @@ class DebateOut(BaseModel):
     started_at: datetime
     ended_at: datetime | None
     spent: CostOut
+    """Of one that is over; while it goes on, `standing` in its events has it."""
     decision: DecisionOut | None
     told: str
     """How it stands, in a sentence, and what to do next."""

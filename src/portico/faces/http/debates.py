@@ -57,7 +57,7 @@ async def start_debate(
 ) -> Response:
     """Ask a question of several voices. It goes on by itself, and is told while it happens; it
     never spends more than its cap, and is over at its deadline."""
-    started = await debates.start_debate(asked.caller, body.wish(asked.key))
+    started = await debates.start_debate(asked.caller, body.wish(debates.usual_cap, asked.key))
     debate = started.debate
     if patience is not None:
         debate = await debates.wait_for_debate(asked.caller, debate.id, patience=patience)

@@ -34,6 +34,10 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"WWW-Authenticate": 'Bearer realm="portico"'},
     503: {"Retry-After": "1"},
 }
+_NOT_AGAIN: Final = frozenset(
+    {"budget_too_small", "agent_budget_spent", "agent_turns_spent", "reservation_exceeded"}
+)
+"""What is spent stays spent: to ask again the same way comes to the same."""
 _NAMED: Final = re.compile(r"\{[^}]*\}")
 """What stands for a name in an address."""
 _FIELD: Final = re.compile(r"[a-z_]{1,40}|[a-z]{1,20}([A-Z][a-z]{1,20}){1,3}|[0-9]{1,9}")
@@ -188,7 +192,7 @@ def _response(  # noqa: PLR0913 # a member of the problem each
         detail=detail,
         code=code,
         fix=fix,
-        retryable=status in {429, 503},
+        retryable=status in {429, 503} and code not in _NOT_AGAIN,
         errors=list(errors),
     )
     body = problem.model_dump(exclude={"login_url", "expires_at"})

@@ -64,10 +64,11 @@ class DebateCalls:
         return told.as_result()
 
     async def debate(self, caller: Principal, given: Given) -> Told:
-        return await self._held(caller, given, given.wish("question"))
+        return await self._held(caller, given, given.wish("question", self.use.debates.usual_cap))
 
     async def analyze(self, caller: Principal, given: Given) -> Told:
-        return await self._held(caller, given, given.wish("task", analyze=True))
+        wish = given.wish("task", self.use.debates.usual_cap, analyze=True)
+        return await self._held(caller, given, wish)
 
     async def join_debate(self, caller: Principal, given: Given) -> Told:
         debates, its = self.use.debates, given.debate()
@@ -107,7 +108,7 @@ class DebateCalls:
         permit(caller, Scope.DEBATES_READ)
         debates = self.use.debates
         if given.switch("estimate_only"):
-            facts = estimate_facts(await debates.estimate_debate(caller, wish))
+            facts = estimate_facts(await debates.estimated(caller, wish))
             return Told(estimate_words(facts), facts)
         started = (await debates.start_debate(caller, wish)).debate
         patience = given.patience(_NO_WAIT if wish.guests else _USUAL_WAIT)
@@ -116,7 +117,9 @@ class DebateCalls:
     async def _waited(self, caller: Principal, its: DebateId, patience: timedelta) -> Told:
         debates = self.use.debates
         await debates.wait_for_debate(caller, its, patience=patience)
-        facts = whole_facts(await debates.look.one(caller, its))
+        whole = await debates.look.one(caller, its)
+        parts = await debates.look.parts(caller, its) if whole.debate.analysis else ()
+        facts = whole_facts(whole, parts)
         return Told(debate_words(facts), facts)
 
     async def _all(self, caller: Principal, given: Given) -> Told:

@@ -1,6 +1,6 @@
 """What there is of debates as objects for programs, without what is not so."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -38,10 +38,20 @@ def debate_facts(debate: Debate) -> Facts:
     )
 
 
-def whole_facts(whole: WholeDebate) -> Facts:
-    """With what was not done in it, and why."""
+def whole_facts(whole: WholeDebate, parts: Sequence[Debate] = ()) -> Facts:
+    """With what was not done in it, and why; of an analysis with its parts, each of which is a
+    debate that can be shown, marked and replayed."""
     not_done = [skipped_words(note) for note in whole.notes if note.kind is NoteKind.SKIPPED]
-    return _so({**debate_facts(whole.debate), "not_done": not_done})
+    told = [
+        {
+            "debate": str(part.id),
+            "question": part.question.text,
+            "told": verdict_words(part.decision, part.status),
+        }
+        for part in parts
+    ]
+    facts = {**debate_facts(whole.debate), "not_done": not_done, "parts": told}
+    return _so({**facts, "analysis": whole.debate.analysis})
 
 
 def decision_facts(decision: Decision) -> Facts:
@@ -96,6 +106,7 @@ def seat_facts(seat: Seat) -> Facts:
             "until": _time(seat.until),
             "label": str(seat.label),
             "over": seat.over,
+            "taken": seat.taken,
         }
     )
 
@@ -126,7 +137,7 @@ def replayed_facts(replayed: Replayed) -> Facts:
 def voice_facts(state: VoiceState) -> Facts:
     return _so(
         {
-            "voice": state.voice.target,
+            "voice": state.voice.name,
             "kind": str(state.voice.kind),
             "family": state.voice.family,
             "clearance": str(state.voice.clearance),

@@ -1,7 +1,7 @@
 """What a model sends to a tool of debates, read as what the use cases take."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -86,8 +86,9 @@ class Given:
             raise BadDebateInput([Flaw(field, "must be seconds, and at most a year of them")])
         return timedelta(seconds=found)
 
-    def wish(self, question: str, *, analyze: bool = False) -> DebateWish:
-        """Raises `BadDebateInput`, `BadLabel`."""
+    def wish(self, question: str, usual: Cap, *, analyze: bool = False) -> DebateWish:
+        """`usual` is what may be spent where nothing is said of it. Raises `BadDebateInput`,
+        `BadLabel`."""
         preset, kind, budget = self.text("preset"), self.text("kind"), self.whole("budget")
         return DebateWish(
             question=self.fields[question],
@@ -98,7 +99,7 @@ class Given:
             roles=self.texts("roles"),
             preset=None if preset is None else Preset(preset),
             thoroughness=self.number("thoroughness"),
-            cap=None if budget is None else Cap(tokens=budget),
+            cap=None if budget is None else replace(usual, tokens=budget),
             deadline=self.seconds("deadline"),
             guests=self.whole("guests") or 0,
             project=self.text("project"),

@@ -8,9 +8,9 @@ def debate_words(debate: Facts) -> str:
     decision = debate.get("decision", {})
     answer = decision.get("synthesis") or decision.get("answer") or ""
     return lines(
-        f"{debate['debate']} [{debate['label']}] {debate['status']}: {debate['told']}",
+        f"{debate['debate']} [{debate['label']}] {debate['told']}",
         quoted(answer),
-        dissent_words(decision),
+        _part_words(debate) if debate.get("analysis") else dissent_words(decision),
         [quoted(each) for each in debate.get("not_done", ())],
         cost_line(debate),
         _goes_on(debate),
@@ -19,13 +19,25 @@ def debate_words(debate: Facts) -> str:
 
 def dissent_words(decision: Facts) -> str:
     dissent = decision.get("dissent", ())
-    return lines("Dissent:" if dissent else "", [_option_words(each) for each in dissent])
+    head = "Dissent:" if decision.get("verdict") == "decided" else "What was said:"
+    return lines(head if dissent else "", [_option_words(each) for each in dissent])
+
+
+def _part_words(debate: Facts) -> str:
+    parts = debate.get("parts", ())
+    each = [f"{part['debate']}: {brief(part['question'])} {part['told']}" for part in parts]
+    return lines("Parts:" if each else "", [quoted(line) for line in each])
 
 
 def cost_line(debate: Facts) -> str:
-    many = debate["calls"]
-    calls = "1 call" if many == 1 else f"{many} calls"
-    return f"It cost {debate['tokens']} tokens in {calls}, ${debate['dollars']}."
+    if debate["status"] == "running":
+        return ""  # it is known once it is over
+    cost = f"{debate['tokens']:,} tokens in {_calls(debate['calls'])}"
+    return f"It cost {cost}, ${debate['dollars']}."
+
+
+def _calls(many: int) -> str:
+    return "1 call" if many == 1 else f"{many:,} calls"
 
 
 def debate_line(debate: Facts) -> str:
@@ -35,14 +47,15 @@ def debate_line(debate: Facts) -> str:
 
 def estimate_words(estimate: Facts) -> str:
     rows = [
-        f"  {each['voice']}: {each['calls']} calls, {each['tokens']} tokens, ${each['dollars']}"
+        f"  {each['voice']}: {_calls(each['calls'])}, {each['tokens']:,} tokens, "
+        f"${each['dollars']}"
         + ("" if each["bounded"] else ", and more: it cannot be held to a maximum")
         for each in estimate["voices"]
     ]
     return lines(
-        f"At most {estimate['most_tokens']} tokens, ${estimate['most_dollars']}, in "
-        f"{estimate['most_calls']} calls; usually {estimate['likely_tokens']} tokens in "
-        f"{estimate['likely_calls']}. Nothing was asked.",
+        f"At most {estimate['most_tokens']:,} tokens, ${estimate['most_dollars']}, in "
+        f"{_calls(estimate['most_calls'])}; usually {estimate['likely_tokens']:,} tokens in "
+        f"{_calls(estimate['likely_calls'])}. Nothing was asked.",
         rows,
         estimate["notes"],
         "" if estimate["fits"] else "It does not fit into its budget, and could not begin.",
@@ -53,8 +66,9 @@ def seat_words(seat: Facts) -> str:
     if seat.get("over"):
         return f"You sat there as {seat['voice']}. The debate is over."
     if "asked" not in seat:
+        taken = "Your answer was taken. " if seat.get("taken") else ""
         return (
-            f"You have a seat as {seat['voice']}, and nothing is asked of you now. Call "
+            f"{taken}You have a seat as {seat['voice']}, and nothing is asked of you now. Call "
             f"join_debate again, with wait, until {seat['until']}."
         )
     return lines(
@@ -79,8 +93,8 @@ def replayed_words(replayed: Facts) -> str:
         replayed["told"],
         dissent_words(replayed["now"]),
         before,
-        f"These rules would have used {replayed['calls']} of {replayed['calls_made']} calls, and "
-        f"{replayed['tokens']} of {replayed['tokens_spent']} tokens.",
+        f"These rules would have used {replayed['calls']} of {_calls(replayed['calls_made'])}, and "
+        f"{replayed['tokens']:,} of {replayed['tokens_spent']:,} tokens.",
         replayed["notes"],
     )
 

@@ -50,7 +50,9 @@ async def start(request: Request) -> Response:
     typed = typed_in(form)
     try:
         least = await _least(desk, typed)
-        started = await desk.house.debates.start_debate(desk.caller, wish_of(form, least))
+        debates = desk.house.debates
+        wish = wish_of(form, least, debates.usual_cap)
+        started = await debates.start_debate(desk.caller, wish)
     except PorticoError as problem:
         return await _drawn(request, desk, typed, problem)
     return done(f"/debates/{started.debate.id}")
@@ -63,8 +65,9 @@ async def estimate(request: Request) -> Response:
     problem: PorticoError | None = None
     try:
         least = await _least(desk, typed_in(form))
-        wish = wish_of(form, least, once=False)
-        found = await desk.house.debates.estimate_debate(desk.caller, wish)
+        debates = desk.house.debates
+        wish = wish_of(form, least, debates.usual_cap, once=False)
+        found = await debates.estimated(desk.caller, wish)
     except PorticoError as error:
         problem = error
     values = {"estimate": found, "problem": problem, "kinds": KINDS}

@@ -98,8 +98,9 @@ def typed_in(form: Form) -> Typed:
     )
 
 
-def wish_of(form: Form, least: Label, *, once: bool = True) -> DebateWish:
-    """`least`: how secret what it was taken from is. Raises `BadForm`, `BadLabel`."""
+def wish_of(form: Form, least: Label, usual: Cap, *, once: bool = True) -> DebateWish:
+    """`least`: how secret what it was taken from is. `usual`: what may be spent where nothing is
+    said of it. Raises `BadForm`, `BadLabel`."""
     kind, preset = _one(form, "kind", KINDS), _one(form, "preset", PRESETS)
     minutes, label = _one(form, "minutes", MINUTES), form.maybe("label", most=500)
     return DebateWish(
@@ -110,7 +111,7 @@ def wish_of(form: Form, least: Label, *, once: bool = True) -> DebateWish:
         roles=tuple(form.many("roles", most=_MOST)),
         preset=Preset(preset) if preset else None,
         thoroughness=_share(form),
-        cap=_cap(form),
+        cap=_cap(form, usual),
         deadline=timedelta(minutes=int(minutes)) if minutes else None,
         guests=form.whole("guests", most=_MOST) or 0,
         project=form.maybe("project", most=100),
@@ -155,9 +156,12 @@ def _share(form: Form) -> float | None:
     return share(form.maybe("thoroughness", most=10), "thoroughness")
 
 
-def _cap(form: Form) -> Cap | None:
+def _cap(form: Form, usual: Cap) -> Cap:
     tokens, money = form.whole("tokens", most=10**9), amount(form, "money")
-    return None if tokens is None and money is None else Cap(tokens=tokens, money=money)
+    return Cap(
+        tokens=usual.tokens if tokens is None else tokens,
+        money=usual.money if money is None else money,
+    )
 
 
 def _lines(form: Form, name: str) -> list[str]:
