@@ -44,9 +44,9 @@ from portico.faces.mcp.bridge.tools import EVERY, BridgeTool
 from portico.faces.mcp.debate.tools import EVERY as OF_DEBATES
 from portico.faces.mcp.debate.tools import DebateTool
 from portico.gateway.core.plan.schema import plan_schema
-from portico.main.assemble import Doors, assemble
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
+from portico.main.assemble import Doors, assemble
 from portico.settings.model import Settings
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -104,7 +104,7 @@ terminal there are tables and colours; in a pipe there are plain lines, the colu
 tabs. `NO_COLOR` is obeyed. [Exit codes](exit-codes.md) say how it went.
 
 `init`, `config`, `embeddings`, `db` and `doctor` work in their own process. `servers`, `tools`, `search`,
-`call`, `run`, `plan`, `workflows`, `runs`, `stdio`, `approvals`, `policy`, `contexts`, `audit`, `secrets`, `keys`, `people`,
+`call`, `run`, `plan`, `workflows`, `runs`, `agents`, `models`, `bridge`, `debate`, `stdio`, `approvals`, `policy`, `contexts`, `audit`, `secrets`, `keys`, `people`,
 `spaces`, `status` and `join` talk to the running server, with the key that `init` or `join --save` has left in the
 key file: to this machine's own, or to the one that [`client.server`](configuration.md#clientserver)
 names.
