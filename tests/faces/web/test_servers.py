@@ -1,8 +1,12 @@
 """Servers: added by pasting, allowed, let in with what is proposed, looked after, taken away."""
 
+from html import unescape
+
 import pytest
 
+from portico.gateway.core.errors import UpstreamDown
 from portico.testing.upstreams import seen
+from tests.faces.web.bridge_scene import words
 from tests.faces.web.conftest import Browser, another
 from tests.faces.web.shop import DROP, FIND, HOSTILE, LAUNCH, offers, once_in, pin_in
 
@@ -54,6 +58,25 @@ async def test_of_several_those_that_can_be_are_added(console: Browser) -> None:
     assert 'href="/servers/web"' in await console.sees("/servers")
 
 
+async def test_it_is_allowed_then_let_in_with_the_proposed_reads(console: Browser) -> None:
+    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
+    look = {**DROP, "name": "get_customer", "description": "Gets a customer."}
+    console.site.upstreams.offers["shop"] = seen(look, DROP)
+
+    page = await console.sees("/servers/shop")
+    allowed = await console.does("/servers/shop/allow", {"pin": pin_in(page)})
+    waiting = await console.sees(allowed)
+    fields = {"pin": pin_in(waiting), "proposed": "reads"}
+    accepted = await console.does("/servers/shop/accept", fields)
+
+    assert 'data-key="a"' in page
+    assert "2 tools wait to be let in" in waiting
+    assert 'data-key="a"' in waiting
+    done = await console.sees(accepted)
+    assert "Its tools can be found and called." in done
+    assert "1 tool was let in with an unknown effect" in done
+
+
 async def test_effects_are_chosen_one_by_one(console: Browser) -> None:
     await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
     console.site.upstreams.offers["shop"] = seen(FIND, DROP)
@@ -79,6 +102,19 @@ async def test_effects_are_chosen_one_by_one(console: Browser) -> None:
     assert nothing.status == 422
 
 
+async def test_what_has_changed_is_quarantined_and_shown_place_by_place(console: Browser) -> None:
+    await offers(console, FIND)
+    console.site.upstreams.offers["shop"] = seen({**FIND, "description": "Finds and sends."})
+
+    led = await console.does("/servers/shop/restart")
+    page = await console.sees(led)
+
+    assert "quarantined: changed" in page
+    told = unescape(words(page))
+    assert 'Before Now description "Finds a customer by name." "Finds and sends."' in told
+    assert "1 quarantined" in await console.sees("/servers")
+
+
 async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Browser) -> None:
     await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
 
@@ -87,6 +123,17 @@ async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Bro
     assert answer.status == 409
     assert b'role="alert"' in answer.body
     assert console.site.upstreams.looked == []
+
+
+async def test_what_does_not_start_says_so_on_its_page(console: Browser) -> None:
+    await offers(console, FIND)
+    console.site.upstreams.dead.add("shop")
+
+    answer = await console.post("/servers/shop/restart")
+
+    assert answer.status == 503
+    assert UpstreamDown.title in unescape(answer.body.decode())
+    assert "failed last" in await console.sees("/servers")
 
 
 async def test_it_is_switched_labelled_confined_and_removed(console: Browser) -> None:

@@ -5,6 +5,7 @@ import pytest
 from portico.gateway.core.tool import ToolRef
 from portico.testing.upstreams import text as says
 from tests.faces.http.conftest import built
+from tests.faces.web.bridge_scene import words
 from tests.faces.web.conftest import Browser, another, console_of
 from tests.faces.web.shop import DROP, FIND, HOSTILE, handed_on, offers, once_in
 
@@ -16,6 +17,37 @@ async def test_without_servers_it_is_said_where_tools_come_from(console: Browser
 
     assert "No tools yet." in text
     assert 'href="/servers/_add"' in text
+
+
+async def test_servers_are_listed_and_their_tools_come_when_they_are_opened(
+    console: Browser,
+) -> None:
+    await offers(console, FIND, DROP)
+
+    closed = await console.sees("/tools")
+    opened = await console.sees("/tools?open=shop")
+    part = (await console.get("/tools/group?server=shop", part=True)).body.decode()
+
+    assert "2 tools" in closed
+    assert "find_customer" not in closed
+    for shown in (opened, part):
+        assert 'href="/tools/shop.find_customer"' in shown
+        assert "Finds a customer by name." in shown
+        assert "writes elsewhere" in shown
+        assert "cannot be undone" in shown
+
+
+async def test_a_search_says_why_each_was_found_and_what_it_costs(console: Browser) -> None:
+    await offers(console, FIND, DROP)
+
+    text = await console.sees("/tools?q=find+a+customer")
+    part = (await console.get("/tools/body?q=find+a+customer", part=True)).body.decode()
+
+    for shown in (text, part):
+        assert 'href="/tools/shop.find_customer"' in shown
+        assert "Matched customer in name, description" in words(shown)
+        assert "instead of" in shown
+        assert "has no part in it" in shown
 
 
 async def test_a_server_is_switched_off_and_on_from_the_list(console: Browser) -> None:
@@ -157,6 +189,23 @@ async def test_a_rule_for_one_tool_takes_the_place_of_the_one_before(console: Br
         rules = (await console.site.ask("GET", "/api/v1/policy/rules")).json["data"]
         own = [rule["decision"] for rule in rules if rule["tools"] == ["shop.find_customer"]]
         assert own == {"ask": ["ask"], "never": ["deny"], "default": []}[setting]
+
+
+async def test_a_tool_that_is_named_like_a_pattern_stands_for_itself_alone(
+    console: Browser,
+) -> None:
+    await offers(console, FIND, {**DROP, "name": "*"})
+
+    listed = await console.sees("/tools?open=shop")
+    page = await console.get("/tools/shop.%2A")
+    for path, fields in (("effect", {"effect": "pure"}), ("rule", {"setting": "never"})):
+        answer = await console.post(f"/tools/{path}", {"tool": "shop.*", **fields})
+        assert answer.status in {404, 422}
+
+    assert "cannot be used" in listed
+    assert page.status == 404
+    shown = (await console.site.ask("GET", "/api/v1/tools/shop.find_customer")).json
+    assert shown["effect"] != "pure"
 
 
 async def test_what_was_learnt_stands_beside_the_tool(console: Browser) -> None:

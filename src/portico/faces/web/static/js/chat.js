@@ -28,7 +28,6 @@
   const agent = () => box().dataset.agent;
   const named = (id) => document.getElementById(id);
   const key = (number) => `${box().dataset.run}-turn-${number}`;
-  htmx.config.morphIgnore.push("open"); // what somebody has unfolded stays unfolded
 
   // The end stays in sight for whoever is there.
   const pane = () => box()?.closest("[data-scroll]") ?? document.scrollingElement;

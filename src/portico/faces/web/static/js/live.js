@@ -8,6 +8,7 @@
   const topicsOf = (part) => part.dataset.live.split(/\s+/).filter(Boolean);
   const state = (name, words) => { dot.dataset.state = name; dot.lastElementChild.textContent = words; };
   const waiting = new WeakMap();
+  htmx.config.morphIgnore.push("open"); // what somebody has unfolded stays unfolded
 
   const fetchPart = async (part) => {
     waiting.set(part, { last: Date.now(), due: null });
