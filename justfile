@@ -53,6 +53,10 @@ serve *arguments:
 bench *arguments:
     portico bench {{ arguments }}
 
+# pictures of every screen in both themes, into build/screenshots or the folder that is named
+screenshots *arguments:
+    python -m tests.pictures {{ arguments }}
+
 # resolve the dependencies again and pin them by hash, naming no registry
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml -o requirements/run.txt

@@ -2,18 +2,22 @@
 
 On nothing but the standard library, so that it starts in no time; it speaks the older protocol. The
 plan is read anew with each request: a test changes a server by changing the file. A tool answers
-with what it was called with, after the `seconds` that its arguments ask for.
+with what it was called with, after the `seconds` that its arguments ask for; or, where the plan has
+`answers` for it, with that `result`, after those `seconds`, and not before it failed `fails` times.
+A `quiet` one keeps no log beside its plan.
 """
 
 import json
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 PROTOCOL = "2025-11-25"
 NO_SUCH_METHOD = -32601
+_FAILED: Counter[str] = Counter()
 
 
 class Script:
@@ -28,7 +32,8 @@ class Script:
     def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """None for what is not to be answered: a notification, or all while it hangs."""
         plan = self.plan
-        self._note(message["method"])
+        if not plan.get("quiet"):
+            self._note(message["method"])
         if "id" not in message:
             return None
         if plan.get("hangs"):
@@ -67,10 +72,25 @@ def _greeting(plan: dict[str, Any]) -> dict[str, Any]:
 
 def _called(plan: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     arguments = params.get("arguments") or {}
+    answer = plan.get("answers", {}).get(params["name"])
+    if answer is not None:
+        return _answered(params["name"], answer)
     time.sleep(arguments.get("seconds", 0))
     known = any(tool["name"] == params["name"] for tool in plan["tools"])
     said = {"server": plan["name"], "tool": params["name"], "arguments": arguments}
     return {"content": [{"type": "text", "text": json.dumps(said)}], "isError": not known}
+
+
+def _answered(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
+    if _FAILED[tool] < answer.get("fails", 0):
+        _FAILED[tool] += 1
+        time.sleep(answer.get("seconds", 0) / 2)
+        return {"content": [{"type": "text", "text": "504 upstream timed out"}], "isError": True}
+    _FAILED[tool] = 0
+    time.sleep(answer.get("seconds", 0))
+    result = answer["result"]
+    said = {"type": "text", "text": json.dumps(result)}
+    return {"content": [said], "structuredContent": result, "isError": False}
 
 
 def serve(script: Script) -> None:

@@ -45,6 +45,8 @@ class ScriptedModel:
     """Conversations in which somebody said this are refused, for now."""
     replies: Callable[[str], str] | None = None
     """What it says to whoever has nothing played, by what they said last."""
+    plays: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Turns by the message that they are played for, where it is not to hold them itself."""
 
     @property
     def url(self) -> str:
@@ -87,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", 0))
         asked = json.loads(self.rfile.read(length))
         self.its.asked.append(asked)
-        turn = _turn(asked["messages"], self.its.replies)
+        turn = _turn(asked["messages"], self.its)
         self.its.hold.wait(60)
         if self.its.refusing and self.its.refusing in json.dumps(asked["messages"]):
             self._json({"error": {"message": "not now"}}, status=503)
@@ -121,13 +123,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
-def _turn(
-    messages: Sequence[dict[str, Any]], replies: Callable[[str], str] | None
-) -> dict[str, Any]:
-    texts = [(at, _text(each)) for at, each in enumerate(messages) if each["role"] == "user"]
+def _turn(messages: Sequence[dict[str, Any]], its: ScriptedModel) -> dict[str, Any]:
+    said = [(at, _text(each)) for at, each in enumerate(messages) if each["role"] == "user"]
+    texts = [(at, play(*its.plays[text]) if text in its.plays else text) for at, text in said]
     played = [(at, text) for at, text in texts if text.startswith(_PLAY)]
-    if not played and replies is not None:
-        return says(replies(texts[-1][1]))
+    if not played and its.replies is not None:
+        return says(its.replies(texts[-1][1]))
     if not played:
         return says(f"You said: {texts[-1][1]}" if texts else "Nothing was said.")
     at, text = played[-1]
