@@ -1152,6 +1152,21 @@ REQUIREMENTS = [
         "Every screen is free of violations of WCAG 2.2 AA in light and dark, and of complaints.",
     ),
     Requirement(
+        "console:screens:keyboard",
+        "issue 12, must show",
+        "The main action of every screen is done by the keyboard alone.",
+    ),
+    Requirement(
+        "console:screens:live",
+        "issue 12, must show",
+        "What happens behind an open screen shows on it without a reload.",
+    ),
+    Requirement(
+        "console:screens:states",
+        "issue 12, must show",
+        "A screen with nothing on it, or on which something is refused, says what to do.",
+    ),
+    Requirement(
         "console:hostile:none-runs",
         "issue 12, must show",
         "Of two hundred hostile texts on every screen none runs, nor is any taken for markup.",

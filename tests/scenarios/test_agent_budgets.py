@@ -33,7 +33,7 @@ from tests.scenarios.lying_servers import (
 )
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-RUNS = 10_000 if FULL_SIZE else 1_500
+RUNS = 10_000 if FULL_SIZE else 600
 TO_BE_CAUGHT = 4_000
 """Runs within which a rule that is missing has to be noticed."""
 

@@ -22,7 +22,7 @@ from tests.scenarios.ahead_play import Play
 from tests.scenarios.ahead_world import a_scene
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-WORLDS = 100_000 if FULL_SIZE else 600
+WORLDS = 100_000 if FULL_SIZE else 300
 TO_BE_CAUGHT = 4_000
 """Worlds within which a missing gate has to be noticed."""
 MOVES = 20

@@ -17,7 +17,7 @@ from tests.storm.watched_log import watched_log
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(7200)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-READS = 1_000_000 if FULL_SIZE else 15_000
+READS = 1_000_000 if FULL_SIZE else 8_000
 READS_WITH_ONE_WALL = 100_000 if FULL_SIZE else 4_000
 ONLY_REFUSED = {"errors_of_talk", "errors_of_things"}
 

@@ -29,7 +29,9 @@ LISTS = (
     *(f"/tools?q={CANARY}", "/graph", "/servers", "/agents", "/figures", "/welcome"),
     *(f"/bridge?q={CANARY}", f"/palette?q={CANARY}"),
 )
-_TIMES = re.compile(r"\b(just now|\d+ (ms|s|min|h|d)( ago)?|in \d+ \w+|never)\b")
+_TIMES = re.compile(r"\b(just now|\d+(\.\d+)? (ms|s|min|h|d)( ago)?|in \d+ \w+|never)\b")
+_LIKELY = re.compile(r"\d+ % likely")
+"""How rare a word is, is counted over all tools of a space: what is above them may move it."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def texts(who: Window, places: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for place in places:
         page = who.opens(place)
-        found[place] = _TIMES.sub("", page.locator("body").inner_text())
+        text = _LIKELY.sub("", _TIMES.sub("", page.locator("body").inner_text()))
+        found[place] = " ".join(text.split())
     return found
 
 

@@ -37,6 +37,7 @@ from portico.guard.core.ticket import Ticket
 from portico.guard.gate import Gate
 from portico.guard.permit import permit
 from portico.kernel.json import JsonObject
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
 _FLAWS_TOLD: Final = 8
@@ -119,7 +120,8 @@ class CallTool:
         # Before it is made: its progress and its complaints are the server's words too.
         await self.gate.take_in(caller, act.aim)
         claim = None if for_run is None else for_run.claim
-        call = await self.record.begin(act, timeout, claim=claim)
+        label = _label_of(for_run, ticket)
+        call = await self.record.begin(act, timeout, claim=claim, label=label)
         in_run = for_run is not None or (ticket is not None and ticket.for_run)
         with self.ahead.changing(act):
             made = self._made(act, call, timeout, line, in_run=in_run)
@@ -200,3 +202,10 @@ def act_on(caller: Principal, shelf: Shelf, ref: ToolRef, arguments: JsonObject)
 
 def _told(answer: Answer) -> tuple[CallOutcome, int]:
     return CallOutcome.FAILED if answer.failed else CallOutcome.DONE, answer.size
+
+
+def _label_of(for_run: ForRun | None, ticket: Ticket | None) -> Label:
+    """Of the run that makes it, or that it was approved for."""
+    if for_run is not None:
+        return for_run.label
+    return PUBLIC if ticket is None else ticket.label

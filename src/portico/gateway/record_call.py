@@ -18,6 +18,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
+from portico.kernel.label import PUBLIC, Label, join
 
 Answered = TypeVar("Answered")
 
@@ -30,8 +31,16 @@ class RecordCall:
     clean: Callable[[JsonValue], JsonValue]
     """Without the secrets that the house knows of."""
 
-    async def begin(self, act: Act, timeout: timedelta, *, claim: CallClaim | None = None) -> Call:
-        """What only reads is not claimed: it may be made again. Raises `BegunBefore`."""
+    async def begin(
+        self,
+        act: Act,
+        timeout: timedelta,
+        *,
+        claim: CallClaim | None = None,
+        label: Label = PUBLIC,
+    ) -> Call:
+        """What only reads is not claimed: it may be made again. It is as secret as its server, its
+        task and `label` are. Raises `BegunBefore`."""
         now = self.clock.now()
         claim = None if act.aim.effect.reads_only else claim
         call = Call(
@@ -43,7 +52,7 @@ class RecordCall:
             arguments=for_the_record(self.clean(act.arguments)),
             started_at=now,
             due_at=now + timeout,
-            label=act.aim.label,
+            label=join([act.aim.label, label]),
             context=context_of(act.caller),
         )
         if call.effect.reads_only:

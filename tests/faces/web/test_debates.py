@@ -131,7 +131,7 @@ async def test_while_it_goes_on_the_page_listens(held: Browser) -> None:
     assert f'data-live="{answer.json["id"]}"' in page
     assert f'data-from="{at}/board"' in page
     assert "Not heard yet" in page or "Confidence" in page or "did not say" in page
-    assert f'data-live="{answer.json["id"]}"' in listed
+    assert f'data-live="runs {answer.json["id"]}"' in listed
 
 
 async def test_a_page_is_told_what_happens_in_a_debate(held: Browser) -> None:

@@ -20,8 +20,10 @@ from portico.kernel.entropy import Entropy
 Room = TypeVar("Room")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class House:
+    """Without a text of its own: that would hold every vector of every index."""
+
     use: UseCases
     gateway: GatewayUseCases
     rooms: Mapping[str, object]

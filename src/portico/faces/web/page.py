@@ -35,6 +35,7 @@ async def page(
         "menu": GROUPS,
         "help": HELP,
         "here": _here(request.url.path),
+        "address": _address(request),
         "waiting": await waiting(desk),
         "me": desk.caller,
         "version": desk.house.use.version,
@@ -65,6 +66,12 @@ def done(to: str, said: str | None = None) -> Response:
     """After a form: where to look now. `said` is one of the words that the page there knows."""
     sign = "&" if "?" in to else "?"
     return RedirectResponse(f"{to}{sign}done={said}" if said else to, 303)
+
+
+def _address(request: Request) -> str:
+    """Of this very page, for what is drawn anew by itself."""
+    path, query = request.url.path, request.url.query
+    return f"{path}?{query}" if query else path
 
 
 def wants_part(request: Request) -> bool:

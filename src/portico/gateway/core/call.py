@@ -136,6 +136,8 @@ class ForRun:
     """Whom an answer lets go on; without one it is asked as for any other call."""
     timeout: timedelta | None = None
     """In place of its server's, where it is shorter."""
+    label: Label = PUBLIC
+    """Of the run: that it made this call is as secret as the run is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

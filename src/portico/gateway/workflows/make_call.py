@@ -226,7 +226,12 @@ class MakeCall:
                     arguments,
                     whole=True,
                     line=attempt.line,
-                    for_run=ForRun(claim=attempt.claim, waiter=waiter, timeout=wish.timeout),
+                    for_run=ForRun(
+                        claim=attempt.claim,
+                        waiter=waiter,
+                        timeout=wish.timeout,
+                        label=acting.label,
+                    ),
                 )
             except ApprovalPending as pending:
                 if waiter is None:

@@ -31,7 +31,7 @@ from portico.kernel.effect import EFFECT_WORDS, Effect
 from portico.kernel.errors import Flaw
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject
-from portico.kernel.label import Label
+from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
 
 FOR_THE_RUN: Final = timedelta(hours=8)
@@ -176,8 +176,10 @@ class Approval:
     def ticket(self) -> Ticket:
         """For whoever has claimed its single use."""
         by = "" if self.answered is None else self.answered.by_name
-        for_run = self.waiter is not None
-        return Ticket(approval=self.id, hash=self.hash, by=by, for_run=for_run)
+        label = PUBLIC if self.waiter is None else self.waiter.label
+        return Ticket(
+            approval=self.id, hash=self.hash, by=by, for_run=self.waiter is not None, label=label
+        )
 
     @property
     def used(self) -> bool:

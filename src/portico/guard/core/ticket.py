@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from portico.guard.core.act import Act
 from portico.kernel.ids import ApprovalId
+from portico.kernel.label import PUBLIC, Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,8 @@ class Ticket:
     """The name of the person who said yes."""
     for_run: bool = False
     """Whether it was a run that asked, and goes on with what comes of it."""
+    label: Label = PUBLIC
+    """Of that run."""
 
     def good_for(self, act: Act) -> bool:
         return self.hash == act.hash

@@ -26,7 +26,9 @@ async def act(request: Request) -> Response:
     try:
         told = await _done(desk, which, form, does)
     except PorticoError as problem:
-        return await drawn(request, desk, which, problem)
+        return await drawn(
+            request, desk, which, problem, {"note": form.fields.get("note", [""])[0]}
+        )
     return done("/debates" if does == "remove" else f"/debates/{which}", told)
 
 

@@ -12,6 +12,7 @@
 
   const fetchPart = async (part) => {
     waiting.set(part, { last: Date.now(), due: null });
+    if (!part.dataset.from || !part.isConnected) return; // while it waited it was drawn, and is over
     const swap = part.dataset.swap ?? "outerMorph";
     try { await htmx.ajax("GET", part.dataset.from, { target: part, swap }); } catch { /* comes again */ }
   };

@@ -52,6 +52,7 @@
   });
 
   // Rows: j and k go from one [data-row] to the next; what is marked is what keys act on.
+  const MARKED = "a,button,summary,[tabindex]"; // what of a row can be marked; else it is the row itself
   const rows = () => all("[data-row]").filter(seen);
   const marked = () => document.activeElement?.closest("[data-row]");
   const move = (by) => {
@@ -59,8 +60,9 @@
     const next = at < 0 ? (by > 0 ? 0 : every.length - 1) : Math.max(0, Math.min(at + by, every.length - 1));
     const row = every[next];
     if (!row) return;
-    const to = row.matches("a,button,[tabindex]") ? row : one("a,button,[tabindex]", row);
-    (to ?? row).focus();
+    const to = row.matches(MARKED) ? row : all(MARKED, row).find(seen) ?? row;
+    if (to === row && !row.matches(MARKED)) row.tabIndex = -1;
+    to.focus();
     row.scrollIntoView({ block: "nearest" });
   };
   // What has data-key is clicked when that key is pressed: in what is marked, else on the page.
@@ -70,7 +72,7 @@
     if (!target) return false;
     if (target.matches("input:not([type=submit]),textarea,select")) target.focus();
     else if (target.matches("details")) { target.open = !target.open; one("summary", target)?.focus(); }
-    else target.click();
+    else { if (target.matches("summary")) target.focus(); target.click(); }
     return true;
   };
   let going = 0;
@@ -80,7 +82,11 @@
       openPalette();
       return;
     }
-    if (event.key === "Escape" && event.target.matches("input,textarea,select")) event.target.blur();
+    if (event.key === "Escape" && event.target.matches("input,textarea,select")) {
+      // A browser would empty a search field, and with it what was found: it is left as it is.
+      if (event.target.type === "search" && !event.target.closest("dialog")) event.preventDefault();
+      event.target.blur();
+    }
     if (event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return;
     if (event.target.matches("input,textarea,select,[contenteditable]") || one("dialog[open]")) return;
     const key = event.key;
