@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from portico.adapters.models.connections import Connections
@@ -25,6 +26,7 @@ _LAYER: Final = "portico.adapters.models.layer"
 _STEPS: Final = ("pydantic_ai.messages", "pydantic_ai.models", _LAYER)
 _BREATH: Final = 0.2
 """Seconds between two of them, in which everybody else has the interpreter to themselves."""
+_LOADING: Final = threading.Lock()
 
 
 def load_ahead() -> threading.Thread:
@@ -39,8 +41,15 @@ def load_ahead() -> threading.Thread:
 def _load() -> None:
     with suppress(ImportError):  # whoever asks a model is told
         for each in _STEPS:
-            import_module(each)
+            _imported(each)
             time.sleep(_BREATH)
+
+
+def _imported(name: str) -> ModuleType:
+    """By one thread at a time: two that come into a library at two of its doors meet modules that
+    are only half there."""
+    with _LOADING:
+        return import_module(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +73,6 @@ class ServedModels:
     async def _layer(self) -> "LayerModels":
         """In a thread, since loading it takes seconds; once, since even going there takes time."""
         if not self._loaded:
-            layer = await asyncio.to_thread(import_module, _LAYER)
+            layer = await asyncio.to_thread(_imported, _LAYER)
             self._loaded.append(layer.LayerModels(self.clock, self.entropy))
         return self._loaded[0]
