@@ -21,4 +21,5 @@ class EstimateDebate:
         permit(caller, Scope.DEBATES_RUN)
         count = self.tokenizer.count
         prepared = within_windows(await self.prepare(caller, wish), count)
-        return estimated(prepared.plan, count, [*map(str, prepared.left_out)])
+        found = estimated(prepared.plan, count, [*map(str, prepared.left_out)])
+        return found.within(prepared.cap)

@@ -1,9 +1,9 @@
 """What somebody wants to have debated, analysed, marked or decided again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Final, Self
 
 from portico.debate.core.decision import Decision
 from portico.debate.core.outcome import Source
@@ -89,6 +89,18 @@ class Estimate:
     """What it could not afford, or had to guess, in sentences."""
     fits: bool = True
     """Whether its first pair fits into its cap."""
+
+    def within(self, cap: Cap) -> Self:
+        """At most what its cap lets through, where it can begin at all."""
+        if not self.fits:
+            return self
+        tokens = self.most_tokens if cap.tokens is None else min(self.most_tokens, cap.tokens)
+        return replace(
+            self,
+            most_tokens=tokens,
+            likely_tokens=min(self.likely_tokens, tokens),
+            most_money=self.most_money if cap.money is None else min(self.most_money, cap.money),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

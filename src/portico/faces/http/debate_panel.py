@@ -55,7 +55,7 @@ router = APIRouter(tags=["debates"])
 @router.post("/debate-estimate", responses=documented(404))
 async def estimate_debate(debates: Debates, caller: Caller, body: DebateIn) -> EstimateOut:
     """What it would cost, at most and usually. Nothing is asked, and nothing is spent."""
-    return estimate_out(await debates.estimated(caller, body.wish(debates.usual_cap)))
+    return estimate_out(await debates.estimate_debate(caller, body.wish(debates.usual_cap)))
 
 
 @router.get("/debate-voices", responses=documented())

@@ -9,7 +9,6 @@ from fastapi import Depends, Request
 from portico.debate.answer_as_guest import AnswerAsGuest
 from portico.debate.ask_in_chat import AskInChat
 from portico.debate.core.rules import Cap
-from portico.debate.core.wish import DebateWish, Estimate
 from portico.debate.estimate_debate import EstimateDebate
 from portico.debate.follow_debate import FollowDebate
 from portico.debate.join_debate import JoinDebate
@@ -27,7 +26,6 @@ from portico.debate.start_debate import StartDebate
 from portico.debate.stop_debate import StopDebate
 from portico.debate.wait_at_seat import WaitAtSeat
 from portico.debate.wait_for_debate import WaitForDebate
-from portico.kernel.principal import Principal
 
 _LEAST: Final = Decimal("0.000000001")
 """Dollars: less than any call costs. A cap of nothing at all is refused as a slip where somebody
@@ -61,19 +59,6 @@ class DebateUseCases:
         """Of the settings: it holds for whatever a caller says nothing about."""
         cap = self.start_debate.prepare.usual.cap
         return cap if cap.money is None else replace(cap, money=max(cap.money, _LEAST))
-
-    async def estimated(self, caller: Principal, wish: DebateWish) -> Estimate:
-        """What it would cost; at most what its cap lets through, where it can begin at all."""
-        found, cap = await self.estimate_debate(caller, wish), wish.cap or self.usual_cap
-        if not found.fits:
-            return found
-        tokens = found.most_tokens if cap.tokens is None else min(found.most_tokens, cap.tokens)
-        return replace(
-            found,
-            most_tokens=tokens,
-            likely_tokens=min(found.likely_tokens, tokens),
-            most_money=found.most_money if cap.money is None else min(found.most_money, cap.money),
-        )
 
 
 def _use(request: Request) -> DebateUseCases:

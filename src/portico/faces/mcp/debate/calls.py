@@ -108,7 +108,7 @@ class DebateCalls:
         permit(caller, Scope.DEBATES_READ)
         debates = self.use.debates
         if given.switch("estimate_only"):
-            facts = estimate_facts(await debates.estimated(caller, wish))
+            facts = estimate_facts(await debates.estimate_debate(caller, wish))
             return Told(estimate_words(facts), facts)
         started = (await debates.start_debate(caller, wish)).debate
         patience = given.patience(_NO_WAIT if wish.guests else _USUAL_WAIT)

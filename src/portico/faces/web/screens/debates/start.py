@@ -67,7 +67,7 @@ async def estimate(request: Request) -> Response:
         least = await _least(desk, typed_in(form))
         debates = desk.house.debates
         wish = wish_of(form, least, debates.usual_cap, once=False)
-        found = await debates.estimated(desk.caller, wish)
+        found = await debates.estimate_debate(desk.caller, wish)
     except PorticoError as error:
         problem = error
     values = {"estimate": found, "problem": problem, "kinds": KINDS}
