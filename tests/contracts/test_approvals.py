@@ -301,6 +301,28 @@ async def test_those_that_wait_are_counted_for_each_asker(doors: Doors) -> None:
     assert await doors.approvals.waiting(mia, BEGINNING) == 1
 
 
+async def test_what_waits_is_counted_by_label_and_no_further_than_asked(doors: Doors) -> None:
+    root, mia, first = await asked(doors)
+    for n in range(3):
+        await doors.approvals.add(mia, an_approval(mia, str(n), act=an_act(mia, path=f"/{n}")), b"")
+    high = replace(mia, clearance=RESTRICTED)
+    secret = an_approval(high, "s", label=RESTRICTED, act=an_act(high, path="/s"))
+    await doors.approvals.add(high, secret, b"")
+    own = an_approval(root, "own")
+    await doors.approvals.add(root, own, b"")
+    await doors.approvals.answer(root, approved(first, root), BEGINNING)
+
+    async def counted(by: Principal, **asked: Any) -> dict[Label, int]:
+        whole = {"of": None, "now": BEGINNING, "most": 9, **asked}
+        return {**await doors.approvals.count_waiting(by, **whole)}
+
+    assert await counted(replace(root, clearance=RESTRICTED)) == {first.label: 4, RESTRICTED: 1}
+    assert await counted(replace(root, clearance=first.label)) == {first.label: 4}
+    assert await counted(high, of=mia.id) == {first.label: 3, RESTRICTED: 1}
+    assert sum((await counted(high, most=2)).values()) == 2
+    assert await counted(high, now=LATER) == {}
+
+
 async def test_what_waits_is_withdrawn_once_and_allows_nothing_then(doors: Doors) -> None:
     root, mia, first = await asked(doors)
 

@@ -37,7 +37,7 @@ from portico.guard.core.errors import (
     TooManyAsked,
 )
 from portico.guard.core.roles import Role
-from portico.guard.look_at_approvals import ListApprovals, ShowApproval
+from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
 from portico.guard.resolve_approval import ResolveApproval
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.label import PUBLIC, Label, Level
@@ -114,6 +114,7 @@ class Desk:
         looking: dict[str, Any] = {"approvals": self.approvals, "clock": self.clock}
         self.contexts = MemoryTaskContexts(world)
         self.list = ListApprovals(contexts=self.contexts, **looking)
+        self.count = CountApprovals(contexts=self.contexts, **looking)
         self.show = ShowApproval(contexts=self.contexts, **looking)
 
     async def asked(
@@ -343,12 +344,16 @@ async def test_members_see_their_own_and_whoever_answers_sees_all() -> None:
     assert await desk.list(ANA, limit=9) == [bots, mias]
     assert await desk.list(ANA, statuses=[Status.REJECTED], limit=9) == []
     assert await desk.list(ANA, before=bots.id, limit=9) == [mias]
+    assert [await desk.count(who, most=9) for who in (MIA, NEIL, ANA)] == [1, 0, 2]
+    assert await desk.count(ANA, most=1) == 1
     assert await desk.show(MIA, mias.id) == mias
     assert await desk.show(replace(MIA, scopes=frozenset()), mias.id) == mias
     with pytest.raises(ApprovalNotFound):
         await desk.show(MIA, bots.id)
     with pytest.raises(NotPermitted):
         await desk.list(replace(MIA, scopes=frozenset()), limit=9)
+    with pytest.raises(NotPermitted):
+        await desk.count(replace(MIA, scopes=frozenset()), most=9)
 
 
 async def test_what_has_expired_is_listed_as_that() -> None:
@@ -535,7 +540,8 @@ async def test_whoever_looks_at_requests_has_read_them() -> None:
 
     await desk.list(reader, limit=9)
     await desk.show(replace(ANA, key="k2"), secret.id)
+    await desk.count(replace(ANA, key="k3"), most=9)
 
-    for key in ("k1", "k2"):
+    for key in ("k1", "k2", "k3"):
         task = await desk.contexts.get(replace(ANA, key=key))
         assert (task.label, task.untrusted) == (TEAM, True)

@@ -8,6 +8,7 @@ from portico.bench.report import Report
 from portico.bench.web_assets import Weight
 from portico.bench.web_browser import Seen
 from portico.bench.web_pages import Pages, Timed
+from portico.bench.web_screens import WORK
 from portico.bench.web_sizes import Sizes
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -29,7 +30,9 @@ class Measured:
 
 
 def report(measured: Measured, sizes: Sizes) -> Report:
-    pages, parts = measured.pages.some(whole=True), measured.pages.some(whole=False)
+    whole, parts = measured.pages.some(whole=True), measured.pages.some(whole=False)
+    pages = {name: each for name, each in whole.items() if name not in WORK}
+    work = {name: each for name, each in whole.items() if name in WORK}
     seen = measured.seen
     worst = next(iter(pages), None)
     return Report(
@@ -43,6 +46,7 @@ def report(measured: Measured, sizes: Sizes) -> Report:
             "worst_screen": worst,
             "screens": {name: each.as_json() for name, each in pages.items()},
             "parts": {name: each.as_json() for name, each in parts.items()},
+            "work": {name: each.as_json() for name, each in work.items()},
             "not_drawn": dict(measured.pages.refused),
             "run_page": _weight(measured.weight),
             "live": {name: _short(value) for name, value in measured.live.items()},
@@ -62,6 +66,7 @@ def report(measured: Measured, sizes: Sizes) -> Report:
             **measured.beside,
             "times_are": "from a question on an open connection over loopback until the last byte, "
             "one after the other, in rounds over all screens; a kB is 1,000 bytes, not compressed",
+            "work_is": "what is worked out because somebody pressed a button, no screen of its own",
             "assets_are": "the page of a run of 13 steps with its scripts, its sheet and the fonts "
             "that this names, without pictures",
             "live_is": "tabs on one process, each its own stream on two topics; times from before "

@@ -66,6 +66,10 @@ _NAMED: Final = {
 }
 
 
+WORK: Final = frozenset({"debate, replayed"})
+"""What is worked out because somebody pressed a button: told apart from the screens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
     name: str

@@ -3,13 +3,14 @@
 Everything here acts inside the caller's space: what is elsewhere does not exist.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from portico.guard.core.approval import Approval, Status, Waiter
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 
@@ -72,6 +73,13 @@ class Approvals(Protocol):
     ) -> Sequence[Approval]:
         """Newest first; `of` and `statuses` of nothing are everybody's and all. What has expired
         by `now` counts as expired."""
+        ...
+
+    async def count_waiting(
+        self, caller: Principal, *, of: PrincipalId | None, now: datetime, most: int
+    ) -> Mapping[Label, int]:
+        """How many of everybody's wait, or of one's, by their label; no more than `most` are
+        counted."""
         ...
 
     async def answer(self, caller: Principal, answered: Approval, now: datetime) -> bool:

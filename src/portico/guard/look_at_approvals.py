@@ -48,6 +48,26 @@ class ListApprovals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountApprovals:
+    """How many wait, without what they ask for."""
+
+    approvals: Approvals
+    contexts: Contexts
+    clock: Clock
+
+    async def __call__(self, caller: Principal, *, most: int) -> int:
+        """As many as `ListApprovals` would show, `most` at most. A number tells of them too:
+        whichever task it is looked at in has read what they say of themselves. Raises
+        `NotPermitted`."""
+        permit(caller, Scope.APPROVALS_READ)
+        of = None if caller.may(Scope.APPROVALS_ANSWER) else caller.id
+        found = await self.approvals.count_waiting(caller, of=of, now=self.clock.now(), most=most)
+        if found:
+            await self.contexts.rise(caller, join(found), untrusted=True)
+        return sum(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowApproval:
     approvals: Approvals
     contexts: Contexts

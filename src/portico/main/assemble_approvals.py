@@ -26,7 +26,7 @@ from portico.guard.approval_ports import (
 from portico.guard.ask_approval import AskApproval
 from portico.guard.core.approval import AnswerKind
 from portico.guard.core.errors import BadAnswer
-from portico.guard.look_at_approvals import ListApprovals, ShowApproval
+from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
 from portico.guard.ports import Audit, Contexts, KeyRing, Keys, Principals, Rules, Together, Vault
 from portico.guard.resolve_approval import ResolveApproval
 from portico.guard.trust_client import ShowTrust, TrustClient
@@ -145,6 +145,9 @@ class ApprovalDoors:
         approvals = self.approvals
         return ApprovalUseCases(
             list_approvals=ListApprovals(
+                approvals=approvals, contexts=self.contexts, clock=self.clock
+            ),
+            count_approvals=CountApprovals(
                 approvals=approvals, contexts=self.contexts, clock=self.clock
             ),
             show_approval=ShowApproval(

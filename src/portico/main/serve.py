@@ -10,6 +10,7 @@ from functools import partial
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
+from portico.adapters.system.collecting import collect_rarely
 from portico.adapters.system.last_call import LastCall
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
@@ -90,6 +91,7 @@ async def _serve(
     known_as = settings.server.public_url
     announce(f"{address}, known as {known_as}" if known_as else address)
     _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
+    collect_rarely()
     await AskedServer(config, last_call.begin).serve(sockets=listeners)
     _log.info("stopped as asked")
 

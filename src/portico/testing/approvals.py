@@ -1,6 +1,7 @@
 """Requests and their answers in memory, and who is told of them."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -8,6 +9,7 @@ from portico.guard.core.approval import Approval, Outcome, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.world import KeptApproval, MemoryWorld, RowRefused, within
 
@@ -111,6 +113,16 @@ class MemoryApprovals:
             and (before is None or each.id.value < before.value)
         ]
         return sorted(found, key=lambda each: each.id.value, reverse=True)[:limit]
+
+    async def count_waiting(
+        self, caller: Principal, *, of: PrincipalId | None, now: datetime, most: int
+    ) -> Mapping[Label, int]:
+        found = [
+            each.label
+            for each in self._visible(caller)
+            if of in (None, each.asker.id) and each.status_at(now) is Status.WAITING
+        ]
+        return Counter(found[:most])
 
     async def answer(self, caller: Principal, answered: Approval, now: datetime) -> bool:
         return self._change(

@@ -94,7 +94,7 @@ async def test_one_state_and_one_kind_are_shown_alone(console: Browser) -> None:
 
 
 async def test_older_ones_are_on_the_next_page(console: Browser) -> None:
-    made = await drills(console.site, 53)
+    made = await drills(console.site, 43)
 
     first = await console.sees("/runs")
     [older] = re.findall(r'<a class="btn sm" href="(/runs\?after=[^"]+)" rel="next"', first)

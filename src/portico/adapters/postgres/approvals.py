@@ -10,10 +10,12 @@ from portico.adapters.postgres.approval_rows import (
     state_row,
     waiter_row,
 )
+from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.guard.core.approval import Approval, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
+from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
 _COLUMNS: Final[LiteralString] = """
@@ -97,6 +99,14 @@ _PAGE: Final[LiteralString] = f"""
        AND (%(statuses)s::text[] = '{{}}'
             OR CASE WHEN {_OVERDUE} THEN 'expired' ELSE status END = ANY(%(statuses)s))
      ORDER BY approval_id DESC LIMIT %(limit)s
+"""
+_COUNT: Final[LiteralString] = """
+    SELECT level, compartments, count(*) AS many
+      FROM (SELECT level, compartments FROM portico.approval
+             WHERE space_id = %(space)s AND status = 'waiting' AND expires_at > %(now)s
+               AND (%(of)s::uuid IS NULL OR principal_id = %(of)s)
+             LIMIT %(most)s) AS found
+     GROUP BY level, compartments
 """
 _ANSWER: Final[LiteralString] = f"""
     UPDATE portico.approval
@@ -221,6 +231,17 @@ class PostgresApprovals:
         }
         async with self._transactions.begin(caller) as connection:
             return [approval_from(row) async for row in await connection.execute(_PAGE, asked)]
+
+    async def count_waiting(
+        self, caller: Principal, *, of: PrincipalId | None, now: datetime, most: int
+    ) -> Mapping[Label, int]:
+        whose = None if of is None else of.value
+        asked = {"space": caller.space.value, "of": whose, "now": now, "most": most}
+        async with self._transactions.begin(caller) as connection:
+            return {
+                as_label(row["level"], row["compartments"]): row["many"]
+                async for row in await connection.execute(_COUNT, asked)
+            }
 
     async def answer(self, caller: Principal, answered: Approval, now: datetime) -> bool:
         return await self._changed(caller, _ANSWER, {**state_row(answered), "now": now})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from portico.gateway.read_approved import ReadApproved
 from portico.gateway.read_outcome import ReadOutcome
 from portico.guard.answer_approval import AnswerApproval
-from portico.guard.look_at_approvals import ListApprovals, ShowApproval
+from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
 from portico.guard.resolve_approval import ResolveApproval
 from portico.guard.trust_client import ShowTrust, TrustClient
 from portico.guard.withdraw_approval import WithdrawApproval
@@ -14,6 +14,7 @@ from portico.guard.withdraw_approval import WithdrawApproval
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalUseCases:
     list_approvals: ListApprovals
+    count_approvals: CountApprovals
     show_approval: ShowApproval
     answer_approval: AnswerApproval
     withdraw_approval: WithdrawApproval

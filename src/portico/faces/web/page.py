@@ -9,7 +9,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from portico.faces.web.desk import Desk, desk_of, house_of
 from portico.faces.web.nav import GROUPS, HELP, Place
 from portico.faces.web.templating import render
-from portico.guard.core.approval import Status
 from portico.guard.core.roles import Scope
 from portico.kernel.errors import PorticoError
 
@@ -100,9 +99,6 @@ async def waiting(desk: Desk) -> int | None:
     if not desk.caller.may(Scope.APPROVALS_READ):
         return None
     try:
-        found = await desk.house.gateway.approvals.list_approvals(
-            desk.at("menu"), statuses=[Status.WAITING], limit=_MOST
-        )
+        return await desk.house.gateway.approvals.count_approvals(desk.at("menu"), most=_MOST)
     except PorticoError:
         return None
-    return len(found)

@@ -12,10 +12,12 @@ from portico.faces.http.problems import status_of
 from portico.faces.web.desk import Desk, desk_of
 from portico.faces.web.page import page
 from portico.faces.web.screens.agents.draft import Draft, draft_of_spec, wrong_at
+from portico.faces.web.screens.agents.models import Book
 from portico.faces.web.screens.agents.reading import book_of, seat, tools_of
 from portico.faces.web.screens.agents.rows import path_of
 from portico.faces.web.screens.agents.tree import tree_of
 from portico.faces.web.screens.chat.reading import Thread, run_named, thread_of
+from portico.gateway.core.tool import Tool
 from portico.guard.core.roles import Scope
 from portico.kernel.errors import Flaw, PorticoError
 from portico.kernel.label import LEVELS
@@ -48,12 +50,12 @@ async def new_page(
     templates = desk.house.agents.list_templates()
     chosen = request.query_params.get("from", "")
     template = next((each for each in templates if each.name == chosen), None)
+    book, tools = await book_of(desk), await tools_of(desk)
     if draft is None:
         spec = _USUAL if template is None else template.spec
-        names = {str(each.ref) for each in await tools_of(desk)}
-        draft = draft_of_spec(spec, names, (await book_of(desk)).first)
+        draft = draft_of_spec(spec, {str(each.ref) for each in tools}, book.first)
     values = {
-        **await _form(desk, draft, problem, asked),
+        **_form(desk, (book, tools), draft, problem, asked),
         "templates": templates,
         "chosen": chosen,
         "action": "/agents/new",
@@ -71,10 +73,10 @@ async def one_page(
     desk, name = desk_of(request), request.path_params["name"]
     caller = seat(desk, name)
     agent = await desk.house.agents.show_agent(caller, name)
-    tools = await tools_of(desk)
+    book, tools = await book_of(desk), await tools_of(desk)
     shown = draft or draft_of_spec(agent.spec, {str(each.ref) for each in tools})
     values = {
-        **await _form(desk, shown, problem, asked),
+        **_form(desk, (book, tools), shown, problem, asked),
         **await tried(desk, agent, request.query_params.get("try")),
         "action": path_of(agent),
         "warnings": await _warnings(desk, agent),
@@ -102,10 +104,14 @@ async def tried(desk: Desk, agent: Agent, run: str | None) -> dict[str, Any]:
     }
 
 
-async def _form(
-    desk: Desk, draft: Draft, problem: PorticoError | None, asked: Asked | None
+def _form(
+    desk: Desk,
+    known: tuple[Book, Sequence[Tool]],
+    draft: Draft,
+    problem: PorticoError | None,
+    asked: Asked | None,
 ) -> dict[str, Any]:
-    book, tools, wanted = await book_of(desk), await tools_of(desk), asked or Asked()
+    (book, tools), wanted = known, asked or Asked()
     flaws: Sequence[Flaw] = () if problem is None else problem.flaws
     wrong: Mapping[str, Sequence[str]] = wrong_at(flaws, draft)
     labels = [name for name, level in LEVELS.items() if level <= desk.caller.clearance.level]

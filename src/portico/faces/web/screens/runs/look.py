@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
+from uuid import UUID
 
 from starlette.requests import Request
 
 from portico.agents.core.trace import RunTrace
 from portico.agents.core.trace_filter import TraceFilter
+from portico.debate.core.debate import DebateId
 from portico.engine.core.run import Run
 from portico.faces.http import run_positions
 from portico.faces.http.paging import next_cursor, position
@@ -28,14 +30,15 @@ from portico.faces.web.screens.runs.view import (
     show_of,
 )
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import RunId
+from portico.kernel.ids import ApprovalId, RunId
 
 PLACE: Final = "runs"
-_MOST: Final = 50
+_MOST: Final = 40
 _PEOPLE: Final = 500
 """Principals whose names are looked up at once; of others the end of their id is shown."""
-_DEBATES: Final = 100
-_REQUESTS: Final = 100
+_BESIDE: Final = 2
+"""So many times more of what they were started for are looked through: others may be in between."""
+T = TypeVar("T", DebateId, ApprovalId)
 _MOMENT: Final = timedelta(seconds=5)
 """A trace is begun a moment after its run."""
 
@@ -111,18 +114,40 @@ async def _traces(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, RunTrace]:
 
 
 async def _questions(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
-    if not any(run.kind in {"debate", "analysis"} for run in runs):
+    named = _named([run for run in runs if run.kind in {"debate", "analysis"}], "debate", DebateId)
+    if not named:
         return {}
     with suppress(PorticoError):
-        found = await desk.house.debates.look.page(desk.at(PLACE), limit=_DEBATES)
+        found = await desk.house.debates.look.page(
+            desk.at(PLACE), after=_above(named), limit=_BESIDE * len(named)
+        )
         return {debate.run: debate.question.text for debate in found}
     return {}
 
 
 async def _tools(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
-    if not any(run.kind == "approved_call" for run in runs):
+    calls = [run for run in runs if run.kind == "approved_call"]
+    named = _named(calls, "approval", ApprovalId)
+    if not named:
         return {}
     with suppress(PorticoError):
-        found = await desk.house.gateway.approvals.list_approvals(desk.at(PLACE), limit=_REQUESTS)
+        found = await desk.house.gateway.approvals.list_approvals(
+            desk.at(PLACE), before=_above(named), limit=_BESIDE * len(named)
+        )
         return {asked.run: f"{asked.tool} for {asked.asker.name}" for asked in found}
     return {}
+
+
+def _named(runs: Sequence[Run], field: str, of: type[T]) -> Sequence[T]:
+    """What these runs were started for."""
+    found: list[T] = []
+    for run in runs:
+        with suppress(PorticoError):
+            found.append(of.parse(str(run.input.get(field))))
+    return found
+
+
+def _above(ids: Sequence[T]) -> T:
+    """What the newest of them comes right after, in a list that begins with the newest."""
+    newest = max(each.value.int for each in ids)
+    return type(ids[0])(UUID(int=newest + 1))
