@@ -8,17 +8,16 @@ from inline_snapshot import snapshot
 
 from portico.debate.core.decision import Decision, Option, Verdict, Why
 from portico.debate.core.said import Said
+from portico.faces.cli.approval_lines import columns, visible
 from portico.faces.cli.approval_words import (
     answered,
     asks_on,
-    columns,
     grants,
     left,
     over,
     row,
     state,
     told,
-    visible,
 )
 from tests.faces.cli.requests import a_request, an_answer
 

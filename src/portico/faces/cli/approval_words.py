@@ -3,17 +3,25 @@ could hurt."""
 
 import json
 import re
-import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
+from portico.faces.cli.approval_lines import (
+    LONG,
+    Line,
+    Told,
+    argument_lines,
+    column_of,
+    leaves_of,
+    lines,
+    value_lines,
+    visible,
+    why_of,
+)
 from portico.faces.cli.debate_promotion_words import Promotion, promotion_of
-from portico.guard.core.danger import DANGER_WORDS
 from portico.kernel.effect import EFFECT_WORDS, Effect
-from portico.kernel.json import JsonObject, pointed
-
-Told = Mapping[str, Any]
+from portico.kernel.json import JsonObject
 
 SHORT: Final = 6
 KEYS: Final = "a approve · r this run · p always · x reject · e edit · w why · s skip · q quit"
@@ -28,24 +36,6 @@ ANSWERS: Final[Mapping[str, str]] = {
 }
 _OF_AGENT: Final = re.compile(r"call-\d+-\d+")
 """What a step is called in which a run of an agent calls a tool."""
-_LONG: Final = 300
-"""Letters of a value that nothing is said against; what is marked is never cut."""
-_INDENT: Final = 9
-"""Where the head of a request goes on if it is too long."""
-_NAME: Final = 30
-"""Letters of an argument's name that share a line with its value."""
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.~@$-]+")
-_NARROWEST: Final = 10
-"""Columns that a value has, however narrow the terminal."""
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-
-
-def visible(text: str) -> str:
-    """What would not be seen, or would turn the text around it, is spelt out."""
-    return "".join(
-        f"\\u{{{ord(letter):x}}}" if unicodedata.category(letter) in _HIDDEN else letter
-        for letter in text
-    )
 
 
 def short(approval: str) -> str:
@@ -77,7 +67,7 @@ def row(request: Told) -> JsonObject:
         "asker": asker(request),
         "step": asking_step(request),
         "expires": left(request) if request["status"] == "waiting" else None,
-        "arguments": visible(_brief(request))[:_LONG],
+        "arguments": visible(_brief(request))[:LONG],
     }
 
 
@@ -120,16 +110,6 @@ def answered(request: Told) -> str | None:
     return f"{ANSWERS[given['answer']]} by {by} ({given['via']}){rule}{reason}"
 
 
-class Line:
-    """One line of a request; `loud` is what nobody may overlook."""
-
-    __slots__ = ("loud", "text")
-
-    def __init__(self, text: str, *, loud: bool = False) -> None:
-        self.text = text
-        self.loud = loud
-
-
 def told(
     request: Told,
     *,
@@ -145,10 +125,10 @@ def told(
     tool, effect = visible(request["tool"]), request["effect"]
     others = f"   ({more} more wait)" if more else ""
     head = f"{short(request['id'])}  {asker(request)} wants {tool}{others}"
-    yield from _lines("", head, width, loud=True)
+    yield from lines("", head, width, loud=True)
     if promotion is not None:
         lowers = f"  {'lowers':<8}  "
-        yield from _lines(lowers, f"a debate, {promotion.lowers}", width, loud=True)
+        yield from lines(lowers, f"a debate, {promotion.lowers}", width, loud=True)
     yield from _fact("effect", f"{effect}: {EFFECT_WORDS[Effect(effect)]}", width)
     because = f"{visible(request['rule'])}: {visible(request['reason'])}"
     yield from _fact("because", because, width)
@@ -170,28 +150,26 @@ def told(
             yield from _folded(request, width)
             return
     yield Line("  with")
-    yield from _arguments(request, width, whole=whole)
+    yield from argument_lines(request, width, whole=whole)
 
 
 def _promoted(promotion: Promotion, width: int | None, *, whole: bool) -> Iterator[Line]:
     yield Line("  what others could read then")
-    longest = _NAME if width is None else min(_NAME, width // 3)
-    takes = [columns(name) for name, _ in promotion.values]
-    column = max((each for each in takes if each <= longest), default=0)
+    column = column_of([name for name, _ in promotion.values], width)
     for name, value in promotion.values:
-        yield from _value(name, column, value, None, width, whole=whole)
+        yield from value_lines(name, column, value, None, width, whole=whole)
 
 
 def _folded(request: Told, width: int | None) -> Iterator[Line]:
     """What is marked is shown all the same."""
     arguments = request["arguments"]
     marks = {mark["pointer"]: "" for mark in request["marks"]}
-    pointers = [pointer for pointer, _ in _leaves("", arguments)]
-    marked = {each for each in pointers if _why(marks, each) is not None}
+    pointers = [pointer for pointer, _ in leaves_of("", arguments)]
+    marked = {each for each in pointers if why_of(marks, each) is not None}
     many = len(pointers) - len(marked)
     if marked:
         yield Line("  with")
-        yield from _arguments(request, width, whole=True, only=marked)
+        yield from argument_lines(request, width, whole=True, only=marked)
     see = f"w, or portico approvals show {request['id'][-SHORT:]} --raw"
     yield from _fact("and", f"{many:,} values of its record, which are folded: {see}", width)
 
@@ -242,109 +220,4 @@ def _before(calls: Sequence[Told], width: int | None) -> Iterator[Line]:
 
 
 def _fact(name: str, text: str, width: int | None) -> Iterator[Line]:
-    yield from _lines(f"  {name:<8}  ", text, width)
-
-
-def _lines(head: str, text: str, width: int | None, *, loud: bool = False) -> Iterator[Line]:
-    """What does not fit goes on below where it began."""
-    indent = len(head) or _INDENT
-    for number, part in enumerate(pieces(text, None if width is None else width - indent)):
-        yield Line(f"{' ' * indent if number else head}{part}", loud=loud)
-
-
-def _arguments(
-    request: Told, width: int | None, *, whole: bool, only: Collection[str] | None = None
-) -> Iterator[Line]:
-    """`only` those, by their pointers."""
-    marks: dict[str, str] = {}
-    for mark in request["marks"]:
-        why = DANGER_WORDS.get(mark["why"], mark["why"])
-        known = marks.get(mark["pointer"])
-        marks[mark["pointer"]] = f"{known}, {why}" if known else why
-    every = _leaves("", request["arguments"])
-    leaves = [each for each in every if only is None or each[0] in only]
-    if not leaves:
-        yield Line("    nothing")
-    names = [_name(pointer) for pointer, _ in leaves]
-    longest = _NAME if width is None else min(_NAME, width // 3)
-    takes = [columns(name) for name in names]
-    column = max((each for each in takes if each <= longest), default=0)
-    for name, (pointer, value) in zip(names, leaves, strict=True):
-        reason = _why(marks, pointer)
-        yield from _value(name, column, value, reason, width, whole=whole or reason is not None)
-
-
-def _name(pointer: str) -> str:
-    """Names are somebody's words too: whatever is no plain one stands in quotes."""
-    name = pointer.removeprefix("/").replace("/", ".")
-    return name if _PLAIN_NAME.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False)
-
-
-def _value(
-    name: str, column: int, value: str, why: str | None, width: int | None, *, whole: bool
-) -> Iterator[Line]:
-    """Behind a bar on every line, so that no value looks like anything but one: dotted where a
-    line was only too long. What is said of it stands outside of that."""
-    loud = why is not None
-    rest = 0 if whole else max(0, len(value) - _LONG)
-    blank = " " * (column + 6)
-    head = f"    {name}{' ' * (column - columns(name))}  "
-    room = None if width is None else width - len(blank) - columns("│ ")
-    parts = [
-        f"{'┊' if number else '│'} {part}"
-        for line in value[: len(value) - rest].split("\n")
-        for number, part in enumerate(pieces(visible(line), room))
-    ]
-    mark = f"   ← {why}" if why else ""
-    fits = width is None or columns(f"{blank}{parts[0]}{mark}") <= width
-    if columns(name) > column or (mark and (len(parts) > 1 or not fits)):
-        yield from _lines("    ", f"{name}{mark}", width, loud=loud)
-        head = blank
-    else:
-        parts[0] += mark
-    for number, part in enumerate(parts):
-        yield Line(f"{blank if number else head}{part}", loud=loud)
-    if rest:
-        yield Line(f"{blank}… and {rest:,} letters more (w shows them)")
-
-
-def pieces(text: str, width: int | None) -> Sequence[str]:
-    """Of at most so many columns each; of none it is one."""
-    if width is None:
-        return [text]
-    width = max(width, _NARROWEST)
-    found, used = [""], 0
-    for letter in text:
-        takes = columns(letter)
-        if used + takes > width:
-            found.append("")
-            used = 0
-        found[-1] += letter
-        used += takes
-    return found
-
-
-def columns(text: str) -> int:
-    """At most: what some terminals show wide counts as wide, and what some put on top of the
-    letter before it counts too."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WFA" else 1 for letter in text)
-
-
-def _leaves(pointer: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 # any JSON
-    if isinstance(value, Mapping) and value:
-        for name, each in value.items():
-            yield from _leaves(pointed(pointer, str(name)), each)
-    elif isinstance(value, list) and value:
-        for number, each in enumerate(value):
-            yield from _leaves(f"{pointer}/{number}", each)
-    elif pointer:
-        yield pointer, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _why(marks: Mapping[str, str], pointer: str) -> str | None:
-    """Of itself, or of what it is a part of."""
-    while pointer:
-        if pointer in marks:
-            return marks[pointer]
-        pointer = pointer.rpartition("/")[0]
-    return marks.get("")
+    yield from lines(f"  {name:<8}  ", text, width)

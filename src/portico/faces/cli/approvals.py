@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from cyclopts import App
 
 from portico.bridge.core.declassification import DECLASSIFY
+from portico.faces.cli.approval_lines import visible
 from portico.faces.cli.approval_words import (
     SHORT,
     answered,
@@ -17,7 +18,6 @@ from portico.faces.cli.approval_words import (
     grants,
     row,
     told,
-    visible,
 )
 from portico.faces.cli.errors import BadUsage, NeedsTerminal, NeedsYes
 from portico.faces.cli.paths import path_to

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from portico.faces.cli.approval_words import visible
+from portico.faces.cli.approval_lines import visible
 from portico.faces.cli.picture.view import Items, State, StepView, Wait, WorkflowView
 
 Told = Mapping[str, Any]
