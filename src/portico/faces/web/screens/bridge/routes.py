@@ -45,7 +45,7 @@ async def show(request: Request) -> Response:
 
 
 async def show_inbox(request: Request) -> Response:
-    return part(request, "bridge/_inbox.html", await _inbox(desk_of(request)))
+    return part(request, "bridge/_inbox_again.html", await _inbox(desk_of(request)))
 
 
 async def show_list(request: Request) -> Response:

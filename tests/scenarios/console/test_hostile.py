@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.scenarios.browsing import Window, chromium, window
-from tests.scenarios.console_town import Town, console_town
+from tests.scenarios.browsing import Window, window
+from tests.scenarios.console_town import Town
 from tests.scenarios.hostile_texts import hostile_texts
 from tests.scenarios.scripted_model import says
 
@@ -22,20 +22,14 @@ pytestmark = [
 ]
 
 TEXTS = hostile_texts()
-TOOLS = Path(__file__).with_name("hostile_tools.py")
+TOOLS = Path(__file__).parents[1] / "hostile_tools.py"
 ONE = "<img src=x onerror=window.ran=1>"
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
 def places(town: Town) -> list[str]:
     """Where all of it is seen."""
-    folder = str(Path(__file__).parents[2])
+    folder = str(Path(__file__).parents[3])
     town.gateway.add("hostile", [sys.executable, str(TOOLS)], environment={"PYTHONPATH": folder})
     town.gateway.approve("hostile")
     run = town.plan(
@@ -97,12 +91,6 @@ def _names(town: Town) -> None:
         town.ask("POST", "/keys", {"name": text[:100]})
         who = {"name": text[:100], "roles": [], "clearance": "public"}
         town.ask("POST", "/invitations", who)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

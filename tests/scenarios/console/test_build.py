@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from portico.faces.web.nav import GROUPS
-from tests.scenarios.browsing import PATIENCE, chromium, window
-from tests.scenarios.console_town import Town, a_plan, console_town
+from tests.scenarios.browsing import window
+from tests.scenarios.console_town import Town, a_plan
 from tests.scenarios.keyboard import Hands
 from tests.scenarios.scripted_model import MODEL
 
@@ -22,18 +22,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town() as made:
-        made.plan(a_plan("rivers")[:4], wait=30)
-        yield made
+@pytest.fixture(scope="module", autouse=True)
+def something_ran(town: Town) -> None:
+    town.plan(a_plan("rivers")[:4], wait=30)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +183,7 @@ def test_a_tool_is_not_called_with_what_is_no_json(hands: Hands) -> None:
 
 def test_a_path_between_two_tools_is_explained(hands: Hands, town: Town) -> None:
     way = "/graph/path?from=library.find_books&to=library.read_author"
-    told = town.until(way, lambda found: found)
+    told = town.until(way, lambda found: found["likeliest"])["likeliest"]
     page = hands.window.opens("/graph")
 
     hands.press("p")
@@ -203,7 +194,10 @@ def test_a_path_between_two_tools_is_explained(hands: Hands, town: Town) -> None
 
     hops = page.locator(".graph-hops [data-hop]")
     expect(hops.first).to_contain_text("library.find_books")
-    assert told, hops.all_inner_texts()
+    assert [hop.get_attribute("data-hop") for hop in hops.all()] == told["tools"]
+    assert len(told["tools"]) > 1
+    for hop, its in zip(hops.all()[1:], told["hops"], strict=True):
+        expect(hop).to_contain_text(f"{its['confidence']:.2f}")
 
 
 def test_a_server_is_added_allowed_and_let_in(hands: Hands, town: Town) -> None:
@@ -259,8 +253,9 @@ def test_an_agent_is_made_and_changed(hands: Hands, town: Town) -> None:
     town.ask("DELETE", "/agents/archivist")
 
 
-def test_a_range_of_the_metrics_is_chosen(hands: Hands) -> None:
+def test_a_range_of_the_metrics_is_chosen(hands: Hands, town: Town) -> None:
     page = hands.window.opens("/figures")
+    counted = {each["name"]: each["calls"] for each in town.ask("GET", "/figures?minutes=60")}
     chips = page.get_by_role("navigation", name="Range").get_by_role("link")
     names = [text.split()[0] for text in chips.all_inner_texts()]
     assert len(names) > 2
@@ -270,6 +265,8 @@ def test_a_range_of_the_metrics_is_chosen(hands: Hands) -> None:
         current = page.locator('nav[aria-label="Range"] a[aria-current="true"]')
         expect(current).to_have_attribute("data-key", str(number))
         hands.arrive("/figures")
+        row = page.locator("#figures-library td.r").first
+        expect(row).to_have_text(str(counted["library"]))
 
 
 def test_the_audit_is_searched_opened_and_verified(hands: Hands, town: Town) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.scenarios.browsing import THEMES, Window, chromium, window
-from tests.scenarios.console_town import Filled, Town, console_town, fill
+from tests.scenarios.browsing import THEMES, Window, window
+from tests.scenarios.console_town import Filled, Town
 
 pytestmark = [
     pytest.mark.scenario,
@@ -42,23 +42,6 @@ SCREENS = {
     "keys": "/settings/keys",
     "welcome": "/welcome",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def filled(town: Town) -> Filled:
-    return fill(town)
 
 
 @pytest.fixture(scope="module")

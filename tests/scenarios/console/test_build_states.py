@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests import installation as installations
 from tests.installation import Installation
-from tests.scenarios.browsing import PATIENCE, Window, chromium, window
+from tests.scenarios.browsing import Window, window
 from tests.scenarios.keyboard import Hands
 
 pytestmark = [
@@ -43,19 +43,13 @@ GONE = {
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[Installation]:
-    """Nothing but what `portico init` makes; no model on this machine is looked for."""
+    """Nothing but what `portico init` makes; no model on this machine is looked for, and nobody
+    takes up runs."""
     with installations.installation() as made:
         with (made.home / "config" / "portico.toml").open("a", encoding="utf-8") as settings:
-            settings.write("\n[models]\ndiscover = false\n")
+            settings.write("\n[models]\ndiscover = false\n\n[engine]\nwork = false\n")
         with made.serving():
             yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +95,33 @@ def test_what_is_not_there_is_said_with_what_to_do(hands: Hands, path: str) -> N
     assert page.locator("h1").count() == 1
     assert refused_once(hands.window, GONE[path]), hands.window.wrong
     hands.go("w", "/welcome")
+
+
+def test_a_run_that_has_not_begun_says_so(hands: Hands) -> None:
+    with hands.window.house.client() as client:
+        run = client.post("/runs", json={"kind": "drill", "input": {}}).json()["id"]
+
+    page = hands.window.opens(f"/runs/{run}")
+
+    expect(page.locator("#main")).to_contain_text("Nothing was done yet.")
+    expect(page.locator("#main")).to_contain_text("as soon as they begin")
+    assert hands.window.wrong == []
+
+
+@pytest.mark.parametrize("path", ["/figures", "/welcome", "/audit", "/servers", "/agents"])
+def test_whoever_may_not_look_is_told_what_it_takes(
+    browser: Browser, house: Installation, path: str
+) -> None:
+    with house.client() as client:
+        narrow = client.post("/keys", json={"name": "narrow", "scopes": ["runs:read"]}).json()
+    with window(browser, house, narrow["key"]) as made:
+        made.wrong.clear()
+        page = made.opens(path)
+
+        told = page.get_by_role("alert")
+        expect(told).to_be_visible()
+        expect(told.locator(".fix")).to_contain_text("scope")
+        assert refused_once(made, 403), made.wrong
 
 
 def test_a_wrong_key_does_not_open_the_door(browser: Browser, house: Installation) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.installation import Installation, installation
-from tests.scenarios.browsing import PATIENCE, chromium, window
+from tests.scenarios.browsing import PATIENCE, window
 
 pytestmark = [
     pytest.mark.scenario,
@@ -19,12 +19,6 @@ pytestmark = [
 @pytest.fixture
 def house() -> Iterator[Installation]:
     with installation() as made:
-        yield made
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
         yield made
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.scenarios.browsing import PATIENCE, Window, chromium, window
-from tests.scenarios.console_town import Town, a_plan, console_town
+from tests.scenarios.browsing import Window, window
+from tests.scenarios.console_town import Town, a_plan
 from tests.scenarios.keyboard import Hands
 from tests.scenarios.scripted_model import MODEL
 
@@ -19,18 +19,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=2 * PATIENCE)
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town() as made:
-        made.plan(a_plan("rivers")[:4], wait=30)
-        yield made
+@pytest.fixture(scope="module", autouse=True)
+def something_ran(town: Town) -> None:
+    town.plan(a_plan("rivers")[:4], wait=30)
 
 
 @pytest.fixture(scope="module")

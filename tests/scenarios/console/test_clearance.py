@@ -12,8 +12,8 @@ from playwright.sync_api import Browser
 
 from tests.real_servers.world import give_away
 from tests.scenarios.agent_house import LIBRARY
-from tests.scenarios.browsing import Window, chromium, window
-from tests.scenarios.console_town import Filled, Town, a_plan, console_town, fill
+from tests.scenarios.browsing import Window, window
+from tests.scenarios.console_town import Filled, Town, a_plan
 
 pytestmark = [
     pytest.mark.scenario,
@@ -41,23 +41,6 @@ class Secrets:
 
     places: list[str]
     topics: list[str]
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def filled(town: Town) -> Filled:
-    return fill(town)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
