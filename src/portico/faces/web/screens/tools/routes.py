@@ -14,7 +14,7 @@ from portico.faces.web.screens.tools import call_routes, tool_routes
 from portico.faces.web.screens.tools.view import EXAMPLES, GROUPS, groups, in_use, rows, search
 from portico.guard.core.roles import Scope
 
-WITHIN: Final = timedelta(days=7)
+WITHIN: Final = timedelta(days=1)
 """What uses and times are of."""
 _LONGEST: Final = 500
 SAID: Final = {
