@@ -1,4 +1,4 @@
-"""Client files as they lie on the disk. They are never written."""
+"""Client files as they lie on the disk. Nothing is written here."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,17 +80,24 @@ class ClientFiles:
 
 def read_text(file: Path) -> str | None:
     """None if there is no such file. Raises `NotRead`."""
+    content = read_bytes(file)
+    try:
+        return None if content is None else content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NotRead("is not UTF-8") from error
+
+
+def read_bytes(file: Path) -> bytes | None:
+    """None if there is no such file. Raises `NotRead`."""
     try:
         with opened(file) as stream:
             if os.fstat(stream.fileno()).st_size > LARGEST:
                 raise NotRead(f"is larger than {LARGEST // 1_000_000} MB")
-            return stream.read(LARGEST).decode("utf-8-sig")
+            return stream.read(LARGEST)
     except NotOrdinary as error:
         raise NotRead("is not a file") from error
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except UnicodeDecodeError as error:
-        raise NotRead("is not UTF-8") from error
     except OSError as error:
         raise NotRead(f"cannot be read: {error.strerror}") from error
 

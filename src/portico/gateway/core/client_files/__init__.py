@@ -1,1 +1,1 @@
-"""What other programs' configuration files say about servers, understood and never written."""
+"""What other programs' configuration files say about servers, understood and not written here."""

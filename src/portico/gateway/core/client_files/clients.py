@@ -32,7 +32,7 @@ CLIENTS: Final = (
 def user_files(environment: Mapping[str, str], home: str) -> Mapping[str, Client]:
     """Where each client keeps what is for all of a user's work, on any system."""
     return {
-        _below(filled(each, "braces", path="", environment=environment), home): client
+        expanded(each, environment, home): client
         for client in CLIENTS
         for each in client.user
     }
@@ -56,5 +56,7 @@ def client_of(path: str, text: str, known: Mapping[str, Client]) -> Client:
     return next((each for each in (CODEX, ZED, VSCODE) if each.key in top), MCP_JSON)
 
 
-def _below(path: str, home: str) -> str:
-    return path.replace("~", home, 1) if path.startswith("~") else path
+def expanded(path: str, environment: Mapping[str, str], home: str) -> str:
+    """One of the places of a client, on this machine."""
+    found = filled(path, "braces", path="", environment=environment)
+    return found.replace("~", home, 1) if found.startswith("~") else found

@@ -12,7 +12,7 @@ from typing import Final
 
 from portico.kernel.json import JsonObject, JsonValue
 
-_MARK: Final = "\ufeff"
+MARK: Final = "\ufeff"
 _STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")
@@ -20,16 +20,17 @@ _ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*
 
 
 class Unreadable(Exception):
-    """Not a document at all; `line` is where it stops being one."""
+    """Not a document at all; `line` and `column` are where it stops being one."""
 
-    def __init__(self, reason: str, line: int | None = None) -> None:
+    def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(reason)
         self.line = line
+        self.column = column
 
 
 def parsed(path: str, text: str) -> JsonObject:
     """What the file at `path` says; its name decides how it is read. Raises `Unreadable`."""
-    text = text.removeprefix(_MARK)
+    text = text.removeprefix(MARK)
     if path.endswith(".toml"):
         return _toml(text)
     name = path.rpartition("/")[2]
@@ -42,7 +43,7 @@ def text_at(path: str, text: str, pointer: str) -> str | None:
     """The value to which `pointer` points, as an environment would hold it; the whole text if it
     points to the whole. None if there is nothing. Raises `Unreadable`."""
     if not pointer:
-        return text.removeprefix(_MARK).strip()
+        return text.removeprefix(MARK).strip()
     return as_text(value_at(parsed(path, text), pointer))
 
 
@@ -82,7 +83,7 @@ class Lines:
     """Where in a document that can be read something begins."""
 
     def __init__(self, path: str, text: str) -> None:
-        text = text.removeprefix(_MARK)
+        text = text.removeprefix(MARK)
         self._toml = path.endswith(".toml")
         self._text = text if self._toml else _plain_json(text)
 
@@ -102,7 +103,8 @@ def _json(text: str) -> JsonObject:
     try:
         found = _loaded(text)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from error
+        reason = f"is not valid JSON: {error.msg}"
+        raise Unreadable(reason, error.lineno, error.colno) from error
     except (RecursionError, ValueError) as error:
         raise Unreadable("is too deep, or has too long a number") from error
     if not isinstance(found, dict):
@@ -127,7 +129,25 @@ def _plain_json(text: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    return _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+    return without_last_commas(without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """Each is as many spaces, so that what is left stays in its place."""
+    return _COMMENT.sub(_blank, text)
+
+
+def without_last_commas(text: str) -> str:
+    """Of a text without comments: those that stand before a closing bracket, blanked out."""
+    return _LAST_COMMA.sub(_blank, text)
+
+
+def line_comment_at(text: str, place: int) -> bool:
+    """Whether `place` is in a comment that lasts until the end of its line."""
+    for found in _COMMENT.finditer(text):
+        if found.end() > place:
+            return found.start() <= place and found[0].startswith("//")
+    return False
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -140,8 +160,9 @@ def _toml(text: str) -> JsonObject:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise Unreadable(f"is not valid TOML: {error}", int(line[1]) if line else None) from error
+        place = re.search(r"at line (\d+), column (\d+)", str(error))
+        line, column = (int(place[1]), int(place[2])) if place else (None, None)
+        raise Unreadable(f"is not valid TOML: {error}", line, column) from error
     except (RecursionError, ValueError) as error:
         raise Unreadable("is too deep, or has too long a number") from error
 

@@ -19,13 +19,13 @@ def _apart(one: Described, taken: dict[str, tuple[object, ...]]) -> Described:
     wishes: list[Wish] = []
     problems = list(one.problems)
     for wish in one.wishes:
-        essence = _essence(wish.launch)
-        if taken.get(wish.name) == essence:
+        same = essence(wish.launch)
+        if taken.get(wish.name) == same:
             reason = f"is described elsewhere too, and taken once, as {wish.name}"
             problems.append(Problem(reason=reason, server=wish.called, left_out=False))
             continue
         name = _free_name(wish, taken)
-        taken[name] = essence
+        taken[name] = same
         wishes.append(replace(wish, name=name))
     return replace(one, wishes=wishes, problems=problems)
 
@@ -37,7 +37,7 @@ def _free_name(wish: Wish, taken: Collection[str]) -> str:
     return slug(f"{wish.name}-{wish.otherwise}", taken)
 
 
-def _essence(launch: Foreign) -> tuple[object, ...]:
+def essence(launch: Foreign) -> tuple[object, ...]:
     """What two descriptions of the same server have in common, whichever file they are from."""
     if isinstance(launch, Http):
         return launch.url, frozenset(launch.headers)

@@ -1,0 +1,228 @@
+"""Our entry in anybody's file: what it changes, and that it can be taken out again to the byte."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.gateway.core.client_files.document import parsed
+from portico.gateway.core.connecting import edit
+from portico.gateway.core.connecting.edit import entry_in, with_entry, without_entry
+from portico.gateway.core.connecting.errors import ClientFileMalformed, EditUnsafe
+from portico.gateway.core.connecting.trace import Edited, Trace
+from portico.kernel.json import JsonObject
+from tests.gateway.core.connecting.texts import SERVERS, VALUES, json_files, toml_files
+
+JSON, JSON_NAMES = "mcp.json", ("mcpServers", "portico")
+TOML, TOML_NAMES = "config.toml", ("mcp_servers", "portico")
+OURS: JsonObject = {"command": "/opt/bin/portico", "args": ["stdio", "--start"]}
+OTHER: JsonObject = {"command": "/x y/portico", "env": {"PORTICO_HOME": "\x7f é"}, "n": 60}
+
+
+def is_part(small: str, large: str) -> bool:
+    """Whether all of one text is in the other, in its order."""
+    letters = iter(large)
+    return all(letter in letters for letter in small)
+
+
+@pytest.mark.requirement("first-hour:connect:own-bytes")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("file", "names", "texts"), [(JSON, JSON_NAMES, json_files()), (TOML, TOML_NAMES, toml_files())]
+)
+@given(st.data())
+def test_what_is_put_in_is_taken_out_to_the_byte(
+    file: str, names: Sequence[str], texts: st.SearchStrategy[str], data: st.DataObject
+) -> None:
+    text = data.draw(texts)
+
+    edited = with_entry(file, text, names, OURS)
+    changed = with_entry(file, edited.text, names, OTHER).text
+
+    assert entry_in(file, edited.text, names) == OURS
+    assert edited.trace.inside or is_part(text, edited.text)
+    assert without_entry(file, edited.text, names, edited.trace) == text
+    assert entry_in(file, changed, names) == OTHER
+    assert without_entry(file, changed, names, edited.trace) == text
+    back = with_entry(file, changed, names, OURS).text
+    assert back == edited.text
+
+
+@pytest.mark.requirement("first-hour:connect:rewritten")
+@pytest.mark.timeout(60)
+@given(
+    st.data(),
+    json_files(),
+    st.dictionaries(st.sampled_from(["theme", "n"]), VALUES),
+    SERVERS,
+    st.sampled_from([None, 1, 2, 4, "\t"]),
+)
+def test_of_a_file_that_its_client_wrote_anew_only_the_entry_goes(
+    data: st.DataObject, text: str, more: dict[str, Any], servers: dict[str, Any], indent: Any
+) -> None:
+    """Members in another order, another indent, other servers added, comments gone."""
+    edited = with_entry(JSON, text, JSON_NAMES, OURS)
+    document = {**parsed(JSON, edited.text), **more}
+    document["mcpServers"] = {**document["mcpServers"], **servers}  # type: ignore[dict-item] # ours
+
+    def written(value: dict[str, Any]) -> str:
+        return json.dumps(value, indent=indent, ensure_ascii=False)
+
+    shuffled = {name: document[name] for name in data.draw(st.permutations(list(document)))}
+    listed: dict[str, Any] = shuffled["mcpServers"]  # type: ignore[assignment] # our own object
+    shuffled["mcpServers"] = {
+        each: listed[each] for each in data.draw(st.permutations(list(listed)))
+    }
+    rest = {name: each for name, each in shuffled["mcpServers"].items() if name != "portico"}
+    expected = {**shuffled, "mcpServers": rest}
+    if not rest and edited.trace.made:
+        del expected["mcpServers"]
+
+    left = without_entry(JSON, written(shuffled), JSON_NAMES, edited.trace)
+
+    if not expected and edited.trace.made == 2:
+        assert left == edited.trace.inside
+    elif edited.trace.inside and (expected if edited.trace.made else rest) == {}:
+        assert parsed(JSON, left) == expected  # the space that was between its braces
+    else:
+        assert left == written(expected)
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        '[mcp_servers]\nportico = { command = "p" }\nz = { command = "z" }\n',
+        '[mcp_servers]\nz = { command = "z" }\nportico = { command = "p" } # ours',
+        '[mcp_servers]\nportico.command = "p"\nportico.args = [\n"a", # b\n]\nz.command = "z"\n',
+        'mcp_servers = { portico = { command = "p" }, z = { command = "z" } }\n',
+        'mcp_servers = { z = { command = "z" }, portico = { command = "p" } }\n',
+        'mcp_servers = { portico.command = "p", z = { command = "z" }, portico.args = [] }\n',
+        'mcp_servers.portico = { command = "p" }\nmcp_servers.z.command = "z"\n',
+        '[mcp_servers.portico]\ncommand = "p"\n\n[mcp_servers.z]\ncommand = "z"\n',
+        '[mcp_servers.portico]\ncommand = "p"\n[mcp_servers.z]\ncommand = "z"\n',
+        '[mcp_servers.z]\ncommand = "z"\n[mcp_servers.portico]\n[mcp_servers.portico.env]\nA = 1\n',
+        '[mcp_servers.portico.env]\nA = 1\n[mcp_servers.z]\ncommand = "z"\n[mcp_servers.portico]\n',
+    ],
+)
+def test_a_table_is_taken_out_however_it_was_written_anew(rewritten: str) -> None:
+    left = without_entry(TOML, rewritten, TOML_NAMES)
+
+    assert tomllib.loads(left) == {"mcp_servers": {"z": {"command": "z"}}}
+    assert is_part(left, rewritten)
+    assert "portico" not in left
+    assert not left.startswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", '{\n  "mcpServers": {\n    "portico": {}\n  }\n}'),
+        ('{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"mcpServers": {\n\t\t"portico": {}\n\t}\n}\n'),
+        ('{"a": 1}', '{"a": 1, "mcpServers": {"portico": {}}}'),
+        ('{"a":1}', '{"a":1,"mcpServers":{"portico":{}}}'),
+        ('{"mcpServers": {}}', '{"mcpServers": {"portico": {}}}'),
+        (
+            '{\n  "mcpServers": {\n    "a": {} // one\n  }\n}',
+            '{\n  "mcpServers": {\n    "a": {}, // one\n    "portico": {}\n  }\n}',
+        ),
+        (
+            '{\r\n  "mcpServers": {\r\n    "a": {},\r\n  },\r\n}',
+            '{\r\n  "mcpServers": {\r\n    "a": {},\r\n    "portico": {},\r\n  },\r\n}',
+        ),
+        ("{ // none yet\n}", '{ // none yet\n  "mcpServers": {\n    "portico": {}\n  }\n}'),
+        ('{"a": [\n1]}', '{"a": [\n1],\n  "mcpServers": {\n    "portico": {}\n  }}'),
+    ],
+)
+def test_it_is_written_as_the_file_is(before: str, after: str) -> None:
+    assert with_entry(JSON, before, JSON_NAMES, {}).text == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '{ // a\n"mcpServers": { // b\n"portico": 1, "z": 2}}',
+            '{ // a\n"mcpServers": { // b\n"z": 2}}',
+        ),
+        ('{"mcpServers": {"z": 2, // b\n"portico": 1}}', '{"mcpServers": {"z": 2 // b\n}}'),
+        ('{"mcpServers": {"portico": 1 /* c */ , "z": 2}}', '{"mcpServers": { /* c */ "z": 2}}'),
+        ('{"mcpServers": {"portico": 1,}}', '{"mcpServers": {}}'),
+        ('{"mcpServers": {"portico": 1, /* c */}}', '{"mcpServers": { /* c */}}'),
+        ('{"mcpServers": {"portico": null}}', '{"mcpServers": {}}'),
+        ('{"mcpServers": {"portico": 1, "portico": 2}}', '{"mcpServers": {"portico": 1}}'),
+    ],
+)
+def test_what_stands_around_it_stays(before: str, after: str) -> None:
+    assert without_entry(JSON, before, JSON_NAMES) == after
+
+
+def test_what_is_not_there_is_not_taken_out() -> None:
+    for text in ['{"mcpServers": {"a": 1}}', "{}", ""]:
+        assert without_entry(JSON, text, JSON_NAMES, Trace(2)) == text
+    assert without_entry(TOML, "mcp_servers = { a = 1 }", TOML_NAMES) == "mcp_servers = { a = 1 }"
+    assert entry_in(JSON, "{}", JSON_NAMES) is None
+
+
+def test_a_list_that_was_made_stays_if_somebody_else_is_in_it() -> None:
+    made = with_entry(JSON, "{}", JSON_NAMES, OURS)
+    commented = made.text.replace("  }\n}", "  } // mine\n}").replace(
+        "    }\n", "    }\n    // kept\n"
+    )
+
+    assert made.trace == Trace(1)
+    assert parsed(JSON, without_entry(JSON, commented, JSON_NAMES, made.trace)) == {
+        "mcpServers": {}
+    }
+
+
+@pytest.mark.requirement("first-hour:connect:malformed")
+@pytest.mark.parametrize(
+    ("file", "text", "place"),
+    [
+        (JSON, '{\n  "a": 1\n  "b": 2\n}', (3, 3)),
+        (JSON, "[]", (1, None)),
+        (JSON, '{\n"mcpServers": []}', (2, None)),
+        (JSON, '{\n\n"mcpServers": null}', (3, None)),
+        (TOML, 'a = 1\nb = "x\n', (2, 7)),
+        (TOML, "mcp_servers = 1", (None, None)),
+        (TOML, "a = '''", (None, None)),
+        (TOML, "[[mcp_servers]]\na = 1", (1, None)),
+    ],
+)
+def test_a_file_with_a_mistake_in_it_is_refused_with_its_place(
+    file: str, text: str, place: tuple[int | None, int | None]
+) -> None:
+    names = TOML_NAMES if file == TOML else JSON_NAMES
+
+    with pytest.raises(ClientFileMalformed) as refused:
+        with_entry(file, text, names, OURS)
+
+    assert (refused.value.line, refused.value.column) == place
+    assert str(refused.value).startswith(file)
+    with pytest.raises(ClientFileMalformed):
+        without_entry(file, text, names)
+
+
+@pytest.mark.parametrize("after", ["{", '{"mcpServers": {"portico": 1}}', '{"mcpServers": {}}'])
+def test_an_edit_that_would_harm_the_rest_is_refused(
+    after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edit.json_edit, "put_in", lambda *_: Edited(after, Trace()))
+
+    with pytest.raises(EditUnsafe):
+        with_entry(JSON, '{"a": 1}', JSON_NAMES, {"portico": 1})
+
+
+def test_an_entry_of_one_name_can_be_edited_too() -> None:
+    """The list itself may be the top of a file."""
+    edited = with_entry(JSON, '{"a": 1}', ("portico",), {})
+
+    assert edited.text == '{"a": 1, "portico": {}}'
+    assert with_entry(JSON, " ", ("portico",), {}).text == '{\n  "portico": {}\n}\n'
+    assert (
+        with_entry(TOML, "", ("a b",), {"x": True, "y": [1]}).text == '["a b"]\nx = true\ny = [1]\n'
+    )
