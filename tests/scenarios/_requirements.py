@@ -1186,4 +1186,24 @@ REQUIREMENTS = [
         "issue 12, must show",
         "No template, route or view has more than 300 lines.",
     ),
+    Requirement(
+        "first-hour:connect:own-bytes",
+        "issue 13, must show",
+        "connect and disconnect change only our own bytes of a client's file, of any form.",
+    ),
+    Requirement(
+        "first-hour:connect:rewritten",
+        "issue 13, must show",
+        "Of a file that its client wrote anew in between, disconnect takes out our entry alone.",
+    ),
+    Requirement(
+        "first-hour:connect:malformed",
+        "issue 13, must show",
+        "A malformed file of a client is refused with its place and a fix, and never written.",
+    ),
+    Requirement(
+        "first-hour:connect:used",
+        "issue 13, build 1",
+        "The entry that connect writes is one by which an official client lists tools.",
+    ),
 ]

@@ -9,6 +9,7 @@ from portico.faces.cli.house import Provisioned, SettingChange, SettingEntry, We
 from portico.main.ground import Ground, reachable
 
 if TYPE_CHECKING:
+    from portico.adapters.client_files.connecting import ClientConnections
     from portico.adapters.postgres.store import PostgresStore
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
@@ -108,6 +109,11 @@ class PorticoHouse:
         from portico.main.importing import GroundImporting
 
         return GroundImporting(self.ground, self.change_setting)
+
+    def connecting(self) -> "ClientConnections":
+        from portico.main.connecting import connections
+
+        return connections(self.ground)
 
     def expressions(self) -> "Expressions":
         from portico.adapters.jmespath.expressions import JmespathExpressions

@@ -92,6 +92,11 @@ class Paths:
         return self.state / "debates"
 
     @property
+    def clients(self) -> Path:
+        """What `connect` has written into the files of clients, and how they were before."""
+        return self.state / "clients"
+
+    @property
     def backups(self) -> Path:
         return self.state / "backups"
 

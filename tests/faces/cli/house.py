@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from portico.adapters.client_files.connecting import ClientConnections
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.migration import Migration
 from portico.engine.diagnose import Diagnose
@@ -25,6 +26,7 @@ from portico.gateway.core.plan.expressions import Expressions
 from portico.guard.rotate_vault import Rotated
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
+from tests.adapters.client_files.prepared import prepared
 
 ONE = Migration(1, "ground_floor", "SELECT 1")
 
@@ -157,6 +159,9 @@ class ScriptedHouse:
 
     def importing(self) -> ScriptedImporting:
         return self.scripted_importing
+
+    def connecting(self) -> ClientConnections:
+        return prepared(self._root).connections
 
     def expressions(self) -> Expressions:
         return JmespathExpressions()

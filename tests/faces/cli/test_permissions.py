@@ -16,6 +16,8 @@ from tests.faces.http.doors import DOORS
 HERE: Final = "on this machine, by its files"
 COMMANDS: Final[Mapping[str, str]] = {
     "init": HERE,
+    "connect": HERE,
+    "disconnect": HERE,
     "serve": HERE,
     "stdio": "/mcp",
     "status": "GET /status",

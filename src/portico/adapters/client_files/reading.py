@@ -43,7 +43,7 @@ class ClientFiles:
     def read(self, path: str) -> Described | None:
         """None if there is no such file."""
         file = self._absolute(path)
-        place = self._place(file)
+        place = self.place(file)
         try:
             text = read_text(file)
         except NotRead as reason:
@@ -68,7 +68,7 @@ class ClientFiles:
         short = path == "~" or path.startswith("~/")
         return self.home / path[2:] if short else Path(path).absolute()
 
-    def _place(self, file: Path) -> Place:
+    def place(self, file: Path) -> Place:
         return Place(
             path=str(file),
             home=str(self.home),

@@ -5,11 +5,19 @@ from typing import Final
 
 HELP: Final = """One door for AI agents: to tools, models, each other and their people.
 
-First time here: portico init, then portico serve."""
+First time here: portico init, then portico serve, then portico connect."""
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start": {
         "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
+        "connect": (
+            "portico.faces.cli.client_connect:connect",
+            "Put Portico into the file of a client.",
+        ),
+        "disconnect": (
+            "portico.faces.cli.client_disconnect:disconnect",
+            "Take it out again, to the byte.",
+        ),
         "serve": ("portico.faces.cli.serve:serve", "Run the server, until Ctrl-C."),
         "stdio": ("portico.faces.cli.stdio:stdio", "Join a desktop client to the running server."),
         "status": ("portico.faces.cli.status:status", "How the running server is."),

@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive, Store
     from portico.gateway.core.client_files.wish import Described
+    from portico.gateway.core.connecting.home import Scope
+    from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
     from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
     from portico.gateway.core.plan.expressions import Expressions
     from portico.gateway.import_servers import AcceptListed, ImportServers
@@ -133,6 +135,29 @@ class Importing(Protocol):
     def opened(self) -> AbstractAsyncContextManager[ImportRoom]: ...
 
 
+class Connecting(Protocol):
+    """Portico's own entry in the files of clients."""
+
+    def found(self) -> "Sequence[Found]": ...
+
+    def proposed(self, name: str, scope: "Scope" = "user", *, key: str | None = None) -> "Proposal":
+        """`key`: over HTTP, with this one. Raises `UnknownClient`, `ClientCannot`,
+        `ClientFileMalformed`, `ClientFileUnreadable`, `EditUnsafe`."""
+        ...
+
+    def write(self, proposal: "Proposal", key: str | None = None) -> "Written":
+        """`key`: the id of the one in it. Raises `ClientFileMoved`, `OSError`."""
+        ...
+
+    def ours(self, name: str | None) -> "Sequence[Removal]":
+        """Every file of that client, or of any, that Portico is in. Raises as `proposed` does."""
+        ...
+
+    def take_out(self, removal: "Removal") -> None:
+        """Raises `ClientFileMoved`, `OSError`."""
+        ...
+
+
 class House(Protocol):
     @property
     def version(self) -> str: ...
@@ -157,6 +182,8 @@ class House(Protocol):
         ...
 
     def importing(self) -> Importing: ...
+
+    def connecting(self) -> Connecting: ...
 
     def expressions(self) -> "Expressions":
         """What the expressions of a plan are read by."""

@@ -44,6 +44,7 @@ async def init(  # noqa: PLR0913 # one for each option
     dry_run
         Show which servers there are, and change nothing.
     """
+    from portico.faces.cli.client_words import could_connect
     from portico.faces.cli.init_import import choose, show_found, take_over
     from portico.faces.cli.init_words import found_json
 
@@ -63,9 +64,11 @@ async def init(  # noqa: PLR0913 # one for each option
     show_found(at, found)
     chosen = choose(at, found, yes=yes, named=source is not None)
     taken = await take_over(at, importing, found, chosen, yes=yes)
+    could = could_connect(at.house.connecting().found())
     if at.json:
-        at.facts({**_facts(welcome, at.house.whereabouts().server_url), **taken})
-    at.say("\nNext: portico serve")
+        told = {**_facts(welcome, at.house.whereabouts().server_url), **taken}
+        at.facts({**told, "could_connect": could})
+    at.say("\n      ".join(["\nNext: portico serve", *could]))
 
 
 def _facts(welcome: Welcome, server: str) -> JsonObject:

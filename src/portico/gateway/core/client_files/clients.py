@@ -31,11 +31,7 @@ CLIENTS: Final = (
 
 def user_files(environment: Mapping[str, str], home: str) -> Mapping[str, Client]:
     """Where each client keeps what is for all of a user's work, on any system."""
-    return {
-        expanded(each, environment, home): client
-        for client in CLIENTS
-        for each in client.user
-    }
+    return {expanded(each, environment, home): client for client in CLIENTS for each in client.user}
 
 
 def project_files(folder: str) -> Mapping[str, Client]:

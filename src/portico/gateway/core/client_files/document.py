@@ -144,10 +144,10 @@ def without_last_commas(text: str) -> str:
 
 def line_comment_at(text: str, place: int) -> bool:
     """Whether `place` is in a comment that lasts until the end of its line."""
-    for found in _COMMENT.finditer(text):
-        if found.end() > place:
-            return found.start() <= place and found[0].startswith("//")
-    return False
+    return any(
+        found.start() <= place < found.end() and found[0].startswith("//")
+        for found in _COMMENT.finditer(text)
+    )
 
 
 def _blank(match: re.Match[str]) -> str:

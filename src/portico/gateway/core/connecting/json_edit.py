@@ -4,7 +4,7 @@ Only its own bytes change, with the comma that it needs and the space before it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from portico.gateway.core.client_files.document import line_comment_at
@@ -33,11 +33,13 @@ def put_in(text: str, names: Sequence[str], value: JsonValue) -> Edited:
 
 
 def change(text: str, names: Sequence[str], value: JsonValue) -> str:
-    """What is there under `names` is `value` from now on."""
+    """With `value` instead of what is there under `names`; as it is if nothing is."""
     places = JsonPlaces(text)
-    braces = places.at(names[:-1])[-1]
-    style = style_in(places, braces)
-    return cut(text, [(m.value, m.end, style.written(value)) for m in _own(braces, names)])
+    found = places.member(names)
+    if found is None:
+        return text
+    braces, member = found
+    return cut(text, [(member.value, member.end, style_in(places, braces).written(value))])
 
 
 def take_out(text: str, names: Sequence[str], trace: Trace) -> str:
@@ -49,12 +51,6 @@ def take_out(text: str, names: Sequence[str], trace: Trace) -> str:
         if outermost or not _blank(text, below[:-1]):
             return text
     return trace.inside
-
-
-def _own(braces: Braces, names: Sequence[str]) -> Iterator[Member]:
-    member = braces.last(names[-1])
-    if member is not None:
-        yield member
 
 
 def _added(places: JsonPlaces, braces: Braces, name: str, value: JsonValue, made: int) -> Edited:
@@ -82,10 +78,8 @@ def _added(places: JsonPlaces, braces: Braces, name: str, value: JsonValue, made
 
 def _without(text: str, names: Sequence[str], inside: str) -> str:
     places = JsonPlaces(text)
-    there = places.at(names[:-1])
-    if len(there) < len(names):
-        return text
-    return next((_taken(places, there[-1], each, inside) for each in _own(there[-1], names)), text)
+    found = places.member(names)
+    return text if found is None else _taken(places, *found, inside)
 
 
 def _blank(text: str, names: Sequence[str]) -> bool:

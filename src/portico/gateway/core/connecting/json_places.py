@@ -61,6 +61,12 @@ class JsonPlaces:
             found.append(self.braces(member.value))
         return found
 
+    def member(self, names: Sequence[str]) -> tuple[Braces, Member] | None:
+        """What stands under the last of the names, and the object that it stands in."""
+        there = self.at(names[:-1])
+        found = there[-1].last(names[-1]) if len(there) == len(names) else None
+        return None if found is None else (there[-1], found)
+
     def comma(self, start: int, end: int) -> int | None:
         """Where there is one between two places."""
         found = self._bare.find(",", start, end)

@@ -41,12 +41,13 @@ class Style:
 
 def style_in(places: JsonPlaces, braces: Braces) -> Style:
     text = places.text
-    unit = _own_indent(text, places.root.members[0].key) if places.root.members else None
     first = places.root.members[:1]
+    own = _own_indent(text, first[0].key) if first else None
+    unit = (own or "").removeprefix(indent_of_line(text, places.root.open)) or _USUAL
     return Style(
         newline=newline_of(text),
-        unit=unit or _USUAL,
-        indent=_indent(places, braces, unit or _USUAL),
+        unit=unit,
+        indent=_indent(places, braces, unit),
         spaced=not first or text[first[0].value - 1] in SPACE,
     )
 

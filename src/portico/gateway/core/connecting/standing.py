@@ -1,6 +1,6 @@
 """How a client's file stands to Portico: whether its entry is there, and what else is."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from enum import StrEnum
 from typing import Final
@@ -13,7 +13,7 @@ from portico.gateway.core.client_files.understanding import understood
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.connecting.edit import entry_in
 from portico.gateway.core.connecting.home import NAME, Home
-from portico.kernel.json import JsonObject
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import blacked_out
 
 _AROUND: Final = 1
@@ -34,7 +34,7 @@ def standing(home: Home, client: Client, place: Place, text: str, wanted: JsonOb
     found = entry_in(place.path, text, home.names)
     if found is None:
         return Standing.NONE
-    if found == wanted:
+    if _but_for_its_key(home, found) == _but_for_its_key(home, wanted):
         return Standing.SAME
     ours = any(_is_portico(each, place) for each in _own(client, place, text))
     return Standing.OTHERWISE if ours else Standing.FOREIGN
@@ -60,6 +60,13 @@ def shown_diff(file: str, before: str, after: str) -> str:
         before.splitlines(), after.splitlines(), file, file, lineterm="", n=_AROUND
     )
     return blacked_out("\n".join(lines))
+
+
+def _but_for_its_key(home: Home, entry: JsonValue) -> JsonValue:
+    """Each key is another one: an entry with one is like any other with one."""
+    if not isinstance(entry, Mapping) or home.url not in entry:
+        return entry
+    return {name: each for name, each in entry.items() if name != home.headers}
 
 
 def _own(client: Client, place: Place, text: str) -> Iterator[Entry]:
