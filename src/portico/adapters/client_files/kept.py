@@ -45,7 +45,8 @@ class Kept:
     def all(self) -> Iterator[Connection]:
         for record in sorted(self.folder.glob("*.json")):
             found: dict[str, Any] = json.loads(record.read_text())
-            yield Connection(**{**found, "trace": Trace(**found["trace"])})
+            trace = Trace(**found.pop("trace"))
+            yield Connection(**found, trace=trace)
 
     def copy_of(self, connection: Connection) -> Path:
         name = self._record(connection.file).stem

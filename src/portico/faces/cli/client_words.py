@@ -6,7 +6,7 @@ from pathlib import Path
 from portico.faces.cli.terminal import shown
 from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
 from portico.gateway.core.connecting.standing import Standing
-from portico.kernel.json import JsonObject
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import blacked_out
 
 
@@ -46,8 +46,8 @@ def could_connect(all_found: Sequence[Found]) -> Sequence[str]:
     ]
 
 
-def proposal_json(proposal: Proposal, **more: object) -> JsonObject:
-    told: JsonObject = {
+def proposal_json(proposal: Proposal, **more: JsonValue) -> JsonObject:
+    return {
         "client": proposal.home.name,
         "title": proposal.home.title,
         "scope": proposal.scope,
@@ -56,8 +56,8 @@ def proposal_json(proposal: Proposal, **more: object) -> JsonObject:
         "diff": proposal.diff,
         "listed_twice": list(proposal.also_listed),
         "notes": list(proposal.notes),
+        **more,
     }
-    return {**told, **more}  # type: ignore[dict-item] # texts and truths
 
 
 def after_lines(proposal: Proposal, written: Written) -> Iterator[str]:
