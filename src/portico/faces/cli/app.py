@@ -26,6 +26,7 @@ from portico.kernel.redaction import blacked_out
 _GUESS: Final = " Did you mean "
 _WIDEN: Final = ("--always", "--for-run", "--replace", "--tainted", "--unboxed", "--yes")
 """Options by which more is let through: nobody is to type one of them because it was guessed."""
+_HELP: Final = frozenset({"--help", "-h"})
 _FROM_FILES: Final = frozenset({"run", "plan", "workflows"})
 
 
@@ -57,6 +58,10 @@ def run(
     extra: Mapping[str, tuple[str, str]] | None = None,
 ) -> int:
     app = build(extra)
+    if _HELP & {*arguments}:  # what it takes to draw is loaded for that alone
+        from portico.faces.cli.help_text import Paragraphs
+
+        app.help_formatter = Paragraphs()
     app.meta.group_parameters = Group("Options", sort_key=99)
 
     @app.meta.default
