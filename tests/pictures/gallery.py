@@ -149,9 +149,11 @@ def _learn(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:
 
 
 def _callable(tool: Mapping[str, Any]) -> bool:
-    """Whether what is made up for it is let through; what wants a pattern is not."""
+    """Whether what is made up for it is let through: nothing that wants a pattern, or has names
+    that mean something in a plan."""
     schema = tool.get("inputSchema", {})
-    return bool(jsonschema_rs.is_valid(schema, made_up(schema)))
+    given = made_up(schema)
+    return "$" not in json.dumps(given) and bool(jsonschema_rs.is_valid(schema, given))
 
 
 def made_up(schema: Mapping[str, Any], depth: int = 0) -> Any:
