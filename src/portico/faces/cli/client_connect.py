@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.terminal import At, Terminal
+from portico.kernel.json import JsonObject
 
 if TYPE_CHECKING:
     from portico.faces.cli.house import Connecting
@@ -62,8 +63,13 @@ def connect(  # noqa: PLR0913 # each is an option of its own
         )
     proposal = connecting.proposed(client, scope, key=_TO_COME if http else None)
     if show:
-        told = {"client": client, "file": proposal.file, "entry": proposal.entry}
-        at.data({**told, "text": proposal.alone}, printed(proposal))
+        told: JsonObject = {
+            "client": client,
+            "file": proposal.file,
+            "entry": proposal.entry,
+            "text": proposal.alone,
+        }
+        at.data(told, printed(proposal))
     elif proposal.standing == "connected":
         _say_all(at, proposal)
         text = f"{proposal.home.title} is connected already: {_file(proposal)}"

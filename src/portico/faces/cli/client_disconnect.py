@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from portico.faces.cli.errors import BadUsage
 from portico.faces.cli.terminal import At, Terminal
+from portico.kernel.json import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def disconnect(
         at.say(each.diff)
         if not dry_run:
             _take_out(at, connecting, each, yes=yes)
-    told = {"dry_run": dry_run, "data": [removal_json(each) for each in found]}
+    told: JsonObject = {"dry_run": dry_run, "data": [removal_json(each) for each in found]}
     at.data(told, _in_all(found, dry_run=dry_run))
 
 

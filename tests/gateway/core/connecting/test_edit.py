@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.gateway.core.client_files.document import parsed
-from portico.gateway.core.connecting import edit, json_edit
+from portico.gateway.core.connecting import json_edit
 from portico.gateway.core.connecting.edit import entry_in, with_entry, without_entry
 from portico.gateway.core.connecting.errors import ClientFileMalformed, EditUnsafe
 from portico.gateway.core.connecting.trace import Edited, Trace
@@ -65,13 +65,13 @@ def test_of_a_file_that_its_client_wrote_anew_only_the_entry_goes(
     """Members in another order, another indent, other servers added, comments gone."""
     edited = with_entry(JSON, text, JSON_NAMES, OURS)
     document = {**parsed(JSON, edited.text), **more}
-    document["mcpServers"] = {**document["mcpServers"], **servers}  # type: ignore[dict-item] # ours
+    document["mcpServers"] = {**document["mcpServers"], **servers}
 
     def written(value: dict[str, Any]) -> str:
         return json.dumps(value, indent=indent, ensure_ascii=False)
 
     shuffled = {name: document[name] for name in data.draw(st.permutations(list(document)))}
-    listed: dict[str, Any] = shuffled["mcpServers"]  # type: ignore[assignment] # our own object
+    listed: dict[str, Any] = shuffled["mcpServers"]
     shuffled["mcpServers"] = {
         each: listed[each] for each in data.draw(st.permutations(list(listed)))
     }
@@ -211,7 +211,7 @@ def test_a_file_with_a_mistake_in_it_is_refused_with_its_place(
 def test_an_edit_that_would_harm_the_rest_is_refused(
     after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edit.json_edit, "put_in", lambda *_: Edited(after, Trace()))
+    monkeypatch.setattr(json_edit, "put_in", lambda *_: Edited(after, Trace()))
 
     with pytest.raises(EditUnsafe):
         with_entry(JSON, '{"a": 1}', JSON_NAMES, {"portico": 1})

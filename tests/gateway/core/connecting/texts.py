@@ -23,7 +23,9 @@ def gap(draw: st.DrawFn) -> str:
 
 
 def _object(draw: st.DrawFn, members: Sequence[tuple[str, Any]], *, tidy: bool) -> str:
-    between = (lambda: " ") if tidy else (lambda: draw(gap()))
+    def between() -> str:
+        return " " if tidy else draw(gap())
+
     texts = [
         f"{between()}{json.dumps(name)}{between()}:{between()}{_text(draw, value, tidy=tidy)}"
         for name, value in members
