@@ -93,6 +93,48 @@ REQUIREMENTS = [
         "The database of every earlier version can be brought to this one.",
     ),
     Requirement(
+        "postgres:schema:under-traffic",
+        "issue 13, Must show",
+        "While a database of any earlier version is migrated, its version goes on writing, and "
+        "nothing that was acknowledged is lost.",
+    ),
+    Requirement(
+        "postgres:schema:short-locks",
+        "issue 13, Must show",
+        "A migration that waits for a table lets others pass.",
+    ),
+    Requirement(
+        "postgres:upgrade:rows",
+        "issue 13, Build 2",
+        "The embedded database goes from PostgreSQL 16 to 18 with every row and every wall.",
+    ),
+    Requirement(
+        "postgres:upgrade:killed",
+        "issue 13, Build 2",
+        "An upgrade that is killed leaves a database that works, and can be repeated.",
+    ),
+    Requirement(
+        "team:worker:killed",
+        "issue 13, Must show",
+        "Of two workers with a PostgreSQL over TCP one is killed: nothing that was acknowledged is "
+        "lost, and runs end once.",
+    ),
+    Requirement(
+        "proxy:nginx:every-door",
+        "issue 13, Build 2",
+        "REST, MCP and the console work behind nginx with TLS, set up as the docs say.",
+    ),
+    Requirement(
+        "proxy:nginx:streams",
+        "issue 13, Build 2",
+        "Behind nginx a stream is not held back.",
+    ),
+    Requirement(
+        "proxy:nginx:foreign-names",
+        "issue 13, Build 2",
+        "A foreign Host or Origin that comes through nginx is refused.",
+    ),
+    Requirement(
         "postgres:shared:last-one-out",
         "design.md §3",
         "Several processes share the embedded database; the last one out stops it.",

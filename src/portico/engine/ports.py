@@ -12,7 +12,7 @@ from portico.engine.core.migration import Applied, Migration
 from portico.engine.core.receipt import Answer, Claim, Receipt
 from portico.engine.core.retention import Forgotten, Keep
 from portico.engine.core.run import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
-from portico.engine.core.store import StoreInfo, StoreStatus
+from portico.engine.core.store import Removed, StoreInfo, StoreStatus, Upgraded
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
@@ -77,6 +77,21 @@ class Store(Protocol):
     async def unsafe(self) -> Sequence[str]:
         """What in it would let one space see another."""
         ...
+
+
+class StoreUpgrade(Protocol):
+    """The store's own software, from one major version to another."""
+
+    def upgrade(self, progress: Callable[[str], None]) -> Upgraded:
+        """Raises `StoreBusy`, `StoreRefused`, `StoreUnavailable`, `UpgradeFailed`; whichever it
+        is, the old one is in its place."""
+        ...
+
+    def back(self) -> Upgraded:
+        """To the one from before, as it was then. Raises `StoreBusy`, `StoreRefused`."""
+        ...
+
+    def forget_old(self) -> Removed: ...
 
 
 class Check(Protocol):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from portico.adapters.postgres.source import Wanted
     from portico.adapters.postgres.store import PostgresStore
     from portico.adapters.telemetry.known_secrets import KnownSecrets
     from portico.engine.migrate_store import MigrateStore
@@ -67,8 +68,14 @@ class Ground:
 
     @cached_property
     def store(self) -> "PostgresStore":
+        from portico.adapters.postgres.source import open_store
+
+        return open_store(self.wanted_store)
+
+    @property
+    def wanted_store(self) -> "Wanted":
         from portico.adapters.postgres.addresses import Addresses
-        from portico.adapters.postgres.source import Wanted, open_store
+        from portico.adapters.postgres.source import Wanted
         from portico.adapters.system.clock import system_entropy
 
         database, paths = self.loaded.settings.database, self.loaded.paths
@@ -79,16 +86,14 @@ class Ground:
                 owner=_revealed(database.owner_dsn),
                 engine=_revealed(database.engine_dsn),
             )
-        return open_store(
-            Wanted(
-                source=database.source,
-                version=database.version,
-                run_as=database.run_as,
-                addresses=addresses,
-                folder=paths.postgres,
-                passwords_file=paths.passwords_file,
-                entropy=system_entropy,
-            )
+        return Wanted(
+            source=database.source,
+            version=database.version,
+            run_as=database.run_as,
+            addresses=addresses,
+            folder=paths.postgres,
+            passwords_file=paths.passwords_file,
+            entropy=system_entropy,
         )
 
     def migrate(self) -> "MigrateStore":

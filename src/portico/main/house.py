@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from portico.adapters.postgres.store import PostgresStore
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
-    from portico.engine.ports import Archive
+    from portico.engine.ports import Archive, StoreUpgrade
     from portico.gateway.core.plan.expressions import Expressions
     from portico.guard.rotate_vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
@@ -130,6 +130,11 @@ class PorticoHouse:
 
     def migrate(self) -> "MigrateStore":
         return self.ground.migrate()
+
+    def store_upgrade(self) -> "StoreUpgrade":
+        from portico.adapters.postgres.source import open_upgrade
+
+        return open_upgrade(self.ground.wanted_store)
 
     def archive(self) -> "Archive":
         from portico.adapters.postgres.archive import PostgresArchive

@@ -20,7 +20,13 @@ from portico.adapters.postgres.folders import socket_folder
 from portico.adapters.postgres.passwords import ADMIN, APP, read
 from portico.adapters.postgres.source import Wanted, open_store
 from portico.adapters.system.clock import system_entropy
-from portico.engine.core.errors import NotProvisioned, StoreBusy, StoreRefused, StoreUnavailable
+from portico.engine.core.errors import (
+    NotProvisioned,
+    StoreBusy,
+    StoreOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
 from portico.engine.core.store import Source
 from tests.servers import IS_ROOT, embedded_store, reachable_folder, wheel
 
@@ -254,7 +260,7 @@ def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:
     store.server.release()
     store.server.data.rename(half)
     (half / "PG_VERSION").unlink()
-    store.server._made.unlink()
+    store.server.made.unlink()
 
     store.start_here(create=True)
 
@@ -417,15 +423,23 @@ def test_binaries_of_the_system_are_found_on_the_path_and_used(
     store.server.release()
 
 
-def test_an_existing_database_keeps_its_version(folder: Path) -> None:
+def test_an_existing_database_keeps_its_version_and_is_not_started_if_a_newer_one_is_wanted(
+    folder: Path,
+) -> None:
     store = embedded_store(folder, 16)
     store.start_here(create=True)
     store.server.release()
 
-    again = open_store(wanted(folder, version=18))
+    newer, same = (open_store(wanted(folder, version=version)) for version in (18, 16))
 
-    assert isinstance(again, EmbeddedStore)
-    assert again.server.data.name == "16"
+    for create in (False, True):
+        with pytest.raises(StoreOutdated, match="PostgreSQL 16") as refusal:
+            newer.start_here(create=create)
+        assert "portico db upgrade" in str(refusal.value.fix)
+    assert isinstance(same, EmbeddedStore)
+    same.start_here(create=False)
+    assert same.server.data.name == "16"
+    same.server.release()
 
 
 def test_nothing_is_started_before_there_is_a_database(folder: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from portico.adapters.client_files.connecting import ClientConnections
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.engine.core.migration import Migration
+from portico.engine.core.store import Removed, Upgraded
 from portico.engine.diagnose import Diagnose
 from portico.engine.migrate_store import MigrateStore
 from portico.engine.ports import Archive, Check
@@ -40,6 +41,25 @@ class ScriptedArchive:
 
     async def restore(self, source: Path) -> None:
         self.restored.append(source)
+
+
+class ScriptedUpgrade:
+    """Of a database that is two versions behind."""
+
+    def __init__(self) -> None:
+        self.major = 16
+
+    def upgrade(self, progress: Callable[[str], None]) -> Upgraded:
+        progress("copying")
+        before, self.major = self.major, 18
+        return Upgraded(before=before, after=18, kept=(Path("postgres/16"),))
+
+    def back(self) -> Upgraded:
+        before, self.major = self.major, 16
+        return Upgraded(before=before, after=16, kept=(Path("postgres/18.undone"),))
+
+    def forget_old(self) -> Removed:
+        return Removed(folders=(Path("postgres/16"),), bytes=40_000_000)
 
 
 class ScriptedEncoders:
@@ -114,6 +134,7 @@ class ScriptedHouse:
         self._admin = ""
         self.memory_store = MemoryStore()
         self.scripted_archive = ScriptedArchive()
+        self.scripted_upgrade = ScriptedUpgrade()
         self.scripted_encoders = ScriptedEncoders()
         self.scripted_importing = ScriptedImporting()
         self.checks: Sequence[Check] = ()
@@ -174,6 +195,9 @@ class ScriptedHouse:
 
     def archive(self) -> Archive:
         return self.scripted_archive
+
+    def store_upgrade(self) -> ScriptedUpgrade:
+        return self.scripted_upgrade
 
     def migrate(self) -> MigrateStore:
         return MigrateStore(schema=self._schema, known=[ONE])

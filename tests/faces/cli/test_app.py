@@ -13,6 +13,7 @@ from portico.__main__ import main
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.health import Finding, State
 from portico.faces.cli.app import run
+from portico.faces.cli.exits import Exit
 from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings
 from portico.testing.engine import ScriptedCheck
@@ -487,6 +488,38 @@ def test_nothing_is_restored_without_a_yes(
 
     assert run(house, ["db", "restore", str(file), "--yes"]) == 0
     assert house.scripted_archive.restored == [file]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "The database is of PostgreSQL 18 now; it was of 16.\nWhat was before stays in"),
+        (["--back", "--yes"], "portico config set database.version 16"),
+        (["--forget-old", "--yes"], "Removed postgres/16 (40.0 MB)."),
+    ],
+)
+def test_the_database_is_upgraded_and_told_how_to_go_back(
+    house: ScriptedHouse, capsys: Captured, arguments: list[str], said: str
+) -> None:
+    assert run(house, ["db", "upgrade", *arguments]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_an_upgrade_answers_a_program(house: ScriptedHouse, capsys: Captured) -> None:
+    house.scripted_upgrade.major = 18
+
+    assert run(house, ["db", "upgrade", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "before": 18,
+        "after": 18,
+        "kept": ["postgres/16"],
+    }
+
+
+@pytest.mark.parametrize("given", ["--back", "--forget-old"])
+def test_what_loses_something_of_an_upgrade_asks(house: ScriptedHouse, given: str) -> None:
+    assert run(house, ["db", "upgrade", given]) == Exit.APPROVAL
+    assert run(house, ["db", "upgrade", "--back", "--forget-old", "--yes"]) == Exit.USAGE
 
 
 def test_nobody_is_asked_about_a_backup_that_is_not_there(

@@ -227,6 +227,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "db backup": HERE,
     "db restore": HERE,
     "db info": HERE,
+    "db upgrade": HERE,
     "version": HERE,
     "completion": HERE,
 }

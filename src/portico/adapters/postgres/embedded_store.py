@@ -10,11 +10,17 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries
 from portico.adapters.postgres.launcher import EmbeddedServer
 from portico.adapters.postgres.locks import alone
+from portico.adapters.postgres.majors import locks_folder
 from portico.adapters.postgres.passwords import OWNER, new_passwords, read, save
 from portico.adapters.postgres.provision import provision
 from portico.adapters.postgres.store import PostgresStore, Progress
 from portico.adapters.system.private_files import private_folder
-from portico.engine.core.errors import NotProvisioned, StoreRefused, StoreUnavailable
+from portico.engine.core.errors import (
+    NotProvisioned,
+    StoreOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
 from portico.engine.core.store import Source, StoreStatus
 from portico.kernel.entropy import Entropy
 
@@ -38,6 +44,8 @@ class EmbeddedStore(PostgresStore):
         self._account = account
         self._passwords_file = passwords_file
         self._entropy = entropy
+        self.wanted = binaries.major
+        """The version that it should have: one that is older is not started."""
         self._server: EmbeddedServer | None = None
 
     @property
@@ -63,10 +71,12 @@ class EmbeddedStore(PostgresStore):
             self.server.keep()
 
     def start_here(self, *, create: bool, progress: Progress = lambda _: None) -> None:
+        if self.wanted > self._binaries.major:
+            raise StoreOutdated(self._binaries.major, self.wanted)
         if not create:
             self._start(progress, create=False)
             return
-        locks = private_folder(self._folder.with_name(f"{self._folder.name}-locks"))
+        locks = private_folder(locks_folder(self._folder))
         with alone(locks / "setup.lock"):
             self._make_passwords()
             self._start(progress, create=True)

@@ -1,54 +1,20 @@
-"""The embedded PostgreSQL: started by the first Portico process, stopped by the last.
+"""The embedded PostgreSQL: started by the first Portico process, stopped by the last."""
 
-Whether it lives is asked by connecting, never by looking for a pid: after a crash that pid may
-belong to a stranger, or to a zombie.
-"""
-
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import Event
-from typing import Final
-
-import psutil
-import psycopg
 
 from portico.adapters.postgres.account import Account
-from portico.adapters.postgres.addresses import Addresses, local_addresses
+from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries
+from portico.adapters.postgres.cluster import Cluster
 from portico.adapters.postgres.folders import check_private, own_folder, socket_folder
 from portico.adapters.postgres.locks import UsersLock, alone
-from portico.adapters.postgres.passwords import ADMIN, Passwords
-from portico.adapters.postgres.server_log import complaint, passes, size
+from portico.adapters.postgres.majors import existing_major, locks_folder
+from portico.adapters.postgres.passwords import Passwords
 from portico.adapters.system.private_files import private_folder
-from portico.engine.core.errors import StoreBusy, StoreRefused, StoreUnavailable
-
-_PATIENCE: Final = 120.0
-"""Seconds for a start: recovery after a crash may have much to replay."""
-_PAUSE: Final = 0.1
-_LONG_LOG: Final = 10_000_000
-
-_HBA: Final = "local all all scram-sha-256\n"
-_CONF: Final = """\
-# Written by Portico at every start; put your own settings into postgresql.conf above the include.
-listen_addresses = ''
-unix_socket_directories = '{socket}'
-unix_socket_permissions = 0700
-password_encryption = 'scram-sha-256'
-max_connections = 300
-shared_buffers = 128MB
-maintenance_work_mem = 256MB
-jit = off
-wal_compression = on
-max_wal_size = 2GB
-idle_in_transaction_session_timeout = 60s
-log_timezone = 'UTC'
-timezone = 'UTC'
-log_min_messages = warning
-log_statement = 'none'
-log_checkpoints = off
-"""
+from portico.engine.core.errors import StoreBusy, StoreRefused
 
 
 class EmbeddedServer:
@@ -56,17 +22,23 @@ class EmbeddedServer:
         self, folder: Path, binaries: Binaries, account: Account, passwords: Passwords
     ) -> None:
         self._folder = folder
-        self._binaries = binaries
-        self._account = account
+        self.binaries = binaries
+        self.account = account
         self._passwords = passwords
         self._socket = socket_folder(folder)
-        self._data = folder / str(binaries.major)
-        # Beside the server's own folder: as root, that one belongs to another account.
-        self._locks = folder.with_name(f"{folder.name}-locks")
+        self.cluster = self._on(folder / str(binaries.major))
+        self._locks = locks_folder(folder)
         self._keep = self._locks / "keep"
         self._users = UsersLock(self._locks / "users.lock")
         self._leaving = Event()
-        self.addresses: Addresses = local_addresses(str(self._socket), passwords)
+        self.addresses: Addresses = self.cluster.addresses
+
+    @property
+    def major(self) -> int:
+        return self.binaries.major
+
+    def password(self, role: str) -> str:
+        return self._passwords[role]
 
     @property
     def socket(self) -> Path:
@@ -74,11 +46,11 @@ class EmbeddedServer:
 
     @property
     def data(self) -> Path:
-        return self._data
+        return self.cluster.data
 
     @property
     def log(self) -> Path:
-        return self._folder / "server.log"
+        return self.cluster.log
 
     def start(
         self, progress: Callable[[str], None] = lambda _: None, *, create: bool = False
@@ -88,23 +60,26 @@ class EmbeddedServer:
         Raises `StoreRefused`, `StoreUnavailable`.
         """
         self._leaving.clear()
-        self._prepare()
-        with self._alone():
+        self.prepare()
+        with self.alone():
             self._users.take()
             self._run(progress, create=create)
 
     def restart(self) -> None:
         """After a crash, for as long as we have not left. Raises as `start` does."""
-        with self._alone():
+        with self.alone():
             if self._users.held:
                 self._run(lambda _: None, create=False)
 
     def _run(self, progress: Callable[[str], None], *, create: bool) -> None:
-        if not self._answers():
+        self._not_left_behind()
+        if not self.cluster.answers():
             self._make(progress, create=create)
-            self._launch(progress)
+            progress("starting the database")
+            self.cluster.launch(self._leaving.is_set)
 
-    def _alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else starts or stops it meanwhile."""
         private_folder(self._locks)
         return alone(self._locks / "start.lock")
 
@@ -117,9 +92,9 @@ class EmbeddedServer:
         if not self._users.held:
             return
         self._leaving.set()  # a restart that is under way gives up
-        with self._alone():
+        with self.alone():
             last = not self._users.others() and not self._keep.exists()
-            if last and self._answers():
+            if last and self.cluster.answers():
                 self._halt()
             self._users.give_back()
 
@@ -127,172 +102,91 @@ class EmbeddedServer:
         """False if it was not running. Raises `StoreBusy` while others use it, unless forced."""
         if not self._folder.exists():
             return False
-        with self._alone():
-            if not force and self._users.others():
-                raise StoreBusy("Other Portico processes are using the database.")
-            self._keep.unlink(missing_ok=True)
-            running = self._answers()
-            if running:
-                self._halt()
-            return running
+        with self.alone():
+            return self.stop_alone(force=force)
+
+    def stop_alone(self, *, force: bool = False) -> bool:
+        """As `stop`, by whoever has the lock already."""
+        if not force and self._users.others():
+            raise StoreBusy("Other Portico processes are using the database.")
+        self._keep.unlink(missing_ok=True)
+        running = self.cluster.answers()
+        if running:
+            self._halt()
+        return running
 
     def running(self) -> bool:
-        return self._folder.exists() and self._answers()
+        return self._folder.exists() and self.cluster.answers()
 
-    def _prepare(self) -> None:
+    def _on(self, data: Path) -> Cluster:
+        return Cluster(data, self.binaries, self.account, self._passwords, self._socket)
+
+    def prepare(self) -> None:
         for folder in (self._folder, self._socket):
-            own_folder(folder, self._account)
-        programs = self._binaries["postgres"]
+            own_folder(folder, self.account)
+        programs = self.binaries["postgres"]
         for path in (self._folder, programs):
-            if not self._account.reaches(path):
+            if not self.account.reaches(path):
                 raise StoreRefused(
-                    f"The account {self._account.name!r} cannot reach {path}.",
+                    f"The account {self.account.name!r} cannot reach {path}.",
                     fix="Put the environment and PORTICO_HOME where it can, for instance below "
                     "/opt and /var/lib; a home folder is closed to other accounts.",
                 )
 
-    def _answers(self) -> bool:
-        """Raises `StoreRefused` if a server answers that has another password than ours."""
-        try:
-            with psycopg.connect(str(self.addresses.admin), connect_timeout=5) as connection:
-                connection.execute("SELECT 1")
-        except psycopg.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise StoreRefused(
-                    "The embedded database does not accept the password that we have for it.",
-                    fix=f"Put back the secrets that belong to {self._data}, or restore a backup "
-                    "into a new PORTICO_HOME.",
-                ) from error
-            return False
-        return True
+    def _not_left_behind(self) -> None:
+        """Whoever waited for the lock may have waited for an upgrade; and what is left from before
+        one is not taken for the database when that is gone."""
+        newest = existing_major(self._folder)
+        if newest is not None and newest > self.binaries.major:
+            raise StoreRefused(
+                f"The database has been upgraded to PostgreSQL {newest} meanwhile.",
+                fix="Do it again: the new one is used then.",
+            )
+        made = [int(mark.name.removeprefix("made-")) for mark in self._locks.glob("made-[0-9]*")]
+        later = [major for major in made if major > self.binaries.major]
+        if later:
+            raise _gone(self._folder / str(max(later)), self._locks / f"made-{max(later)}")
 
     def _make(self, progress: Callable[[str], None], *, create: bool) -> None:
         """`initdb` beside its place, then moved there: a half-made one is never used.
 
         Never where there was one before: a disk that is not mounted looks the same.
         """
-        if (self._data / "PG_VERSION").exists():
-            check_private(self._data, self._account)
+        if (self.data / "PG_VERSION").exists():
+            check_private(self.data, self.account)
             return
-        if not create or self._made.exists():
-            raise StoreRefused(
-                f"The database is gone from {self._data}.",
-                fix="Bring it back: is a disk not mounted? To begin anew with an empty one, "
-                f"remove {self._made}, then: portico init",
-            )
+        if not create or self.made.exists():
+            raise _gone(self.data, self.made)
         progress("making the database")
-        half_made = self._folder / f"{self._binaries.major}.new"
-        self._must(["rm", "-rf", half_made])
-        password_file = self._folder / "first-password"
-        try:
-            self._account.writes(password_file, self._passwords[ADMIN])
-            self._must(self._initdb(half_made, password_file))
-        finally:
-            self._must(["rm", "-f", password_file])
-        include = "printf '\\ninclude %s\\n' \"'portico.conf'\" >> \"$1\""
-        self._must(["/bin/sh", "-c", include, "sh", half_made / "postgresql.conf"])
-        self._must(["mv", half_made, self._data])
-        self._made.touch()
+        half_made = self.half_made()
+        half_made.init()
+        self.put_in_place(half_made)
+
+    def half_made(self) -> Cluster:
+        """Beside its place, where nobody takes it for the database."""
+        return self._on(self._folder / f"{self.binaries.major}.new")
+
+    def put_in_place(self, half_made: Cluster) -> None:
+        """From one moment to the next it is the database."""
+        half_made.must(["mv", half_made.data, self.data])
+        half_made.must(["sync", self._folder])
+        self.made.touch()
 
     @property
-    def _made(self) -> Path:
-        return self._locks / f"made-{self._binaries.major}"
-
-    def _initdb(self, target: Path, password_file: Path) -> list[str | Path]:
-        locale = (
-            ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-            if self._binaries.major >= 17
-            else []
-        )
-        return [
-            self._binaries["initdb"],
-            f"--pgdata={target}",
-            f"--username={ADMIN}",
-            f"--pwfile={password_file}",
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C",
-            *locale,
-            "--data-checksums",
-            "--no-instructions",
-        ]
-
-    def _launch(self, progress: Callable[[str], None]) -> None:
-        """Tried again for a while: after a crash, orphans hold the old shared memory at first."""
-        progress("starting the database")
-        self._account.writes(self._data / "portico.conf", _CONF.format(socket=self._socket))
-        self._account.writes(self._data / "pg_hba.conf", _HBA)
-        if size(self.log) > _LONG_LOG:
-            self._must(["mv", self.log, self.log.with_suffix(".log.1")])
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            before = size(self.log)
-            self._pg_ctl("start", "--log", self.log)
-            if self._answers():
-                return
-            reason = complaint(self.log, before)
-            hopeless = reason is not None and not passes(reason)
-            if hopeless or self._leaving.is_set() or time.monotonic() > deadline:
-                raise StoreUnavailable(
-                    f"The embedded database does not start: {reason or 'it does not say why'}.",
-                    fix=f"See more in {self.log}, then: portico doctor",
-                )
-            self._forget_stranger()
-            time.sleep(_PAUSE)
+    def made(self) -> Path:
+        """A mark that there was one: where it stands, none is made anew."""
+        return self._locks / f"made-{self.binaries.major}"
 
     def _halt(self) -> None:
-        """Only after it has answered: then the pid in its folder is its own."""
-        self._pg_ctl("stop", "--mode=fast")
+        self.cluster.halt()
         if self._socket.parent != self._folder:
             with suppress(OSError):
                 self._socket.rmdir()
 
-    def _forget_stranger(self) -> None:
-        """A pid file left by a crash may name a process that now is somebody else's.
 
-        PostgreSQL would refuse to start for its sake, for ever. It is taken away only if that
-        process is no PostgreSQL and no orphan of ours works in the data folder.
-        """
-        pid_file = self._data / "postmaster.pid"
-        try:
-            pid = int(pid_file.read_text().split()[0])
-        except (OSError, ValueError, IndexError):
-            return
-        if psutil.pid_exists(pid) and not _is_postgres(pid) and not _anyone_in(self._data):
-            self._must(["rm", "-f", pid_file])
-
-    def _pg_ctl(self, action: str, *arguments: str | Path) -> str:
-        ran = self._account.run(
-            [
-                self._binaries["pg_ctl"],
-                action,
-                f"--pgdata={self._data}",
-                "--wait",
-                f"--timeout={int(_PATIENCE)}",
-                *arguments,
-            ],
-            timeout=_PATIENCE * 2,
-        )
-        return ran.output
-
-    def _must(self, arguments: list[str | Path]) -> None:
-        ran = self._account.run(arguments, timeout=_PATIENCE)
-        if not ran.ok:
-            raise StoreUnavailable(f"{arguments[0]} failed: {_last_line(ran.output)}")
-
-
-def _is_postgres(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).name().startswith("postgres")
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _anyone_in(folder: Path) -> bool:
-    places = (process.info["cwd"] for process in psutil.process_iter(["cwd"]))
-    return any(place is not None and Path(place) == folder for place in places)
-
-
-def _last_line(output: str) -> str:
-    lines = output.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+def _gone(data: Path, mark: Path) -> StoreRefused:
+    return StoreRefused(
+        f"The database is gone from {data}.",
+        fix="Bring it back: is a disk not mounted? To begin anew with an empty one, "
+        f"remove {mark}, then: portico init",
+    )

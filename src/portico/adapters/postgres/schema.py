@@ -11,12 +11,16 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from portico.engine.core.errors import NotProvisioned, PasswordRefused, StoreUnavailable
+from portico.engine.core.errors import NotProvisioned, PasswordRefused, StoreBusy, StoreUnavailable
 from portico.engine.core.migration import Applied, Migration
 from portico.kernel.errors import PorticoError
 
 _LOCK: Final = 0x706F727469636F  # "portico": any number that nobody else locks
 _PAUSE: Final = 0.05
+_NOT_LONG: Final[LiteralString] = "SET LOCAL lock_timeout = '2s'"
+"""Whoever waits for a table holds up everybody who comes after."""
+_LET_PASS: Final = 0.5
+_TRIES: Final = 120
 _NAME: Final = re.compile(r"(\d{4})_(\w+)\.sql")
 _RECORD: Final[LiteralString] = """
     INSERT INTO portico.schema_migration (number, name, checksum)
@@ -62,7 +66,24 @@ class PostgresSchema:
             return [Applied(**row) async for row in await connection.execute(_APPLIED)]
 
     async def apply(self, migration: Migration) -> None:
+        """Tried again and again, with a pause in which others pass. Raises `StoreBusy`."""
+        for _ in range(_TRIES):
+            try:
+                await self._try(migration)
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+                await asyncio.sleep(_LET_PASS)
+            else:
+                return
+        raise StoreBusy(
+            f"The migration {migration.number:04} {migration.name} did not get the tables to "
+            "itself: somebody has used them for minutes without an end.",
+            fix="Nothing of it was done. End long transactions (a backup, a query by hand), or "
+            "stop the servers, then: portico db migrate",
+        )
+
+    async def _try(self, migration: Migration) -> None:
         async with self._connected() as connection, connection.transaction():
+            await connection.execute(_NOT_LONG)
             await connection.execute(migration.sql.encode())
             await connection.execute(
                 _RECORD,

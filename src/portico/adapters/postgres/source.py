@@ -3,13 +3,18 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.binaries import Binaries, in_wheel, on_system
+from portico.adapters.postgres.majors import existing_major
 from portico.adapters.postgres.store import PostgresStore, RemoteStore
 from portico.engine.core.errors import StoreRefused
 from portico.engine.core.store import Source
 from portico.kernel.entropy import Entropy
+
+if TYPE_CHECKING:
+    from portico.adapters.postgres.major_upgrade import MajorUpgrade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +39,21 @@ def open_store(wanted: Wanted) -> PostgresStore:
                 fix="Set it, or let Portico make the roles: portico db provision --admin-dsn …",
             )
         return RemoteStore(wanted.addresses)
+    _not_on_windows()
+    major = existing_major(wanted.folder) or wanted.version
+    return _embedded(wanted, *find_binaries(wanted, major))
+
+
+def _not_on_windows() -> None:
     if sys.platform == "win32":
         raise StoreRefused(
             "The embedded database does not run on Windows.",
             fix="Run Portico in WSL, or name a PostgreSQL of your own: PORTICO_DATABASE__DSN=…",
         )
-    return _embedded(wanted, *find_binaries(wanted))
 
 
-def find_binaries(wanted: Wanted) -> tuple[Source, Binaries]:
+def find_binaries(wanted: Wanted, major: int) -> tuple[Source, Binaries]:
     """Raises `StoreRefused`."""
-    major = _existing(wanted.folder) or wanted.version
     if wanted.source in {"auto", "embedded"} and (binaries := in_wheel(major)):
         return Source.EMBEDDED, binaries
     if wanted.source in {"auto", "system"} and (binaries := on_system(major)):
@@ -60,7 +69,7 @@ def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresSto
     from portico.adapters.postgres.account import account_for  # noqa: PLC0415 # POSIX only
     from portico.adapters.postgres.embedded_store import EmbeddedStore  # noqa: PLC0415 # too
 
-    return EmbeddedStore(
+    store = EmbeddedStore(
         wanted.folder,
         binaries,
         account_for(wanted.run_as),
@@ -68,12 +77,27 @@ def _embedded(wanted: Wanted, source: Source, binaries: Binaries) -> PostgresSto
         passwords_file=wanted.passwords_file,
         entropy=wanted.entropy,
     )
+    store.wanted = wanted.version
+    return store
 
 
-def _existing(folder: Path) -> int | None:
-    """The version of a database that is there already: it stays until it is upgraded."""
-    try:
-        found = [int(part.name) for part in folder.iterdir() if part.name.isdecimal()]
-    except OSError:
-        return None
-    return max(found, default=None)
+def open_upgrade(wanted: Wanted) -> "MajorUpgrade":
+    """Of the database that is ours to run. Raises `StoreRefused`, `NotProvisioned`."""
+    if wanted.source == "dsn" or (wanted.source == "auto" and wanted.addresses is not None):
+        raise StoreRefused(
+            "This database is not run by Portico.",
+            fix="Upgrade it with the means of whoever runs it; Portico works with 16 to 18.",
+        )
+    _not_on_windows()
+    from portico.adapters.postgres.account import account_for  # noqa: PLC0415 # POSIX only
+    from portico.adapters.postgres.launcher import EmbeddedServer  # noqa: PLC0415 # too
+    from portico.adapters.postgres.major_upgrade import MajorUpgrade  # noqa: PLC0415 # too
+    from portico.adapters.postgres.passwords import read  # noqa: PLC0415 # with them
+
+    def server(major: int) -> EmbeddedServer:
+        binaries = find_binaries(wanted, major)[1]
+        return EmbeddedServer(
+            wanted.folder, binaries, account_for(wanted.run_as), read(wanted.passwords_file)
+        )
+
+    return MajorUpgrade(wanted.folder, server, wanted.version)

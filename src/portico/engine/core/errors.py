@@ -3,6 +3,7 @@
 PorticoError
 ├── StoreUnavailable     no PostgreSQL answers
 ├── StoreRefused         we will not start one like this (root, Windows, a folder open to others)
+├── StoreOutdated        the database is of an older PostgreSQL than it should be
 ├── StoreBusy            others are using what was to be stopped or replaced
 ├── PasswordRefused      it answers, but not to us
 ├── NotProvisioned       the roles or the database are missing
@@ -11,6 +12,7 @@ PorticoError
 ├── SchemaAhead          the database was migrated by a newer Portico
 ├── SchemaBehind         the database needs `db migrate`
 ├── BackupFailed
+├── UpgradeFailed        it could not be brought to another PostgreSQL; the old one is in place
 ├── KeyReused            an idempotency key sent again with another request
 ├── TopicNotFound        no such topic, as far as this reader can know
 ├── TopicRefused         above the writer's clearance
@@ -48,6 +50,21 @@ class StoreRefused(PorticoError):
     kind = Kind.INVALID
     code = "store_refused"
     title = "The database cannot be used like this"
+
+
+class StoreOutdated(PorticoError):
+    kind = Kind.CONFLICT
+    code = "store_outdated"
+    title = "The database is of an older PostgreSQL"
+
+    def __init__(self, have: int, wanted: int) -> None:
+        super().__init__(f"The database is of PostgreSQL {have}; it should be of {wanted}.")
+        self.have = have
+        self.wanted = wanted
+        self.fix = (
+            "Bring it there, the old one is kept: portico db upgrade. "
+            f"Or stay with it: portico config set database.version {have}"
+        )
 
 
 class StoreBusy(PorticoError):
@@ -121,6 +138,12 @@ class BackupFailed(PorticoError):
     kind = Kind.UNAVAILABLE
     code = "backup_failed"
     title = "The backup or restore failed"
+
+
+class UpgradeFailed(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "upgrade_failed"
+    title = "The database was not upgraded"
 
 
 class KeyReused(PorticoError):

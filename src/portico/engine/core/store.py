@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 
 class Source(StrEnum):
@@ -41,3 +42,21 @@ class StoreInfo:
     connections: int
     extensions: Sequence[str] = field(default_factory=tuple)
     tables: Sequence[TableSize] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgraded:
+    """From one major version of the database's software to another; equal if there was nothing to
+    do. What is `kept` is not in use."""
+
+    before: int
+    after: int
+    kept: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """Folders that are gone, and what they took."""
+
+    folders: tuple[Path, ...]
+    bytes: int

@@ -109,7 +109,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "portico.faces.cli.embeddings:app",
             "Fetch and choose what search by meaning uses.",
         ),
-        "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, inspect."),
+        "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, upgrade."),
         "version": ("portico.faces.cli.about:version", "Which version this is."),
         "completion": ("portico.faces.cli.about:completion", "Completion script for a shell."),
     },

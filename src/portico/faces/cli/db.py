@@ -11,14 +11,15 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from portico.engine.core.store import StoreStatus
-from portico.faces.cli.errors import FileInTheWay, NeedsYes
+from portico.faces.cli.db_upgrade import bring_up, forget, go_back
+from portico.faces.cli.errors import BadUsage, FileInTheWay, NeedsYes
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import PLAIN, At, Terminal, human_size
 from portico.kernel.json import JsonObject, JsonValue
 
 app = App(
     name="db",
-    help="The database: migrate, back up, restore.",
+    help="The database: migrate, back up, restore, upgrade.",
     help_format="plaintext",
     default_parameter=PLAIN,
 )
@@ -142,6 +143,29 @@ async def restore(source: Path, /, *, yes: bool = False, at: At) -> None:
         await at.house.archive().restore(source)
         applied = [migration.name async for migration in at.house.migrate()()]
     at.data({"restored": str(source), "migrations_applied": applied}, f"Restored {source}.")
+
+
+@app.command(sort_key=9)
+def upgrade(*, back: bool = False, forget_old: bool = False, yes: bool = False, at: At) -> None:
+    """Bring the embedded database to the PostgreSQL of `database.version`; the old one is kept.
+
+    Parameters
+    ----------
+    back
+        Return to the one from before, as it was then.
+    forget_old
+        Remove what is kept of earlier ones.
+    yes
+        Do not ask.
+    """
+    if back and forget_old:
+        raise BadUsage("--back needs what --forget-old removes.", fix="Say one of them.")
+    if back:
+        go_back(at, yes=yes)
+    elif forget_old:
+        forget(at, yes=yes)
+    else:
+        bring_up(at)
 
 
 @app.command(sort_key=4)

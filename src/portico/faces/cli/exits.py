@@ -38,6 +38,7 @@ _BY_CODE: Final[Mapping[str, Exit]] = {
     "unreadable_settings": Exit.CONFIG,
     "store_refused": Exit.CONFIG,
     "backup_failed": Exit.FAILED,
+    "upgrade_failed": Exit.FAILED,
     "system_refused": Exit.FAILED,
     "internal_error": Exit.FAILED,
     "needs_yes": Exit.APPROVAL,

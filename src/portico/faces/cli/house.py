@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
-    from portico.engine.ports import Archive, Store
+    from portico.engine.ports import Archive, Store, StoreUpgrade
     from portico.gateway.core.client_files.wish import Described
     from portico.gateway.core.connecting.home import Scope
     from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
@@ -194,6 +194,10 @@ class House(Protocol):
     def store(self) -> "Store": ...
 
     def archive(self) -> "Archive": ...
+
+    def store_upgrade(self) -> "StoreUpgrade":
+        """Raises `StoreRefused` for a database that is not ours to run."""
+        ...
 
     def migrate(self) -> "MigrateStore": ...
 

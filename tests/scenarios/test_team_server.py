@@ -1,0 +1,186 @@
+"""A team's server: two machines with one PostgreSQL over TCP, one of them is killed, and work goes
+on."""
+
+import itertools
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.installation import Installation
+from tests.servers import free_port, reachable_folder, tcp_server
+
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(600)]
+
+FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
+RUNS = 100 if FULL_SIZE else 12
+MESSAGES = 2_000 if FULL_SIZE else 60
+STEPS = 5
+PAUSES = STEPS - 1
+"""Between them, and steps as well."""
+WRITERS = 3
+PEPPER = "the same on every machine"
+
+
+@dataclass(frozen=True)
+class Machine(Installation):
+    """With a home of its own; what the fleet shares it is told by its environment."""
+
+    told: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**super().environment, "PORTICO_IDENTITY__PEPPER": PEPPER, **self.told}
+
+
+@pytest.fixture
+def fleet() -> Iterator[tuple[Machine, Machine]]:
+    """As the page says: provisioned and set up on one, the second is only told where it is."""
+    with tcp_server(18) as admin, reachable_folder() as folder:
+        first = Machine(folder / "first", free_port(), told={"PORTICO_ADMIN_DSN": admin})
+        first.home.mkdir(mode=0o711)
+        printed = first.run("db", "provision", "--print-only")
+        assert printed.code == 0, printed.err
+        addresses = dict(line.split("=", 1) for line in printed.out.split())
+        addresses = {name: value.strip("'") for name, value in addresses.items()}
+        first = Machine(first.home, first.port, told=addresses)
+        done = first.run("init", "--name", "ana")
+        assert done.code == 0, done.err
+        without_owner = {n: v for n, v in addresses.items() if "OWNER" not in n}
+        second = Machine(folder / "second", free_port(), told=without_owner)
+        second.home.mkdir(mode=0o711)
+        yield first, second
+
+
+@dataclass(slots=True)
+class Crowd:
+    """Writers that ask whoever answers, and repeat under the same key what nobody acknowledged."""
+
+    doors: Sequence[str]
+    key: str
+    posted: dict[str, str] = field(default_factory=dict)
+    runs: list[str] = field(default_factory=list)
+    again: Counter[str] = field(default_factory=Counter)
+
+    def asked(self, number: int, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        deadline = time.monotonic() + 120
+        for door in itertools.islice(itertools.cycle(self.doors), number % 2, None):
+            try:
+                answer = httpx2.post(
+                    f"{door}/api/v1{path}",
+                    json=dict(body),
+                    headers={
+                        "Authorization": f"Bearer {self.key}",
+                        "Idempotency-Key": f"{path.rpartition('/')[2]}-{number}",
+                    },
+                    timeout=30,
+                )
+            except httpx2.TransportError:
+                self.again[door] += 1
+            else:
+                if answer.is_success:
+                    return dict(answer.json())
+                assert answer.status_code in {500, 502, 503}, answer.text
+            assert time.monotonic() < deadline, self.again
+            time.sleep(0.02)
+        raise AssertionError
+
+    def write(self, conversation: str, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            sent = self.asked(number, f"/conversations/{conversation}/messages", _text(number))
+            self.posted[str(sent["id"])] = _text(number)["body"]
+            if number * RUNS // MESSAGES != (number + 1) * RUNS // MESSAGES:
+                drill = {"kind": "drill", "input": {"steps": STEPS, "pause": 0.3}}
+                self.runs.append(self.asked(number, "/runs", drill)["id"])
+
+
+def _text(number: int) -> dict[str, str]:
+    return {"body": f"message {number}"}
+
+
+@pytest.mark.requirement("team:worker:killed")
+def test_a_worker_is_killed_and_nothing_that_was_acknowledged_is_lost(
+    fleet: tuple[Machine, Machine], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = fleet
+    with ExitStack() as serving:
+        doomed = serving.enter_context(first.serving())
+        serving.enter_context(second.serving())
+        crowd = Crowd((first.url, second.url), first.key)
+        with second.client(first.key) as client:
+            project = client.post("/projects", json={"name": "plans"}).json()["id"]
+            talk = {"project": project, "title": "all of us"}
+            conversation = client.post("/conversations", json=talk).json()["id"]
+            with _writing(crowd, conversation) as writing:
+                while len(crowd.posted) < MESSAGES // 3:
+                    assert not any(each.done() for each in writing), [
+                        e.exception() for e in writing
+                    ]
+                    time.sleep(0.01)
+                doomed.kill()
+                died = time.monotonic()
+            ended = [_ended(client, run) for run in crowd.runs]
+            took = time.monotonic() - died
+            told = [_told(client, run) for run in crowd.runs]
+            read = _read(client, conversation)
+
+    takeovers = sum(each["run.taken_over"] for each in told)
+    with capsys.disabled():
+        print(
+            f"\nteam: {len(crowd.posted)} messages and {len(crowd.runs)} runs by {WRITERS} writers;"
+            f" {sum(crowd.again.values())} repeated, {takeovers} runs taken over,"
+            f" all over {took:.1f} s after the kill"
+        )
+    assert len(crowd.runs) == RUNS
+    assert len(crowd.posted) == MESSAGES
+    assert crowd.again[first.url] > 0
+    assert [run["status"] for run in ended] == ["done"] * RUNS
+    assert [each["run.done"] for each in told] == [1] * RUNS
+    assert [each["step.done"] for each in told] == [STEPS + PAUSES] * RUNS
+    assert len(read) == MESSAGES
+    assert dict(read) == crowd.posted
+
+
+@contextmanager
+def _writing(crowd: Crowd, conversation: str) -> Iterator[Sequence[Future[None]]]:
+    with ThreadPoolExecutor(WRITERS) as threads:
+        numbers = [range(first, MESSAGES, WRITERS) for first in range(WRITERS)]
+        writing = [threads.submit(crowd.write, conversation, each) for each in numbers]
+        yield writing
+        for each in writing:
+            each.result()
+
+
+def _ended(client: httpx2.Client, run: str) -> dict[str, Any]:
+    deadline = time.monotonic() + 120
+    while (found := client.get(f"/runs/{run}").json())["finished_at"] is None:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    return dict(found)
+
+
+def _told(client: httpx2.Client, run: str) -> Counter[str]:
+    """How often each kind of thing happened to it."""
+    with client.stream("GET", f"/runs/{run}/events") as stream:
+        lines = [line.removeprefix("event: ") for line in stream.iter_lines()]
+    return Counter(line for line in lines if re.fullmatch(r"[a-z]+\.[a-z_]+", line))
+
+
+def _read(client: httpx2.Client, conversation: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    cursor: str | None = None
+    while True:
+        asked = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
+        page = client.get(f"/conversations/{conversation}/messages", params=asked).json()
+        found += [(each["id"], each["body"]) for each in page["data"]]
+        cursor = page["cursor"]
+        if not page["more"]:
+            return found
