@@ -43,7 +43,8 @@ proof:
 # generate the reference and build the site; fails on what is stale
 docs:
     python docs/generate.py
-    zensical build --clean
+    zensical build --clean --strict
+    python docs/generate.py --beside site
 
 # run the server
 serve *arguments:
@@ -52,6 +53,11 @@ serve *arguments:
 # measure: just bench start --json
 bench *arguments:
     portico bench {{ arguments }}
+
+# measure some anew, and write the page of benchmarks: just benchmarks start call
+benchmarks *names:
+    for name in {{ names }}; do portico bench "$name" --json > "build-$name.json" && mv "build-$name.json" "docs/benchmarks/$name.json" || exit; done
+    python docs/generate.py
 
 # pictures of every screen in both themes, into build/screenshots or the folder that is named
 screenshots *arguments:

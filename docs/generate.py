@@ -1,7 +1,8 @@
 """Write the reference pages that the code itself knows best; `--check` only says if they are stale.
 
-python docs/generate.py          writes them
-python docs/generate.py --check  exits with 1 if one differs from what would be written
+python docs/generate.py              writes them
+python docs/generate.py --check      exits with 1 if one differs from what would be written
+python docs/generate.py --beside DIR  puts the pages as text into a site that was built there
 """
 
 import asyncio
@@ -25,6 +26,10 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from starlette.responses import Response
+from written.benchmarks import benchmarks
+from written.llms import beside, llms
+from written.metrics import metrics
+from written.testing_doors import testing_doors
 
 import portico
 from portico.adapters.builtin.offers import OFFERED, VERSION
@@ -700,6 +705,7 @@ def plan_schema_text() -> str:
 
 
 PAGES: Final = {
+    "benchmarks.md": lambda: f"{_NOTE}{benchmarks()}",
     "configuration.md": configuration,
     "box.md": box,
     "bridge-tools.md": bridge_tools,
@@ -707,12 +713,18 @@ PAGES: Final = {
     "cli.md": command_line,
     "debate-tools.md": debate_tools,
     "errors.md": errors,
+    "metrics.md": lambda: f"{_NOTE}{metrics()}",
     "openapi.json": openapi,
     "plan.schema.json": plan_schema_text,
+    "testing.md": lambda: f"{_NOTE}{testing_doors()}",
+    "../llms.txt": llms,  # the last: it tells of the others
 }
 
 
 def main(arguments: Sequence[str]) -> int:
+    if "--beside" in arguments:
+        beside(Path(arguments[-1]))
+        return 0
     stale = []
     for name, write in PAGES.items():
         file, text = REFERENCE / name, write()

@@ -4,11 +4,12 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ _MARK: Final = "::portico-docs::"
 _IN_BACKGROUND: Final = "portico serve &"
 _KILLED: Final = "kill -9 %1"
 _PATIENCE: Final = 120.0
+_QUESTION: Final = "[y/N] "
+"""Whoever is asked answers at the keyboard: what stands behind it in a page is typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Example:
     def fails(self) -> bool:
         """Also a debate that comes to no decision ends with a code of its own."""
         return any(line.lstrip().startswith(("✗", "No decision:")) for line in self.expected)
+
+    @property
+    def typed(self) -> list[str]:
+        """What somebody types while it runs, one question after the other."""
+        return [line.partition(_QUESTION)[2] for line in self.expected if _QUESTION in line]
 
 
 def examples(text: str) -> list[Example]:
@@ -77,10 +85,11 @@ class Shell:
     """One bash for the whole page, so that its variables last; it writes to a terminal."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self._folder = folder
+        self.folder = folder
         self._environment = environment
         self.port = environment["PORTICO_SERVER__PORT"]
         self._screen, terminal = pty.openpty()
+        self._keyboard = os.ttyname(terminal)
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             stdin=subprocess.PIPE,
@@ -92,15 +101,20 @@ class Shell:
         )
         os.close(terminal)
 
-    def run(self, command: str) -> tuple[int, list[str]]:
+    def run(self, command: str, typed: Sequence[str] = ()) -> tuple[int, list[str]]:
         if command in {_IN_BACKGROUND, _KILLED}:
             raise ValueError("the server is the shell's job in the page, and ours in the test")
         assert self._bash.stdin is not None
+        source = self._keyboard if typed else "/dev/null"
         self._bash.stdin.write(
-            f"{{ {command}\n}} </dev/null; status=$?; echo; echo '{_MARK}' $status\n"
+            f"{{ {command}\n}} <{source}; status=$?; echo; echo '{_MARK}' $status\n"
         )
         self._bash.stdin.flush()
-        shown, _, rest = self._read().rpartition(_MARK)
+        before = ""
+        for answer in typed:
+            before += self._read(re.escape(_QUESTION.encode()) + rb"$")
+            os.write(self._screen, f"{answer}\n".encode())
+        shown, _, rest = (before + self._read()).rpartition(_MARK)
         return int(rest), _CONTROL.sub("", shown).splitlines()
 
     def close(self) -> None:
@@ -109,12 +123,12 @@ class Shell:
 
     @contextmanager
     def serving(self) -> Iterator["subprocess.Popen[bytes]"]:
-        with (self._folder / "serve.log").open("w") as log:
+        with (self.folder / "serve.log").open("w") as log:
             server = subprocess.Popen(
                 ["portico", "serve"],
                 stdout=log,
                 stderr=log,
-                cwd=self._folder,
+                cwd=self.folder,
                 env=self._environment,
             )
         try:
@@ -132,13 +146,13 @@ class Shell:
                     return
             except (URLError, OSError):
                 time.sleep(0.1)
-        raise AssertionError((self._folder / "serve.log").read_text())
+        raise AssertionError((self.folder / "serve.log").read_text())
 
-    def _read(self) -> str:
-        """Everything up to the mark; the line that says the exit code ends it."""
+    def _read(self, end: bytes = rb"%s \d+\r?\n$" % _MARK.encode()) -> str:
+        """Everything up to the end: the line with the mark, which says the exit code."""
         text = b""
         deadline = time.monotonic() + _PATIENCE
-        while not re.search(rb"%s \d+\r?\n$" % _MARK.encode(), text):
+        while not re.search(end, text):
             ready, _, _ = select.select([self._screen], [], [], deadline - time.monotonic())
             assert ready, f"no end in sight after: {text.decode(errors='replace')}"
             text += os.read(self._screen, 65536)
@@ -177,10 +191,13 @@ def for_port(text: str, port: str) -> str:
     return text.replace("3100", port)
 
 
-def walk_through(text: str) -> list[str]:
-    """Run a page's commands; what differs from what it shows, told for each."""
+def walk_through(text: str, beside: Iterable[Path] = ()) -> list[str]:
+    """Run a page's commands, with copies of the files that lie beside it; what differs from what
+    it shows, told for each."""
     differences: list[str] = []
     with new_installation(text) as shell, ExitStack() as running:
+        for file in beside:
+            shutil.copy(file, shell.folder)
         for example in examples(for_port(text, shell.port)):
             if example.command == _IN_BACKGROUND:
                 server = running.enter_context(shell.serving())
@@ -189,7 +206,7 @@ def walk_through(text: str) -> list[str]:
                 server.kill()
                 server.wait(_PATIENCE)
                 continue
-            status, shown = shell.run(example.command)
+            status, shown = shell.run(example.command, example.typed)
             if (status != 0) != example.fails or not _as_shown(example, shown):
                 differences.append(_told(example, status, shown))
     return differences

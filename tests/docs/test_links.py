@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), ROOT / "examples/README.md"]
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -41,6 +41,18 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     broken = [link for link in links(page) if not leads_somewhere(page, link)]
 
     assert broken == []
+
+
+@pytest.mark.requirement("first-hour:docs:no-dead-link")
+def test_a_page_of_the_site_links_to_nothing_outside_of_it() -> None:
+    outside = [
+        (page.name, link)
+        for page in DOCS.rglob("*.md")
+        for link in links(page)
+        if DOCS not in (page.parent / link.partition("#")[0]).resolve().parents
+    ]
+
+    assert outside == []
 
 
 def test_every_decision_is_in_the_index() -> None:

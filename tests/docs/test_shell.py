@@ -12,6 +12,7 @@ PAGES = [
     page
     for page in [
         ROOT / "README.md",
+        ROOT / "examples/README.md",
         *sorted((ROOT / "docs/tutorial").glob("*.md")),
         *sorted((ROOT / "docs/how-to").glob("*.md")),
     ]
@@ -20,12 +21,25 @@ PAGES = [
 
 
 @pytest.mark.scenario
+@pytest.mark.requirement("first-hour:tutorials:as-printed")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_do_what_it_says(page: Path) -> None:
-    differences = walk_through(page.read_text())
+    differences = walk_through(page.read_text(), page.parent.glob("*.py"))
 
     assert not differences, "\n\n".join(differences)
+
+
+def test_every_tutorial_is_walked_through() -> None:
+    tutorials = set((ROOT / "docs/tutorial").glob("*.md"))
+
+    assert tutorials <= set(PAGES)
+
+
+def test_what_stands_behind_a_question_is_typed() -> None:
+    [example] = examples("```console\n$ rm it\nRemove it? [y/N] y\nGone.\n```\n")
+
+    assert example.typed == ["y"]
 
 
 @pytest.mark.parametrize(

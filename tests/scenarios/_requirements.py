@@ -1248,4 +1248,32 @@ REQUIREMENTS = [
         "issue 13, build 1",
         "The entry that connect writes is one by which an official client lists tools.",
     ),
+    Requirement(
+        "first-hour:tutorials:as-printed",
+        "issue 13, must show",
+        "Every tutorial is executed end to end by a test that types its commands as printed.",
+    ),
+    Requirement(
+        "first-hour:docs:no-dead-link",
+        "issue 13, must show",
+        "No link of a page leads nowhere, nor out of the site.",
+    ),
+    Requirement(
+        "first-hour:docs:metrics",
+        "issue 13, §3",
+        "Every metric is in the reference, written from the code.",
+    ),
+    Requirement(
+        "first-hour:docs:benchmarks",
+        "issue 13, §3",
+        "The page of benchmarks is written from recorded answers with their conditions.",
+    ),
+    Requirement(
+        "first-hour:docs:llms", "issue 13, §3", "llms.txt has every page, and is never stale."
+    ),
+    Requirement(
+        "first-hour:architecture:traced",
+        "issue 13, §5",
+        "Two requests are followed through the rooms by files that are there.",
+    ),
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from portico.adapters.system.clock import SystemClock
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal, shown
 from portico.kernel.json import JsonObject, JsonValue
@@ -59,6 +60,7 @@ def skipped(at: Terminal, benchmark: str, missing: str) -> int:
 def conditions() -> JsonObject:
     packages = ("portico", "fastapi", "uvicorn", "pydantic", "psycopg", "cyclopts", "dbos")
     return {
+        "date": SystemClock().now().date().isoformat(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
