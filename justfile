@@ -66,6 +66,8 @@ screenshots *arguments:
 # resolve the dependencies again and pin them by hash, naming no registry
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml -o requirements/run.txt
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml --extra otel --extra embeddings -o requirements/image.txt
+    uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 --group build -o requirements/build.txt
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml --group dev -o requirements/dev.txt
     python -m tests.real_servers.lock
 
@@ -74,9 +76,22 @@ fixture:
     python -m tests.migrations.fixture
     pytest tests/migrations --write-schema -k the_committed_schema
 
-# build the wheel and the sdist
+# build the wheel and the sdist; the same bytes for the same commit, wherever it is done
 build:
-    python -m build --no-isolation
+    SOURCE_DATE_EPOCH="$(git log -1 --format=%ct 2>/dev/null || echo 1580601600)" python -m build --no-isolation
+
+# known vulnerabilities of what is locked; needs a source of advisories that can be reached
+audit *locks:
+    python .ci/audit.py {{ locks }}
+
+# all that must hold before a version is given out; nothing is given out by it
+release:
+    python .ci/release.py
+    bash .ci/run
+    just audit
+    rm -rf dist
+    just build
+    python .ci/release.py dist
 
 # run the hooks before each commit
 hooks:

@@ -14,7 +14,6 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
@@ -32,6 +31,7 @@ from written.metrics import metrics
 from written.testing_doors import testing_doors
 
 import portico
+from licences import licences
 from portico.adapters.builtin.offers import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
 from portico.adapters.tokens.o200k import O200k
@@ -55,6 +55,8 @@ from portico.main.assemble import Doors, assemble
 from portico.settings.model import Settings
 
 REFERENCE: Final = Path(__file__).parent / "reference"
+_AS_BUILT: Final = "development"
+"""A page that is kept here is of no version yet; a running server tells its own."""
 
 _NOTE: Final = "<!-- Written by docs/generate.py: change the code, then run it. -->\n"
 
@@ -389,7 +391,7 @@ def openapi() -> str:
         entropy=nothing,
         pepper=b"",
         store_status=nothing,
-        version=version("portico"),
+        version=_AS_BUILT,
         base_url="http://127.0.0.1:3100",
     )
 
@@ -714,6 +716,7 @@ PAGES: Final = {
     "debate-tools.md": debate_tools,
     "errors.md": errors,
     "metrics.md": lambda: f"{_NOTE}{metrics()}",
+    "licences.md": lambda: licences(_NOTE),
     "openapi.json": openapi,
     "plan.schema.json": plan_schema_text,
     "testing.md": lambda: f"{_NOTE}{testing_doors()}",

@@ -70,6 +70,17 @@ def test_a_command_loads_only_what_it_uses(
     assert loaded & HEAVY <= needed
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.requirement("release:import:light")
+def test_importing_the_package_takes_next_to_nothing() -> None:
+    """Processor time, of the quickest of three: what else runs here does not count."""
+    code = "import time; a = time.process_time(); import portico; print(time.process_time() - a)"
+    run = [sys.executable, "-c", code]
+    took = [float(subprocess.check_output(run, text=True)) for _ in range(3)]
+
+    assert min(took) <= 0.1
+
+
 def test_the_overview_names_every_command_and_option() -> None:
     extra = {"bench": ("nowhere", "Measure.")}
     text = overview(extra)

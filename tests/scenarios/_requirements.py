@@ -1276,4 +1276,48 @@ REQUIREMENTS = [
         "issue 13, §5",
         "Two requests are followed through the rooms by files that are there.",
     ),
+    Requirement(
+        "release:first-minute:answered",
+        "issue 13, must show",
+        "A wheel is installed, `init --yes` asks nothing, and the first call is answered.",
+    ),
+    Requirement(
+        "release:build:reproducible",
+        "issue 13, build 1",
+        "Wheel and sdist are the same bytes wherever they are built; an sdist needs no git.",
+    ),
+    Requirement(
+        "release:build:small", "issue 13, must show", "The wheel has at most five megabytes."
+    ),
+    Requirement(
+        "release:version:from-tags", "issue 13, build 6", "The newest tag says which version it is."
+    ),
+    Requirement(
+        "release:licences:agreed",
+        "issue 13, build 6",
+        "A licence that nobody has agreed to stops the build of the page that lists them.",
+    ),
+    Requirement(
+        "release:audit:counted",
+        "issue 13, build 6",
+        "An audit that did not look at every package is none.",
+    ),
+    Requirement(
+        "release:extras:told",
+        "issue 13, build 1",
+        "Who asks for what an extra brings is told how to get it.",
+    ),
+    Requirement(
+        "release:import:light",
+        "issue 13, must show",
+        "Importing portico takes at most 100 ms of processor time.",
+    ),
+    Requirement(
+        "release:image:linted", "issue 13, build 2", "hadolint finds nothing in the Dockerfile."
+    ),
+    Requirement(
+        "release:image:confined",
+        "issue 13, build 2",
+        "The image runs as an ordinary user, on a root that is read-only.",
+    ),
 ]

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from portico.bench.first_minute import first_answer, listed_bare, set_up
+from portico.bench.first_minute_servers import SERVERS, prepare_home
+from portico.bench.first_minute_user import Newcomer
 from tests.servers import IS_ROOT, free_port, reachable_folder
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(900)]
@@ -166,6 +170,44 @@ def test_an_ordinary_user_installs_sets_up_serves_and_asks(installed: Guest) -> 
     secret = installed.home / ".config" / "portico" / "client.key"
     assert secret.stat().st_mode & 0o777 == 0o600
     assert not (installed.home / ".local/share/portico/postgres/run/.s.PGSQL.5432").exists()
+
+
+@pytest.fixture
+def newcomer(installed: Guest) -> Iterator[Newcomer]:
+    """The same user, with a second home and programs of other makers set up in it."""
+    home = installed.home / "second"
+    user = Newcomer(home, GUEST if IS_ROOT else None, installed.home / ".cache")
+    for folder in (installed.home, user.caches, home):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        user.take(folder)
+    try:
+        yield user
+    finally:
+        user.leave()
+
+
+@pytest.mark.skipif(IS_ROOT and not shutil.which("useradd"), reason="cannot make a user here")
+@pytest.mark.skipif(not shutil.which("npx"), reason="no npx here")
+@pytest.mark.requirement("release:first-minute:answered")
+def test_servers_of_other_programs_are_taken_unasked_and_the_first_call_is_answered(
+    installed: Guest, newcomer: Newcomer
+) -> None:
+    programs = installed.portico.parent
+    given = {
+        "PATH": f"{programs}:{newcomer.environment()['PATH']}",
+        "PORTICO_SERVER__PORT": str(free_port()),
+    }
+    servers = [each for each in SERVERS if each.name in {"time", "git", "fetch", "memory"}]
+    prepare_home(newcomer, servers)
+    bare = listed_bare(newcomer, programs, servers, offline=False, **given)
+
+    taken: Any = set_up(newcomer, programs, **given)
+    answered = first_answer(newcomer, programs, **given)
+
+    assert {each["name"]: each.get("tools") for each in taken["servers"]} == bare["tools"]
+    assert taken["context"]["tokens_after"] < taken["context"]["tokens_before"]
+    assert answered["tools"][0] == "search_tools"
+    assert "UTC" in answered["said"]
 
 
 @pytest.mark.requirement("house:first-minute:measured")

@@ -49,3 +49,8 @@ app.command(
 app.command(
     "portico.bench.web:web", name="web", help="The console: pages, live tabs, what they weigh."
 )
+app.command(
+    "portico.bench.first_minute:first_minute",
+    name="first-minute",
+    help="From a wheel to the first answered call, as a new user.",
+)

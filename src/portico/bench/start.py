@@ -38,6 +38,7 @@ def start(*, runs: Annotated[int, Parameter(help="Warm starts, and helps.")] = 1
         )
         log = home / "server.log"
         help_ms = [cpu_ms([*PORTICO, "--help"], env) for _ in range(runs + 1)][1:]
+        import_ms = [cpu_ms([sys.executable, "-c", "import portico"], env) for _ in range(runs)]
         python_ms = [cpu_ms([sys.executable, "-c", "pass"], env) for _ in range(runs)]
         progress("measuring the first start")
         cold_s = _cold(url, env, log)
@@ -56,6 +57,7 @@ def start(*, runs: Annotated[int, Parameter(help="Warm starts, and helps.")] = 1
             "cold_s": round(cold_s, 3),
             "warm_s": round(median(warm), 3),
             "help_cpu_ms": round(median(help_ms), 1),
+            "import_cpu_ms": round(max(0.0, median(import_ms) - median(python_ms)), 1),
             "warm_over_bare": round(median(warm) / median(bare), 2),
         },
         baseline={

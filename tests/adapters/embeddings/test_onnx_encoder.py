@@ -193,4 +193,4 @@ async def test_without_the_runtime_it_says_how_to_get_it(
         await OnnxEncoder(an_encoder(tmp_path)).embed(["book"])
 
     assert isinstance(caught.value, EmbedderUnavailable)
-    assert "portico[onnx]" in str(caught.value.fix)
+    assert "portico[embeddings]" in str(caught.value.fix)

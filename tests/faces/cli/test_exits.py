@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from portico.adapters.telemetry.errors import ExporterMissing
 from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, StoreUnavailable
 from portico.faces.cli.errors import BadUsage, Broken, FileInTheWay, NeedsYes, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
@@ -32,6 +33,7 @@ from portico.settings.errors import InvalidSettings, UnreadableSettings
         (InvalidSettings([]), 3),
         (UnreadableSettings("x"), 3),
         (StoreRefused("root"), 3),
+        (ExporterMissing(), 3),
         (StoreUnavailable("x"), 4),
         (NotRunning("http://127.0.0.1:3100"), 4),
         (NotAuthenticated(), 5),

@@ -47,7 +47,7 @@ class EncoderDamaged(EmbedderUnavailable):
 class RuntimeMissing(EmbedderUnavailable):
     code = "onnxruntime_missing"
     title = "onnxruntime is not installed"
-    fix = "Run: pip install 'portico[onnx]', or do without: portico embeddings use static"
+    fix = "Run: pip install 'portico[embeddings]', or do without: portico embeddings use static"
 
     def __init__(self) -> None:
         super().__init__("An encoder of this machine is run by onnxruntime, which is not here.")

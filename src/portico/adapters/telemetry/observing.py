@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from opentelemetry import metrics, trace
 
+from portico.adapters.telemetry.errors import ExporterMissing
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 
 if TYPE_CHECKING:
+    from portico.adapters.telemetry.export import Export
     from portico.adapters.telemetry.measure import Measure
 
 _OFF: Final = "# Metrics are off (telemetry.metrics).\n"
@@ -66,14 +68,12 @@ class Observing:
             thread.join(max(0.0, deadline - monotonic()))
 
     def _start(self, wishes: ObserveWishes, secrets: KnownSecrets) -> None:
-        """Loads only what is wanted: the SDK takes a tenth of a second."""
+        """Loads only what is wanted: the SDK takes a tenth of a second. Raises `ExporterMissing`."""
         about, readers = wishes.about, []
         if wishes.endpoint is None:
             trace.set_tracer_provider(trace.NoOpTracerProvider())
         else:
-            from portico.adapters.telemetry.export import Export  # noqa: PLC0415 # if wanted
-
-            export = Export(wishes.endpoint, wishes.headers, secrets)
+            export = _export()(wishes.endpoint, wishes.headers, secrets)
             self._endings.append(export.send_traces(about, wishes.sample_ratio).shutdown)
             readers = [export.metric_reader()] if wishes.measure else []
         if wishes.measure:
@@ -83,6 +83,15 @@ class Observing:
             self._endings.append(self._measure.provider.shutdown)
         else:
             metrics.set_meter_provider(metrics.NoOpMeterProvider())
+
+
+def _export() -> "type[Export]":
+    """Raises `ExporterMissing`."""
+    try:
+        from portico.adapters.telemetry.export import Export  # noqa: PLC0415 # if wanted
+    except ModuleNotFoundError as error:
+        raise ExporterMissing from error
+    return Export
 
 
 @contextmanager

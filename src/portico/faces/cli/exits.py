@@ -37,6 +37,7 @@ _BY_CODE: Final[Mapping[str, Exit]] = {
     "invalid_settings": Exit.CONFIG,
     "unreadable_settings": Exit.CONFIG,
     "store_refused": Exit.CONFIG,
+    "otlp_exporter_missing": Exit.CONFIG,
     "backup_failed": Exit.FAILED,
     "upgrade_failed": Exit.FAILED,
     "system_refused": Exit.FAILED,
