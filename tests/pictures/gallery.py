@@ -73,7 +73,7 @@ def _filled(town: Town) -> Gallery:
     project = town.ask("POST", "/projects", {"name": "Harbour", "label": "team"})["id"]
     talk = {"project": project, "title": "Which store do we take?", "label": "team"}
     conversation = town.ask("POST", "/conversations", talk)["id"]
-    _talk(town, project, conversation, agent)
+    _talk(town, conversation, agent)
     debate = town.ask("POST", "/debates", {**QUESTION, "project": project}, Prefer="wait=120")["id"]
     chat = str(town.ask("POST", "/agents/office/runs", {"message": ASKED})["run"])
     town.until(f"/traces/{chat}", lambda found: found["run"]["status"] == "completed")
@@ -113,11 +113,7 @@ def _furnish(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     town.ask("POST", "/agents", spec)
 
 
-def _talk(town: Town, project: str, conversation: str, agent: str) -> None:
-    who = town.ask("GET", "/principals")["data"]
-    agents = [each["id"] for each in who if each["kind"] == "agent"]
-    for each in agents:
-        town.ask("PUT", f"/projects/{project}/members/{each}", {"role": "member"})
+def _talk(town: Town, conversation: str, agent: str) -> None:
     for by, text in TALK:
         key = agent if by == "agent" else town.house.key
         with town.house.client(key) as client:
