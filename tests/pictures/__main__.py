@@ -38,11 +38,11 @@ def main(folder: Path, wanted: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     screens = {name: path for name, path in SCREENS.items() if not wanted or name in wanted}
     with chromium() as browser, gallery() as filled:
-        with window(browser, filled.town.house) as wide:
+        with window(browser, filled.town.house, filled.key) as wide:
             for name, path in screens.items():
                 _both(wide, filled, path, folder / name)
         if not wanted or "inbox" in wanted:
-            with window(browser, filled.town.house, phone=True) as phone:
+            with window(browser, filled.town.house, filled.key, phone=True) as phone:
                 _both(phone, filled, "/inbox", folder / "inbox-390")
 
 

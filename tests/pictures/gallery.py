@@ -25,13 +25,15 @@ _OURS: Final = Path(__file__).parents[1] / "fixtures" / "mcp-catalogue"
 _TALKS: Final = 90
 _LONGEST: Final = 9
 _DEPTH: Final = 4
+_WAITING: Final = {"Prefer": "wait=50"}
 
 
 @dataclass(frozen=True)
 class Gallery:
     town: Town
+    key: str
+    """Of the person who looks."""
     report: str
-    done: str
     chat: str
     project: str
     conversation: str
@@ -68,21 +70,24 @@ def _filled(town: Town) -> Gallery:
     tools = {**catalogue(), **TOOLS}
     _furnish(town, tools)
     _learn(town, tools)
-    done = town.plan([*REPORT["steps"][:5]], wait=30, intent="Read the files of week 46")
+    ana = town.person("ana", "restricted", "admin")
+    town.plan([*REPORT["steps"][:5]], wait=30, intent="Read the files of week 46")
     agent = (town.house.home / "config" / "agent.key").read_text().strip()
     project = town.ask("POST", "/projects", {"name": "Harbour", "label": "team"})["id"]
     talk = {"project": project, "title": "Which store do we take?", "label": "team"}
     conversation = town.ask("POST", "/conversations", talk)["id"]
-    _talk(town, conversation, agent)
-    debate = town.ask("POST", "/debates", {**QUESTION, "project": project}, Prefer="wait=120")["id"]
-    chat = str(town.ask("POST", "/agents/office/runs", {"message": ASKED})["run"])
+    _talk(town, conversation, {"agent": agent, "person": ana})
+    with town.house.client(ana) as client:
+        held = client.post("/debates", json={**QUESTION, "project": project}, headers=_WAITING)
+        asked = client.post("/agents/office/runs", json={"message": ASKED})
+    debate, chat = held.json()["id"], asked.json()["run"]
     town.until(f"/traces/{chat}", lambda found: found["run"]["status"] == "completed")
     wish = {"plan": REPORT, "intent": "Write the weekly report"}
     with town.house.client(agent) as client:
         started = client.post("/workflows", json=wish, headers={"Prefer": "wait=0"})
     assert started.is_success, started.text
     town.until("/approvals?status=waiting", lambda found: found["data"])
-    return Gallery(town, started.json()["run"], done, chat, project, conversation, debate)
+    return Gallery(town, ana, started.json()["run"], chat, project, conversation, debate)
 
 
 def _furnish(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:
@@ -98,6 +103,8 @@ def _furnish(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     town.gateway.approve(*tools)
     for name in ("github.create_*", "slack.slack_post_*"):
         town.ask("PUT", "/effects", {"tools": name, "effect": "external_write"})
+    for server in ("files", "ledger", "charts", "writer", "notes", "fetch"):
+        town.ask("PUT", "/effects", {"tools": f"{server}.*", "effect": "local_read"})
     rule = {
         "name": "ask-to-publish",
         "decision": "ask",
@@ -113,10 +120,9 @@ def _furnish(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     town.ask("POST", "/agents", spec)
 
 
-def _talk(town: Town, conversation: str, agent: str) -> None:
+def _talk(town: Town, conversation: str, keys: Mapping[str, str]) -> None:
     for by, text in TALK:
-        key = agent if by == "agent" else town.house.key
-        with town.house.client(key) as client:
+        with town.house.client(keys[by]) as client:
             said = client.post(f"/conversations/{conversation}/messages", json={"body": text})
         assert said.is_success, said.text
 

@@ -175,16 +175,16 @@ QUESTION: Final[Mapping[str, Any]] = {
 }
 _REASONS: Final = {
     MODELS[0]: ("PostgreSQL", 0.82, "Four writers at once need row locks, and it has them."),
-    MODELS[1]: ("PostgreSQL", 0.74, "Concurrent writers and 40 GB: it is made for that."),
-    MODELS[2]: ("SQLite", 0.66, "One machine, and WAL mode lets readers go on while one writes."),
+    MODELS[1]: ("SQLite", 0.66, "One machine, and WAL mode lets readers go on while one writes."),
+    MODELS[2]: ("PostgreSQL", 0.74, "Concurrent writers and 40 GB: it is made for that."),
     MODELS[3]: ("SQLite", 0.58, "No server to look after; four writers are few."),
 }
 
 
 def votes(model: str, text: str) -> str:
-    """The third changes its mind once it has read the others."""
+    """The second changes its mind once it has read the others."""
     answer, sure, why = _REASONS[model]
-    if "changed_because" in text and model == MODELS[2]:
+    if "changed_because" in text and model == MODELS[1]:
         because = "In WAL mode there is still one writer at a time, and there are four."
         return vote("PostgreSQL", 0.71, "Four writers decide it.", changed_because=because)
     return vote(answer, sure, why)
