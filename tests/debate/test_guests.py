@@ -17,6 +17,7 @@ from portico.debate.core.errors import (
     NoSeatLeft,
     NothingAsked,
     NotSeated,
+    NoVoices,
 )
 from portico.debate.core.guest import GuestAnswer, Seat
 from portico.debate.core.happening import GuestsWanted, VoiceAnswered
@@ -49,6 +50,16 @@ async def test_a_debate_with_guests_says_that_it_waits_and_takes_up_no_process()
     [wanted] = [told for told in room.told(debate.id) if isinstance(told, GuestsWanted)]
     assert wanted.seats == 1
     assert (await room.whole(debate.id)).debate.status is DebateStatus.RUNNING
+
+
+async def test_guests_alone_are_heard_where_nobody_else_is_wanted() -> None:
+    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", answer="no"))
+
+    debate = await room.begin("Is it so?", guests=2, voices=("none",))
+
+    assert (debate.voices, debate.guests) == ((), 2)
+    with pytest.raises(NoVoices):
+        await room.begin("Is it so?", guests=1, voices=("none",))
 
 
 async def test_a_guest_is_asked_and_their_answer_counts() -> None:

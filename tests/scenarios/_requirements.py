@@ -13,6 +13,41 @@ class Requirement:
 REQUIREMENTS = [
     Requirement("house:floors:hold", "design.md §2", "Rooms stay apart; a machine holds this."),
     Requirement(
+        "house:demo:everything",
+        "issue 13, build 1",
+        "`portico demo` shows everything without keys, network or a model, and can be repeated.",
+    ),
+    Requirement(
+        "house:demo:removed",
+        "issue 13, build 1",
+        "`portico demo --remove` takes away all of it, and nothing else.",
+    ),
+    Requirement(
+        "house:doctor:unpinned",
+        "issue 13, build 1",
+        "The doctor recognises servers for an older mcp library, and tells the pinned command.",
+    ),
+    Requirement(
+        "house:doctor:node",
+        "issue 13, build 1",
+        "The doctor recognises a Node.js that is too old for a server.",
+    ),
+    Requirement(
+        "house:doctor:box",
+        "issue 13, build 1",
+        "The doctor says exactly what a machine without a box lacks.",
+    ),
+    Requirement(
+        "house:doctor:context",
+        "issue 13, build 1",
+        "The doctor names the agent whose model of Ollama's has too little room.",
+    ),
+    Requirement(
+        "house:doctor:mends",
+        "issue 13, build 1",
+        "`portico doctor --fix` mends what needs nobody, and says what it did.",
+    ),
+    Requirement(
         "house:first-minute:unprivileged",
         "design.md §1",
         "An ordinary user installs the wheel, runs init and serve, and is answered.",

@@ -15,7 +15,7 @@ from portico.debate.core.errors import (
 from portico.debate.core.rules import MOST_USUAL, Rules
 from portico.debate.core.skip_words import VOICE, skip_words
 from portico.debate.core.voice import Voice, VoiceKind, VoiceState
-from portico.debate.core.wish import DebateWish, Usual
+from portico.debate.core.wish import NOBODY, DebateWish, Usual
 from portico.debate.ports import Voices
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
@@ -54,7 +54,9 @@ class ChooseVoices:
         self, caller: Principal, wish: DebateWish, label: Label, rules: Rules
     ) -> Chosen:
         """Raises `VoiceNotFound`, `VoiceAway`, `VoiceUnbounded`, `VoiceNotCleared`."""
-        if wish.voices:
+        if wish.voices == NOBODY:
+            chosen = Chosen(())
+        elif wish.voices:
             named = [await self._named(caller, target) for target in wish.voices]
             for voice in named:
                 check(voice, label, unbounded=wish.unbounded)

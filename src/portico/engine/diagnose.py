@@ -14,4 +14,6 @@ class Diagnose:
     async def __call__(self, *, mend: bool) -> AsyncIterator[Finding]:
         """In order: a later check may stand on what an earlier one has found or mended."""
         for check in self.checks:
-            yield await check(mend=mend)
+            found = await check(mend=mend)
+            for each in [found] if isinstance(found, Finding) else found:
+                yield each

@@ -95,9 +95,10 @@ class StoreUpgrade(Protocol):
 
 
 class Check(Protocol):
-    """One thing that can be wrong with an installation."""
+    """One thing that can be wrong with an installation; several findings where it can be wrong in
+    several places."""
 
-    async def __call__(self, *, mend: bool) -> Finding: ...
+    async def __call__(self, *, mend: bool) -> Finding | Sequence[Finding]: ...
 
 
 class Archive(Protocol):

@@ -1,6 +1,7 @@
 """What can be wrong with the house as a whole: whether the key in the drawer opens its door, and
 whether there is a box that holds."""
 
+import asyncio
 from dataclasses import dataclass
 
 from portico.adapters.postgres.transaction import Transactions, open_pool
@@ -31,6 +32,33 @@ class CheckKey:
                 return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
             return Finding(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
         return Finding(check="key", state=State.GOOD, detail=f"opens as {entry.principal.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRunning:
+    """Whether what runs is what is installed: after an upgrade the old one goes on at first."""
+
+    ground: Ground
+
+    async def __call__(self, *, mend: bool) -> Finding:  # noqa: ARG002 # whoever started it ends it
+        from portico.adapters.system.listening import told_version
+
+        private, installed = self.ground.private_socket, self.ground.version
+        port = self.ground.loaded.settings.server.port
+        key = self.ground.loaded.paths.key_file
+        runs = None
+        if private is not None and key.exists():
+            runs = await asyncio.to_thread(told_version, private, port, key.read_text().strip())
+        if runs is None:
+            return Finding(check="running", state=State.GOOD, detail="no server runs")
+        if runs == installed:
+            return Finding(check="running", state=State.GOOD, detail=f"{runs}, as installed")
+        return Finding(
+            check="running",
+            state=State.WARNING,
+            detail=f"the server is {runs}, and {installed} is installed",
+            fix="End it and start it anew: portico serve",
+        )
 
 
 @dataclass(frozen=True, slots=True)

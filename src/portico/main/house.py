@@ -1,6 +1,7 @@
 """The house as the command line knows it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from portico.gateway.core.plan.expressions import Expressions
     from portico.guard.rotate_vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
+    from portico.main.demo import PorticoDemo
     from portico.main.encoders import GroundEncoders
     from portico.main.importing import GroundImporting
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class PorticoHouse:
     ground: Ground = field(default_factory=Ground)
+    in_demo: bool = False
+    """Entered with the keys of the space of `portico demo`."""
 
     @property
     def version(self) -> str:
@@ -31,24 +35,34 @@ class PorticoHouse:
 
     def with_flags(self, *, config: Path | None, flags: Mapping[str, object]) -> "PorticoHouse":
         before = self.ground
-        return PorticoHouse(Ground(config or before.config, {**before.flags, **flags}))
+        ground = Ground(config or before.config, {**before.flags, **flags})
+        return PorticoHouse(ground, self.in_demo)
 
     def whereabouts(self) -> Whereabouts:
         from portico.settings.load import own_file
         from portico.settings.sources import process_environment
 
         paths = self.ground.loaded.paths
+        own, programs = self._key_files
         return Whereabouts(
             server_url=self.ground.server_url,
             remote=self.ground.loaded.settings.client.server,
             private_socket=self.ground.private_socket,
             config_file=own_file(process_environment(), self.ground.config),
-            key_file=paths.key_file,
-            agent_key_file=self.ground.agent_key_file,
+            key_file=own,
+            agent_key_file=programs,
             data=paths.data,
             backups=paths.backups,
             log_file=paths.log_file if self.ground.loaded.settings.log.file else None,
         )
+
+    @property
+    def _key_files(self) -> tuple[Path, Path]:
+        """The user's, and that of their programs."""
+        paths = self.ground.loaded.paths
+        if self.in_demo:
+            return paths.demo_key_file, paths.demo_agent_key_file
+        return paths.key_file, self.ground.agent_key_file
 
     def settings(self) -> Sequence[SettingEntry]:
         loaded = self.ground.loaded
@@ -182,47 +196,30 @@ class PorticoHouse:
                 raise
             raise AddressTaken(taken.host, taken.port, by_another=True) from taken
 
+    def serving(self) -> AbstractContextManager[bool]:
+        from portico.main.serving_meanwhile import serving_meanwhile
+
+        return serving_meanwhile(self.ground)
+
+    def demo(self) -> "PorticoDemo":
+        from portico.main.demo import PorticoDemo
+
+        return PorticoDemo(PorticoHouse(self.ground, in_demo=True), self.ground.loaded.paths)
+
     def save_key(self, key: str, *, agent: bool = False) -> Path:
-        return self.ground.save_key(key, agent=agent)
+        from portico.adapters.system.private_files import write_private
+
+        own, programs = self._key_files
+        file = programs if agent else own
+        write_private(file, f"{key}\n")
+        return file
 
     def diagnose(self) -> "Diagnose":
-        from portico.adapters.postgres.checks import CheckDatabase, CheckSchema, CheckWalls
-        from portico.adapters.system.checks import CheckPort, CheckPrivateFiles, CheckPython
-        from portico.engine.diagnose import Diagnose
-        from portico.main.checks import CheckBox, CheckKey
-        from portico.main.secret_checks import CheckSecrets, CheckVault
+        from portico.main.diagnosis import diagnosis
 
-        paths, server = self.ground.loaded.paths, self.ground.loaded.settings.server
-        private = [
-            paths.key_file,
-            self.ground.agent_key_file,
-            paths.provisioned_file,
-            paths.secrets,
-            paths.passwords_file,
-            paths.pepper_file,
-            paths.identity_file,
-            paths.secrets_file,
-            paths.config_file,
-            paths.postgres,
-            *paths.postgres.glob("[0-9]*"),
-            *paths.postgres.glob("run"),
-            paths.log_file.parent,
-            *paths.log_file.parent.glob("portico.log*"),
-        ]
-        return Diagnose(
-            checks=[
-                CheckPython(),
-                CheckPrivateFiles(private),
-                CheckDatabase(self.store),
-                CheckSchema(self.store, self.ground.migrate),
-                CheckWalls(self.store),
-                CheckKey(self.ground),
-                CheckPort(reachable(server.host), server.port, self.ground.private_socket),
-                CheckBox(self.ground),
-                CheckSecrets(self.ground),
-                CheckVault(self.ground),
-            ]
-        )
+        # On ground of its own: what it opens and closes again is not closed to the other checks.
+        apart = PorticoHouse(Ground(self.ground.config, self.ground.flags))
+        return diagnosis(self.ground, apart.importing())
 
 
 def _as_json(value: object) -> "JsonValue":

@@ -120,6 +120,7 @@ def _room(
     from portico.adapters.system.shipped_effects import shipped_effects
     from portico.adapters.tokens.o200k import O200k
     from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+    from portico.gateway.examine_servers import ExamineServers
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.index_server import IndexServer
     from portico.gateway.reconcile_servers import ReconcileServers
@@ -127,6 +128,15 @@ def _room(
 
     servers, tools = PostgresServers(transactions), PostgresTools(transactions)
     clock, tokenizer, shipped = SystemClock(), O200k(), shipped_effects()
+    index = IndexServer(
+        servers=servers,
+        tools=tools,
+        upstreams=upstreams,
+        audit=audit,
+        tokenizer=tokenizer,
+        bus=bus,
+        clock=clock,
+    )
     return ImportRoom(
         caller=caller,
         import_servers=ImportServers(
@@ -142,15 +152,7 @@ def _room(
                 entropy=system_entropy,
             ),
             approve=ApproveLaunch(servers=servers, walls=walls, audit=audit, bus=bus, clock=clock),
-            index=IndexServer(
-                servers=servers,
-                tools=tools,
-                upstreams=upstreams,
-                audit=audit,
-                tokenizer=tokenizer,
-                bus=bus,
-                clock=clock,
-            ),
+            index=index,
             review=ReviewServers(servers=servers, tools=tools, walls=walls, shipped=shipped),
         ),
         accept=AcceptListed(
@@ -159,6 +161,7 @@ def _room(
             )
         ),
         weigh=WeighContext(servers=servers, tools=tools, tokenizer=tokenizer),
+        examine=ExamineServers(servers=servers, upstreams=upstreams, index=index),
     )
 
 

@@ -34,6 +34,15 @@ class Paths:
         return self.config / "agent.key"
 
     @property
+    def demo_key_file(self) -> Path:
+        """Of whoever looks at the space that `portico demo` has made."""
+        return self.config / "demo.key"
+
+    @property
+    def demo_agent_key_file(self) -> Path:
+        return self.config / "demo-agent.key"
+
+    @property
     def secrets(self) -> Path:
         return self.data / "secrets"
 

@@ -28,7 +28,33 @@ def test_bubblewrap_may_not_be_installed(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert lack is not None
     assert "not installed" in lack.reason
-    assert "apt install bubblewrap" in lack.fix
+    assert "bubblewrap" in lack.fix
+
+
+@pytest.mark.requirement("house:doctor:box")
+@pytest.mark.parametrize(
+    ("system", "command"),
+    [
+        ("ID=debian\n", "sudo apt install bubblewrap"),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', "sudo apt install bubblewrap"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "sudo dnf install bubblewrap"),
+        ("ID=arch\n", "sudo pacman -S bubblewrap"),
+        ("a line\nID=haiku\n", "the package bubblewrap"),
+        (None, "the package bubblewrap"),
+    ],
+)
+def test_it_is_installed_as_the_system_installs_things(
+    system: str | None, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(availability, "_SYSTEM", tmp_path / "os-release")
+    if system is not None:
+        (tmp_path / "os-release").write_text(system)
+
+    lack = lack_of(Backend.BUBBLEWRAP, run_as="nobody")
+
+    assert lack is not None
+    assert lack.fix == f"Install it: {command}"
 
 
 @pytest.mark.parametrize(("version", "words"), [(0, "no Landlock"), (5, "does not hold back")])
@@ -116,20 +142,26 @@ def test_bubblewrap_may_not_say_what_it_is(monkeypatch: pytest.MonkeyPatch, hang
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [("_APPARMOR", "1", "AppArmor"), ("_MOST_NAMESPACES", "0", "may not make")],
+    ("switch", "words", "setting"),
+    [
+        ("_APPARMOR=1", "AppArmor", "kernel.apparmor_restrict_unprivileged_userns=0"),
+        ("_MOST_NAMESPACES=0", "may not make", "user.max_user_namespaces=15000"),
+        ("_UNPRIVILEGED=0", "may not make", "kernel.unprivileged_userns_clone=1"),
+    ],
 )
 def test_who_forbids_namespaces_is_named(
-    name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    switch: str, words: str, setting: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for each in ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED"):
         monkeypatch.setattr(availability, each, tmp_path / each)
+    name, _, value = switch.partition("=")
     (tmp_path / name).write_text(f"{value}\n")
 
     lack = availability._why_no_namespaces("bwrap: No", root=False)
 
     assert words in lack.reason
-    assert "sysctl" in lack.fix
+    assert f"sudo sysctl -w {setting}; " in lack.fix
+    assert f"'{setting}\\n' | sudo tee /etc/sysctl.d/" in lack.fix
 
 
 def test_where_user_namespaces_are_used_up_it_is_said() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from portico.adapters.mcp.advice import advice
 from portico.adapters.mcp.last_words import LastWords
 from portico.kernel.redaction import Redaction
 
@@ -57,18 +56,3 @@ def test_what_was_said_before_the_last_start_is_not_the_reason_of_now() -> None:
     words.note("in one\nline")
 
     assert words.last(CLEAN) == "in one line"
-
-
-@pytest.mark.parametrize(
-    ("said", "fix"),
-    [
-        ("ModuleNotFoundError: No module named 'mcp.server.fastmcp'", "mcp<2"),
-        ("npm error code E404", "no such package"),
-        ("npm WARN EBADENGINE Unsupported engine", "Node.js"),
-        ("all is well", None),
-    ],
-)
-def test_well_known_words_have_well_known_remedies(said: str, fix: str | None) -> None:
-    found = advice(["before", said, "after"])
-
-    assert (found is None) if fix is None else (fix in str(found))

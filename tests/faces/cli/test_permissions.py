@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "stdio": "/mcp",
     "status": "GET /status",
     "ui": "POST /console-links",
+    "demo": "POST /spaces",
     "doctor": HERE,
     "servers list": "GET /servers",
     "servers show": "GET /servers/{name}",

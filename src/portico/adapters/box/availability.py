@@ -21,6 +21,17 @@ _APPARMOR: Final = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 _MOST_NAMESPACES: Final = Path("/proc/sys/user/max_user_namespaces")
 _UNPRIVILEGED: Final = Path("/proc/sys/kernel/unprivileged_userns_clone")
 _OLDEST: Final = (0, 8)
+_SYSTEM: Final = Path("/etc/os-release")
+_INSTALLS: Final = {
+    "debian": "apt install",
+    "ubuntu": "apt install",
+    "fedora": "dnf install",
+    "rhel": "dnf install",
+    "arch": "pacman -S",
+    "suse": "zypper install",
+    "opensuse": "zypper install",
+    "alpine": "apk add",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +71,14 @@ def _of_landlock() -> Lack | None:
 def _of_bubblewrap(account: Account) -> Lack | None:
     program = shutil.which("bwrap")
     if program is None:
-        fix = "Install it: apt install bubblewrap, dnf install bubblewrap."
-        return Lack("bubblewrap is not installed", fix)
+        return Lack("bubblewrap is not installed", f"Install it: {_installing()}")
     try:
         version = _version(program)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Lack(f"bubblewrap does not say its version: {error}", "Install it anew.")
     if version < _OLDEST:
-        return Lack("bubblewrap is too old", "Install bubblewrap 0.8 or newer.")
+        fix = f"Install 0.8 or newer: {_installing()}, or a newer release of this system."
+        return Lack("bubblewrap is too old", fix)
     as_user = () if account.switch else ("--unshare-user", "--disable-userns")
     said = _said([program, *as_user, *_TRIAL])
     return None if said is None else _why_no_namespaces(said, root=account.switch)
@@ -77,17 +88,40 @@ def _why_no_namespaces(said: str, *, root: bool) -> Lack:
     if not root and _number(_APPARMOR) == 1:
         return Lack(
             "AppArmor does not let ordinary users make user namespaces",
-            "Give bwrap a profile that has `userns,`, or: "
-            "sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+            "Give bwrap a profile that has `userns,`, or allow it to all: "
+            + _sysctl("kernel.apparmor_restrict_unprivileged_userns=0"),
         )
-    if not root and (_number(_MOST_NAMESPACES) == 0 or _number(_UNPRIVILEGED) == 0):
-        return Lack(
-            "ordinary users may not make user namespaces here",
-            "sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1",
-        )
+    switches = {
+        _MOST_NAMESPACES: "user.max_user_namespaces=15000",
+        _UNPRIVILEGED: "kernel.unprivileged_userns_clone=1",
+    }
+    wrong = [setting for file, setting in switches.items() if _number(file) == 0]
+    if not root and wrong:
+        return Lack("ordinary users may not make user namespaces here", _sysctl(*wrong))
     return Lack(
         f"bubblewrap cannot make namespaces here: {said}",
         "In a container: allow them (CAP_SYS_ADMIN, or a seccomp profile that permits them).",
+    )
+
+
+def _installing() -> str:
+    """With what this system installs things."""
+    try:
+        lines = _SYSTEM.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    told = dict(line.split("=", 1) for line in lines if "=" in line)
+    like = f"{told.get('ID', '')} {told.get('ID_LIKE', '')}".replace('"', "").split()
+    known = [_INSTALLS[name] for name in like if name in _INSTALLS]
+    return f"sudo {known[0]} bubblewrap" if known else "the package bubblewrap"
+
+
+def _sysctl(*settings: str) -> str:
+    """Now, and after the next start of the machine."""
+    kept = "".join(f"{each}\\n" for each in settings)
+    return (
+        f"sudo sysctl -w {' '.join(settings)}; and to keep it: "
+        f"printf '{kept}' | sudo tee /etc/sysctl.d/60-portico.conf"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.ordinary_file import NotOrdinary, opened
-from portico.gateway.core.client_files.client import Client, described
+from portico.gateway.core.client_files.client import Client, commands_of_ours, described
 from portico.gateway.core.client_files.clients import client_of, project_files, user_files
 from portico.gateway.core.client_files.entry import Place
 from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
@@ -55,6 +55,16 @@ class ClientFiles:
         own = file == self.own_file
         client = PORTICO_TOML if own else client_of(str(file), text, self._user_files)
         return described(client, place, text)
+
+    def ours(self, folder: Path) -> Sequence[tuple[str, str, str]]:
+        """Where Portico itself is started: the program, its file, and the command in it."""
+        places = {**self._user_files, **project_files(str(folder))}
+        return [
+            (client.title, path, command)
+            for path, client in places.items()
+            if (text := _text_or_none(path)) is not None
+            for command in commands_of_ours(client, self._place(Path(path)), text)
+        ]
 
     def written(self, file: Path) -> str:
         """As it is written in a list of files: short, and true for whoever has this home."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from portico.adapters.mcp.advice import advice
 from portico.adapters.mcp.conversation import Conversation, Ears
 from portico.adapters.mcp.looking import hear_of_changes
 from portico.adapters.mcp.opening import Opening
@@ -15,6 +14,7 @@ from portico.adapters.mcp.station import Failure, Start, Station
 from portico.adapters.mcp.telling import Changed, Telling
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.wire import Broken, Crowded
+from portico.gateway.core.start_advice import advice
 from portico.gateway.core.upstream import Target
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
@@ -139,7 +139,7 @@ class Stations:
 
     def _failure(self, station: Station, error: Broken) -> Failure:
         words = station.words.told(self.clean)
-        fix = error.fix or advice(words[-20:])
+        fix = error.fix or advice(station.target.launch, error.reason, words[-20:])
         return Failure(self.told(station, error.reason), fix, login=error.login)
 
     def told(self, station: Station, reason: str) -> str:

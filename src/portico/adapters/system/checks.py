@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from portico.adapters.system.listeners import listener_on
 from portico.adapters.system.listening import by_another, is_portico
 from portico.adapters.system.private_files import open_to_others
 from portico.engine.core.health import Finding, State
@@ -84,22 +85,22 @@ class CheckPort:
                         detail=f"{where} cannot be used: {os.strerror(error.errno or 0)}",
                         fix="Set another: portico config set server.port NUMBER",
                     )
-                asked = (self.host, self.port, self.private_socket)
-                if await asyncio.to_thread(by_another, *asked):
-                    return Finding(
-                        check="port",
-                        state=State.BROKEN,
-                        detail=f"the Portico of another installation listens on {where}",
-                        fix="Set another: portico config set server.port NUMBER",
-                    )
-                if await asyncio.to_thread(is_portico, self.host, self.port):
-                    return Finding(
-                        check="port", state=State.GOOD, detail=f"Portico is running on {where}"
-                    )
-                return Finding(
-                    check="port",
-                    state=State.BROKEN,
-                    detail=f"another program listens on {where}",
-                    fix="End it, or set another: portico config set server.port NUMBER",
-                )
+                return await asyncio.to_thread(self._taken, where)
         return Finding(check="port", state=State.GOOD, detail=f"{where} is free")
+
+    def _taken(self, where: str) -> Finding:
+        if not is_portico(self.host, self.port):
+            return Finding(
+                check="port",
+                state=State.BROKEN,
+                detail=f"{listener_on(self.port) or 'another program'} listens on {where}",
+                fix="End it, or set another: portico config set server.port NUMBER",
+            )
+        if by_another(self.host, self.port, self.private_socket):
+            return Finding(
+                check="port",
+                state=State.BROKEN,
+                detail=f"the Portico of another installation listens on {where}",
+                fix="Set another: portico config set server.port NUMBER",
+            )
+        return Finding(check="port", state=State.GOOD, detail=f"Portico is running on {where}")

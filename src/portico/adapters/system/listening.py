@@ -1,8 +1,10 @@
 """Take the address before anything else is started, so that a clash is told at once."""
 
 import errno
+import json
 import os
 import socket
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -60,7 +62,7 @@ def listen(host: str, port: int) -> socket.socket:
 def by_another(host: str, port: int, private_socket: Path | None) -> bool:
     """Whether it is a Portico that listens there, and not the one of this installation, which
     would answer on its private socket too."""
-    return is_portico(host, port) and not (private_socket is None or _answers(private_socket))
+    return is_portico(host, port) and not (private_socket is None or answers(private_socket))
 
 
 def is_portico(host: str, port: int) -> bool:
@@ -74,7 +76,36 @@ def is_portico(host: str, port: int) -> bool:
         connection.close()
 
 
-def _answers(path: Path) -> bool:
+def is_ready(private_socket: Path, port: int) -> bool:
+    """Whether the server of this installation answers there, and can be asked for anything."""
+    return _asked(private_socket, port, "/readyz") is not None
+
+
+def told_version(private_socket: Path, port: int, key: str) -> str | None:
+    """Of the server of this installation; None if none answers, or the key is not known to it."""
+    answer = _asked(private_socket, port, "/api/v1/status", Authorization=f"Bearer {key}")
+    try:
+        return None if answer is None else str(json.loads(answer)["version"])
+    except (ValueError, KeyError):
+        return None
+
+
+def _asked(private_socket: Path, port: int, path: str, **headers: str) -> bytes | None:
+    connection = HTTPConnection("localhost", port, timeout=3)
+    with socket.socket(socket.AF_UNIX) as way:
+        way.settimeout(3)
+        try:
+            way.connect(str(private_socket))
+            connection.sock = way
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            return answer.read() if answer.status == HTTPStatus.OK else None
+        except (OSError, HTTPException):
+            return None
+
+
+def answers(path: Path) -> bool:
+    """Whether anybody listens on this socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

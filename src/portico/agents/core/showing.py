@@ -11,7 +11,7 @@ SMALL_WINDOW: Final = 16_384
 FEW: Final = 6
 """That small models are shown: with more they choose badly."""
 MANY: Final = 24
-_SHARE: Final = 5
+SHARE: Final = 5
 """The part of a window that the list of tools may take up at most: one in this many."""
 _MOST_TOKENS: Final = 8_000
 _FEW_TOKENS: Final = 2_000
@@ -28,7 +28,7 @@ def shelf_for(info: ModelInfo) -> Shelf:
     if info.window is None:
         return Shelf(FEW, _FEW_TOKENS) if info.local else Shelf(MANY, _MOST_TOKENS)
     most = FEW if info.window <= SMALL_WINDOW else MANY
-    return Shelf(most, min(info.window // _SHARE, _MOST_TOKENS))
+    return Shelf(most, min(info.window // SHARE, _MOST_TOKENS))
 
 
 def mode_for(info: ModelInfo, wished: ToolMode) -> ToolMode:

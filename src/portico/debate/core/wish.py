@@ -12,6 +12,8 @@ from portico.debate.core.rules import USUAL_DEADLINE, Cap, Preset
 from portico.kernel.label import Label
 
 USUAL_TOKENS: Final = 100_000
+NOBODY: Final = ("none",)
+"""In the place of voices: guests alone are heard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class DebateWish:
     choices: tuple[str, ...] = ()
     topic: str = "general"
     voices: tuple[str, ...] = ()
-    """Their targets, as `Voices.named` takes them; none: those of the settings."""
+    """Their targets, as `Voices.named` takes them; left empty, those of the settings; `NOBODY`."""
     roles: tuple[str, ...] = ()
     """Personas in place of the voices' own: each is dealt to the next voice; `a+b` are merged; and
     `openai:gpt-5=critic` is for that voice."""

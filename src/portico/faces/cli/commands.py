@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "stdio": ("portico.faces.cli.stdio:stdio", "Join a desktop client to the running server."),
         "status": ("portico.faces.cli.status:status", "How the running server is."),
         "ui": ("portico.faces.cli.ui:ui", "Open the console in your browser, logged in."),
+        "demo": ("portico.faces.cli.demo:demo", "Sample servers and content; --remove ends it."),
         "doctor": (
             "portico.faces.cli.doctor:doctor",
             "Find what is wrong; --fix mends what it can.",

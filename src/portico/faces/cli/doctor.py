@@ -1,12 +1,11 @@
 """Find what is wrong with this installation."""
 
-import sys
 from contextlib import suppress
 from typing import Final
 
-from portico.engine.core.health import State, worst
+from portico.engine.core.health import Finding, State, worst
 from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import At
+from portico.faces.cli.terminal import At, Terminal
 from portico.kernel.errors import PorticoError
 
 _MARKS: Final = {State.GOOD: "✓", State.MENDED: "✓", State.WARNING: "!", State.BROKEN: "✗"}
@@ -18,23 +17,29 @@ async def doctor(*, fix: bool = False, at: At) -> int:
     Parameters
     ----------
     fix
-        Mend what can be mended without asking: open files, missing migrations.
+        Mend what can be mended without asking: open files, missing migrations, what a killed
+        server has left.
     """
+    findings: list[Finding] = []
+    in_turn = at.for_a_person  # the lines are the progress: what is broken may take long
     try:
-        with at.working("looking around"):
-            findings = [finding async for finding in at.house.diagnose()(mend=fix)]
+        async for finding in at.house.diagnose()(mend=fix):
+            findings.append(finding)
+            if in_turn:
+                _show(at, finding)
     finally:
         with suppress(PorticoError):  # there may be none; that is among the findings
             await at.house.store().release()
-    rows = [
-        {"check": each.check, "state": each.state, "detail": each.detail, "fix": each.fix}
-        for each in findings
-    ]
-    if at.json or not sys.stdout.isatty():
+    if not in_turn:
+        rows = [
+            {"check": each.check, "state": each.state, "detail": each.detail, "fix": each.fix}
+            for each in findings
+        ]
         at.table(["check", "state", "detail", "fix"], rows, {"checks": rows})
-    else:
-        for each in findings:
-            at.data(None, f"{_MARKS[each.state]} {each.check.ljust(14)} {each.detail}")
-            if each.fix:
-                at.data(None, f"  {' ' * 14} fix: {each.fix}")
     return Exit.FAILED if worst(findings) is State.BROKEN else Exit.OK
+
+
+def _show(at: Terminal, finding: Finding) -> None:
+    at.line(f"{_MARKS[finding.state]} {finding.check.ljust(14)} {finding.detail}")
+    if finding.fix:
+        at.line(f"  {' ' * 14} fix: {finding.fix}")

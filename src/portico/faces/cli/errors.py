@@ -15,6 +15,8 @@ PorticoError
 ├── BadToml         faces.cli.agent_file
 ├── SystemRefused
 ├── Broken
+├── ServerNotStarted
+├── DemoElsewhere
 ├── BadLink         faces.cli.join
 ├── NotRunning      faces.cli.server
 ├── NotReached      faces.cli.server
@@ -55,6 +57,28 @@ class FileInTheWay(PorticoError):
 
     def __init__(self, file: Path, *, fix: str | None = None) -> None:
         super().__init__(f"{file} exists, and is left as it is.", fix=fix)
+
+
+class ServerNotStarted(PorticoError):
+    kind = Kind.UNAVAILABLE
+    code = "server_not_started"
+    title = "The server did not start"
+    fix = "See why: portico serve, or: portico doctor"
+
+    def __init__(self, said: Sequence[str]) -> None:
+        super().__init__(
+            "It said: " + " ".join(map(str.strip, said)) if said else "It said nothing."
+        )
+
+
+class DemoElsewhere(PorticoError):
+    kind = Kind.CONFLICT
+    code = "demo_elsewhere"
+    title = "The demo is for this machine's own server"
+    fix = "Talk to this machine's server again: portico config unset client.server"
+
+    def __init__(self, server: str) -> None:
+        super().__init__(f"Commands here talk to {server}, which cannot start our sample servers.")
 
 
 class NeedsYes(PorticoError):

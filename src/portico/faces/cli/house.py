@@ -1,7 +1,7 @@
 """What the command line needs of the house; the composition root gives it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
     from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
     from portico.gateway.core.plan.expressions import Expressions
+    from portico.gateway.examine_servers import ExamineServers
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.weigh_context import WeighContext
     from portico.guard.rotate_vault import Rotated
@@ -118,6 +119,7 @@ class ImportRoom:
     import_servers: "ImportServers"
     accept: "AcceptListed"
     weigh: "WeighContext"
+    examine: "ExamineServers"
 
 
 class Importing(Protocol):
@@ -155,6 +157,19 @@ class Connecting(Protocol):
 
     def take_out(self, removal: "Removal") -> None:
         """Raises `ClientFileMoved`, `OSError`."""
+        ...
+
+
+class Demo(Protocol):
+    """The space with sample content."""
+
+    @property
+    def house(self) -> "House":
+        """This one, as whoever has the demo's keys."""
+        ...
+
+    def forget(self, space: str | None) -> None:
+        """Its keys here, and what its servers and tools have left in files."""
         ...
 
 
@@ -216,6 +231,13 @@ class House(Protocol):
     def serve(self, announce: Callable[[str], None]) -> None:
         """Until interrupted."""
         ...
+
+    def serving(self) -> AbstractContextManager[bool]:
+        """There is a server meanwhile: the one that runs, or one of our own, which ends with it.
+        Whether it is our own. Raises `ServerNotStarted`."""
+        ...
+
+    def demo(self) -> "Demo": ...
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
         """`agent`: for the programs that act for the user."""

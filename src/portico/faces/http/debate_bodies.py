@@ -52,7 +52,8 @@ class DebateIn(Body):
     topic: Name = "general"
     """What the voices' records are kept by."""
     voices: _Targets = Field(default_factory=list)
-    """`openai:gpt-5`, `agent:reviewer`, `program:claude`; none: those of the settings."""
+    """`openai:gpt-5`, `agent:reviewer`, `program:claude`; left away: those of the settings. `none`
+    alone: nobody but guests."""
     roles: _Targets = Field(default_factory=list)
     """Personas, dealt to the voices in turn: `critic`, `security+architect` for both at once,
     `openai:gpt-5=critic` for that voice."""

@@ -4,6 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from portico.gateway.core.launch_text import shown
+from portico.gateway.core.node_words import node_advice
+from portico.gateway.core.older_library import installing_older, needs_older, repinned
 from portico.gateway.core.server import Launch, Stdio
 
 _INSTALLING: Final[Mapping[str, str]] = {
@@ -18,7 +21,7 @@ _INSTALLING: Final[Mapping[str, str]] = {
     "pipx": "Install it: pip install pipx",
     "docker": "Install Docker, and start it.",
 }
-_RUNNERS: Final = ("uvx", "uv", "pipx")
+_OLDER: Final = "It was written for version 1 of the mcp library."
 _WANTED: Final = re.compile(
     r"\b([A-Z][A-Z0-9]*_[A-Z0-9_]{2,40})\b[^\n]{0,80}"
     r"\b(?:required|not set|missing|must be set|not provided|undefined|not found)\b"
@@ -32,8 +35,10 @@ def advice(launch: Launch, reason: str, last_words: Sequence[str]) -> str | None
     if not isinstance(launch, Stdio):
         return None
     said = "\n".join([reason, *last_words])
+    if needs_older(said):
+        return _older_library(launch)
     found = (tell(launch) for words, tell in _KNOWN if any(each in said for each in words))
-    return next(filter(None, found), None) or _missing_variable(said)
+    return next(filter(None, found), None) or node_advice(said) or _missing_variable(said)
 
 
 def _how_to_install(launch: Stdio) -> str | None:
@@ -42,11 +47,10 @@ def _how_to_install(launch: Stdio) -> str | None:
 
 def _older_library(launch: Stdio) -> str:
     """Version 2 of the Python library took away what servers for version 1 are written with."""
-    name = launch.command.rpartition("/")[2]
-    with_it = "--with 'mcp<2'"
-    if name in _RUNNERS:
-        return f"It was written for version 1 of the mcp library. Put this before it: {with_it}"
-    return "It was written for version 1 of the mcp library. Install that beside it: 'mcp<2'"
+    other = repinned(launch)
+    if other is None:
+        return f"{_OLDER} Install that beside it: {installing_older(launch)}"
+    return f"{_OLDER} Start it as: {shown(other)}"
 
 
 def _plain(text: str) -> Callable[[Stdio], str]:
@@ -61,17 +65,6 @@ def _missing_variable(said: str) -> str | None:
 _KNOWN: Final[Iterable[tuple[tuple[str, ...], Callable[[Stdio], str | None]]]] = (
     (("there is no program",), _how_to_install),
     (
-        (
-            "No module named 'mcp.server.fastmcp'",
-            "cannot import name 'FastMCP' from 'mcp.server'",
-            "'Server' object has no attribute 'list_tools'",
-            "'Server' object has no attribute 'call_tool'",
-            "'Server' object has no attribute 'list_resources'",
-            "'Server' object has no attribute 'list_prompts'",
-        ),
-        _older_library,
-    ),
-    (
         ("Cannot connect to the Docker daemon", "docker daemon is not running"),
         _plain("Start Docker."),
     ),
@@ -80,12 +73,12 @@ _KNOWN: Final[Iterable[tuple[tuple[str, ...], Callable[[Stdio], str | None]]]] =
         _plain("There is no such npm package: see that its name is right."),
     ),
     (
-        ("No solution found when resolving", "was not found in the package registry"),
+        (
+            "No solution found when resolving",
+            "was not found in the package registry",
+            "No matching distribution found",
+        ),
         _plain("There is no such package, or no version that fits: see that its name is right."),
-    ),
-    (
-        ("npm error code EBADENGINE", "Unsupported engine", "ERR_UNSUPPORTED_NODE"),
-        _plain("It needs another version of Node.js."),
     ),
     (
         ("EADDRINUSE", "Address already in use"),

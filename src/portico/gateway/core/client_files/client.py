@@ -1,6 +1,7 @@
 """A program that has servers of its own: where it keeps its file, and how to read it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,7 +15,7 @@ from portico.gateway.core.client_files.document import (
 from portico.gateway.core.client_files.entry import Entry, LeftOut, Place
 from portico.gateway.core.client_files.understanding import understood
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
-from portico.gateway.core.server import Foreign, Http, Plain
+from portico.gateway.core.server import Foreign, Http, Plain, Stdio
 from portico.kernel.json import JsonObject, JsonValue
 
 _OURS: Final = "portico"
@@ -81,6 +82,19 @@ def described(client: Client, place: Place, text: str) -> Described:
         wishes=wishes,
         problems=problems,
     )
+
+
+def commands_of_ours(client: Client, place: Place, text: str) -> Sequence[str]:
+    """By which this program starts Portico, as it is written there; what cannot be understood is
+    told where servers are read."""
+    found: list[str] = []
+    with suppress(Unreadable, LeftOut):
+        for entry in client.entries(parsed(place.path, text)):
+            with suppress(LeftOut):
+                launch = understood(entry, place).wish.launch
+                if isinstance(launch, Stdio) and is_this(launch, place.own_url):
+                    found.append(launch.command)
+    return found
 
 
 def _taken(entry: Entry, place: Place) -> tuple[Sequence[Wish], Sequence[Problem]]:

@@ -1,0 +1,77 @@
+"""A server for as long as something takes: the one that runs, or one beside us that then ends."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final
+
+from portico.adapters.system.listening import is_ready
+from portico.faces.cli.errors import ServerNotStarted
+from portico.main.ground import Ground
+
+_PATIENCE: Final = 120.0
+_ENDING: Final = 60.0
+_PAUSE: Final = 0.05
+_LAST: Final = 12
+"""Lines that are told of one that did not start."""
+
+
+@contextmanager
+def serving_meanwhile(ground: Ground) -> Iterator[bool]:
+    ready = partial(_ready, ground)
+    if ground.private_socket is None or ready():
+        yield False  # where there is no private socket, whoever asks is told that nobody answers
+        return
+    with TemporaryFile() as said:
+        process = subprocess.Popen(  # noqa: S603 # this program itself
+            _command(ground),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,  # Ctrl-C is for us, and we end it
+        )
+        try:
+            _wait_for(process, ready, said)
+            yield True
+        finally:
+            _end(process)
+
+
+def _command(ground: Ground) -> Sequence[str]:
+    chosen = [] if ground.config is None else ["--config", str(ground.config)]
+    return [sys.executable, "-m", "portico", *chosen, "serve"]
+
+
+def _ready(ground: Ground) -> bool:
+    private = ground.private_socket
+    return private is not None and is_ready(private, ground.loaded.settings.server.port)
+
+
+def _wait_for(
+    process: "subprocess.Popen[bytes]", ready: Callable[[], bool], said: BinaryIO
+) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not ready():
+        if process.poll() is not None or time.monotonic() > until:
+            raise ServerNotStarted(_told(said))
+        time.sleep(_PAUSE)
+
+
+def _told(said: BinaryIO) -> Sequence[str]:
+    said.seek(0)
+    return said.read().decode(errors="replace").strip().splitlines()[-_LAST:]
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
