@@ -181,9 +181,16 @@ def new_installation(page: str) -> Iterator[Shell]:
             environment["PORTICO_DATABASE__RUN_AS"] = RUN_AS
         if "PORTICO_ADMIN_DSN" in page:
             environment["PORTICO_ADMIN_DSN"] = stack.enter_context(tcp_server(18))
+        if "portico up" in page:
+            stack.callback(_down, folder, environment)
         shell = Shell(folder, environment)
         stack.callback(shell.close)
         yield shell
+
+
+def _down(folder: Path, environment: dict[str, str]) -> None:
+    """What a page leaves running, as its reader would."""
+    subprocess.run(["portico", "--quiet", "down"], check=False, cwd=folder, env=environment)
 
 
 def for_port(text: str, port: str) -> str:

@@ -1355,4 +1355,34 @@ REQUIREMENTS = [
         "issue 13, build 2",
         "The image runs as an ordinary user, on a root that is read-only.",
     ),
+    Requirement(
+        "staying:up:one-server",
+        "issue 13, build 2",
+        "However often it is asked for at once, one server is started, and everybody is told.",
+    ),
+    Requirement(
+        "staying:supervised:comes-back",
+        "issue 13, build 2",
+        "A server that is killed is started again, and what it left behind goes.",
+    ),
+    Requirement(
+        "staying:supervised:gives-up",
+        "issue 13, build 2",
+        "One that dies again and again is given up, and its log and status say why.",
+    ),
+    Requirement(
+        "staying:down:nothing-left",
+        "issue 13, build 2",
+        "After `down` no process is left, whatever was killed before.",
+    ),
+    Requirement(
+        "staying:login:unit",
+        "issue 13, build 2",
+        "A unit of systemd and an agent of launchd start it at login.",
+    ),
+    Requirement(
+        "staying:uninstall:only-ours",
+        "issue 13, build 2",
+        "Uninstalling removes all that is Portico's, and nothing else.",
+    ),
 ]

@@ -74,7 +74,7 @@ def ollama() -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 # its own name
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Says) as server:

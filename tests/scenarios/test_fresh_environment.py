@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 
 from portico.bench.first_minute import first_answer, listed_bare, set_up
@@ -208,6 +210,39 @@ def test_servers_of_other_programs_are_taken_unasked_and_the_first_call_is_answe
     assert taken["context"]["tokens_after"] < taken["context"]["tokens_before"]
     assert answered["tools"][0] == "search_tools"
     assert "UTC" in answered["said"]
+
+
+@pytest.mark.skipif(IS_ROOT and not shutil.which("useradd"), reason="cannot make a user here")
+@pytest.mark.requirement("staying:down:nothing-left")
+@pytest.mark.requirement("staying:uninstall:only-ours")
+def test_an_ordinary_user_keeps_it_up_ends_it_and_takes_it_away(installed: Guest) -> None:
+    installed.run(installed.portico, "init")
+    up = json.loads(installed.run(installed.portico, "--json", "up"))
+    os.kill(up["processes"][0], signal.SIGKILL)
+    kept = json.loads(installed.run(installed.portico, "--json", "status", "--wait", "240"))
+    installed.run(installed.portico, "down")
+    after = processes_of(installed)
+    gone = json.loads(
+        installed.run(installed.portico, "--json", "uninstall", "--purge", "--yes").splitlines()[-1]
+    )
+
+    assert (kept["kept_up"]["restarts"], kept["kept_up"]["supervised"]) == (1, True)
+    assert after == []
+    assert {"postgres", "client.key"} <= {Path(each["path"]).name for each in gone["belongings"]}
+    assert gone["package"].startswith("uv pip uninstall")
+    folders = (".config/portico", ".local/share/portico", ".local/state/portico")
+    assert [each for each in folders if (installed.home / each).exists()] == []
+
+
+def processes_of(guest: Guest) -> list[str]:
+    """That live, and have this home."""
+    with_home = [
+        each
+        for each in psutil.process_iter(["status", "environ", "cmdline"])
+        if (each.info["environ"] or {}).get("HOME") == str(guest.home)
+        or str(guest.home) in " ".join(each.info["cmdline"] or [])
+    ]
+    return [str(each) for each in with_home if each.info["status"] != "zombie"]
 
 
 @pytest.mark.requirement("house:first-minute:measured")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from portico.main.demo import PorticoDemo
     from portico.main.encoders import GroundEncoders
     from portico.main.importing import GroundImporting
+    from portico.main.keeping import GroundKeeping
+    from portico.main.uninstalling import GroundUninstalling
 
 
 @dataclass(frozen=True)
@@ -184,12 +186,22 @@ class PorticoHouse:
 
         return await rotate_vault(self.ground)
 
-    def serve(self, announce: Callable[[str], None]) -> None:
+    def keeping(self) -> "GroundKeeping":
+        from portico.main.keeping import GroundKeeping
+
+        return GroundKeeping(self.ground)
+
+    def uninstalling(self) -> "GroundUninstalling":
+        from portico.main.uninstalling import GroundUninstalling
+
+        return GroundUninstalling(self.ground)
+
+    def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
         from portico.adapters.system.listening import AddressTaken, by_another
         from portico.main.serve import serve
 
         try:
-            serve(self.ground, announce)
+            serve(self.ground, announce, started_by)
         except AddressTaken as taken:
             private = self.ground.private_socket
             if not by_another(reachable(taken.host), taken.port, private):

@@ -10,13 +10,16 @@ from functools import partial
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
+from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.collecting import collect_rarely
+from portico.adapters.system.held_note import HeldNote
 from portico.adapters.system.last_call import LastCall
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Source
 from portico.main.ground import Ground
+from portico.main.keeping import SERVER, kept_address, notes_folder
 from portico.main.telemetry import observe, thresholds, write_down
 
 if TYPE_CHECKING:
@@ -30,16 +33,28 @@ if TYPE_CHECKING:
 _log: Final = logging.getLogger("portico.serve")
 
 
-def serve(ground: Ground, announce: Callable[[str], None]) -> None:
+def serve(ground: Ground, announce: Callable[[str], None], started_by: str = "terminal") -> None:
     settings = ground.loaded.settings
-    write_down(ground)
+    write_down(ground, stream=started_by == "terminal")
     last_call = LastCall()
     end_orderly(last_call.begin)
     with listen(settings.server.host, settings.server.port) as listener:
+        _leave_note(ground, started_by)
         try:
             _start_and_serve(ground, listener, announce, last_call)
         finally:
             asyncio.run(ground.store.release())
+
+
+def _leave_note(ground: Ground, started_by: str) -> None:
+    """By which it is found from its first moment to its last, whoever started it."""
+    note = HeldNote(notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}")
+    if not note.take():
+        _log.warning("another server of this installation has the same port, elsewhere")
+        return
+    since = SystemClock().now().isoformat(timespec="milliseconds")
+    about = {"url": ground.server_url, "kept": kept_address(ground)}
+    note.write({**about, "since": since, "started_by": started_by})
 
 
 def _start_and_serve(
@@ -113,7 +128,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
     from portico.adapters.postgres.bus import PostgresBus
     from portico.adapters.postgres.healing import Healer
     from portico.adapters.postgres.transaction import Transactions
-    from portico.adapters.system.clock import SystemClock, system_entropy
+    from portico.adapters.system.clock import system_entropy
     from portico.adapters.telemetry.http_requests import ObservedRequests
     from portico.adapters.telemetry.instruments import (
         transaction_took,

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from portico.adapters.telemetry.slow_calls import Thresholds
 
 
-def write_down(ground: Ground) -> None:
-    """Everything that is logged from here on, cleaned of every secret that is known by now."""
+def write_down(ground: Ground, *, stream: bool = True) -> None:
+    """Everything that is logged from here on, cleaned of every secret that is known by now.
+    `stream`: also on standard error."""
     from portico.adapters.telemetry.logs import LogWishes, write_logs
 
     log = ground.loaded.settings.log
@@ -24,6 +25,7 @@ def write_down(ground: Ground) -> None:
         form=log.format,
         file=ground.loaded.paths.log_file if log.file else None,
         keep_days=log.keep_days,
+        stream=stream,
     )
     write_logs(wishes, ground.secrets)
 

@@ -183,7 +183,7 @@ def test_one_can_go_back_and_forth_and_forget(folder: Path) -> None:
     with pytest.raises(StoreRefused, match="nothing from before"):
         upgrading(folder).back()
     removed = upgrading(folder).forget_old()
-    assert [each.name for each in removed.folders] == ["18.undone"]
+    assert [Path(each).name for each in removed.folders] == ["18.undone"]
     assert removed.bytes > 1_000_000
     assert seen(folder, 16) == before
 

@@ -1,7 +1,7 @@
 """A house as the command line knows it, scripted: what it is told to answer, and what was asked."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from portico.adapters.client_files.connecting import ClientConnections
@@ -12,6 +12,7 @@ from portico.engine.diagnose import Diagnose
 from portico.engine.migrate_store import MigrateStore
 from portico.engine.ports import Archive, Check
 from portico.faces.cli.house import (
+    Demo,
     EncoderOrder,
     ImportRoom,
     Provisioned,
@@ -20,6 +21,7 @@ from portico.faces.cli.house import (
     Welcome,
     Whereabouts,
 )
+from portico.faces.cli.uninstalling import Uninstalling
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.gateway.core.errors import EmbedderUnavailable
@@ -28,6 +30,7 @@ from portico.guard.rotate_vault import Rotated
 from portico.kernel.json import JsonObject
 from portico.testing.engine import MemorySchema, MemoryStore
 from tests.adapters.client_files.prepared import prepared
+from tests.faces.cli.keeping import ScriptedKeeping
 
 ONE = Migration(1, "ground_floor", "SELECT 1")
 
@@ -52,14 +55,14 @@ class ScriptedUpgrade:
     def upgrade(self, progress: Callable[[str], None]) -> Upgraded:
         progress("copying")
         before, self.major = self.major, 18
-        return Upgraded(before=before, after=18, kept=(Path("postgres/16"),))
+        return Upgraded(before=before, after=18, kept=("postgres/16",))
 
     def back(self) -> Upgraded:
         before, self.major = self.major, 16
-        return Upgraded(before=before, after=16, kept=(Path("postgres/18.undone"),))
+        return Upgraded(before=before, after=16, kept=("postgres/18.undone",))
 
     def forget_old(self) -> Removed:
-        return Removed(folders=(Path("postgres/16"),), bytes=40_000_000)
+        return Removed(folders=("postgres/16",), bytes=40_000_000)
 
 
 class ScriptedEncoders:
@@ -137,6 +140,7 @@ class ScriptedHouse:
         self.scripted_upgrade = ScriptedUpgrade()
         self.scripted_encoders = ScriptedEncoders()
         self.scripted_importing = ScriptedImporting()
+        self.scripted_keeping = ScriptedKeeping(root)
         self.checks: Sequence[Check] = ()
         self.asked: list[object] = []
         self.overruled_by: str | None = None
@@ -229,11 +233,25 @@ class ScriptedHouse:
     def diagnose(self) -> Diagnose:
         return Diagnose(checks=self.checks)
 
-    def serve(self, announce: Callable[[str], None]) -> None:
+    def keeping(self) -> ScriptedKeeping:
+        return self.scripted_keeping
+
+    def uninstalling(self) -> Uninstalling:
+        raise NotImplementedError
+
+    def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
+        self.asked.append(started_by)
         if self._failure is not None:
             raise self._failure
         announce("http://127.0.0.1:9")
         raise KeyboardInterrupt
+
+    @contextmanager
+    def serving(self) -> Iterator[bool]:
+        yield False
+
+    def demo(self) -> Demo:
+        raise NotImplementedError
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
         if self._failure is not None:

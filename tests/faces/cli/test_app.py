@@ -297,7 +297,7 @@ def test_without_a_server_status_exits_with_4_and_says_how_to_start_it(
 
     told = capsys.readouterr().err
     assert "http://127.0.0.1:9" in told
-    assert "portico serve" in told
+    assert "portico up" in told
 
 
 @pytest.mark.requirement("cli:exits:codes")
@@ -320,7 +320,7 @@ def test_serving_says_where_and_ends_with_130_when_interrupted(
     assert "Portico 1.2.3 on http://127.0.0.1:9" in told
     assert told.endswith("Stopped.\n")
     flags = {"server.host": None, "server.port": 3200, "log.level": None}
-    assert house.asked == [{"config": None, "flags": flags}]
+    assert house.asked == [{"config": None, "flags": flags}, "terminal"]
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_another_name_is_ignored_once_there_is_an_admin(
 
 def test_init_says_what_to_do_next(house: ScriptedHouse, capsys: Captured) -> None:
     assert run(house, ["init", "--name", "ana"]) == 0
-    assert "Next: portico serve" in capsys.readouterr().err
+    assert "Next: portico up" in capsys.readouterr().err
 
     assert run(house, ["init", "--name", "ana"]) == 0
     assert "was set up already" in capsys.readouterr().err

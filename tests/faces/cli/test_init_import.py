@@ -14,6 +14,7 @@ from portico.faces.cli.init_words import offers, picked, take_question, weight_t
 from portico.gateway.core.client_files.wish import Described, Problem, Wish
 from portico.gateway.core.server import FromFile, Http, Plain, Stdio
 from portico.gateway.core.tool import Standing
+from portico.gateway.examine_servers import ExamineServers
 from portico.gateway.import_servers import AcceptListed, ImportServers
 from portico.gateway.weigh_context import ContextWeight, WeighContext
 from portico.kernel.effect import Effect
@@ -76,6 +77,9 @@ class Scene:
                     review=room.review,
                 ),
                 accept=AcceptListed(accept=room.accept_tools),
+                examine=ExamineServers(
+                    servers=room.servers, upstreams=room.upstreams, index=room.index_server
+                ),
                 weigh=WeighContext(
                     servers=room.servers, tools=room.tools, tokenizer=room.tokenizer
                 ),
@@ -157,7 +161,7 @@ async def test_yes_takes_all_of_ones_own_files_and_accepts_only_reads(
     assert (await scene.room.tool("files.write_file")).effect is Effect.UNKNOWN
     assert "strange" not in await _standings(scene)
     assert "3 tools of 1 server, in tokens of letters" in said
-    assert said.endswith("\nNext: portico serve\n")
+    assert said.endswith("\nNext: portico up\n")
 
 
 async def test_a_file_that_is_named_is_taken_whosever_it_is(scene: Scene) -> None:
@@ -308,7 +312,7 @@ async def test_yes_says_why_a_folders_file_is_left(scene: Scene, capsys: Capture
 async def test_logs_are_there_once_it_serves(scene: Scene, capsys: Captured) -> None:
     assert await _in_thread(scene, "--yes") == 0
 
-    assert "portico serve, then portico servers logs mail" in capsys.readouterr().err
+    assert "portico up, then portico servers logs mail" in capsys.readouterr().err
 
 
 def test_the_bars_are_to_scale() -> None:

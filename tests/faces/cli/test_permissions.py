@@ -18,6 +18,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": HERE,
     "connect": HERE,
     "disconnect": HERE,
+    "up": HERE,
+    "down": HERE,
+    "restart": HERE,
     "serve": HERE,
     "stdio": "/mcp",
     "status": "GET /status",
@@ -229,6 +232,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "db restore": HERE,
     "db info": HERE,
     "db upgrade": HERE,
+    "uninstall": HERE,
     "version": HERE,
     "completion": HERE,
 }

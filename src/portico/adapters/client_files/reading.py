@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.ordinary_file import NotOrdinary, opened
-from portico.gateway.core.client_files.client import Client, commands_of_ours, described
+from portico.gateway.core.client_files.client import (
+    Client,
+    commands_of_ours,
+    described,
+    leads_here,
+)
 from portico.gateway.core.client_files.clients import client_of, project_files, user_files
 from portico.gateway.core.client_files.entry import Place
 from portico.gateway.core.client_files.portico_toml import PORTICO_TOML
@@ -63,8 +68,22 @@ class ClientFiles:
             (client.title, path, command)
             for path, client in places.items()
             if (text := _text_or_none(path)) is not None
-            for command in commands_of_ours(client, self._place(Path(path)), text)
+            for command in commands_of_ours(client, self.place(Path(path)), text)
         ]
+
+    def leading_here(self, folder: Path) -> Sequence[tuple[str, str]]:
+        """Clients that come to us, each with the file that says so."""
+        places = {**self._user_files, **project_files(str(folder))}
+        return [
+            (client.title, path) for path, client in places.items() if self._leads(path, client)
+        ]
+
+    def _leads(self, path: str, client: Client) -> bool:
+        try:
+            text = read_text(Path(path))
+        except NotRead:
+            return False
+        return text is not None and leads_here(client, self.place(Path(path)), text)
 
     def written(self, file: Path) -> str:
         """As it is written in a list of files: short, and true for whoever has this home."""

@@ -90,6 +90,11 @@ class EmbeddedStore(PostgresStore):
             return False
         return await asyncio.to_thread(self.server.stop, force=force)
 
+    async def settle(self) -> bool:
+        if not self._passwords_file.exists():
+            return False
+        return await asyncio.to_thread(self.server.settle)
+
     async def status(self) -> StoreStatus:
         if not self._passwords_file.exists():
             address = str(self._folder)

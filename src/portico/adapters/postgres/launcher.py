@@ -93,10 +93,22 @@ class EmbeddedServer:
             return
         self._leaving.set()  # a restart that is under way gives up
         with self.alone():
-            last = not self._users.others() and not self._keep.exists()
-            if last and self.cluster.answers():
-                self._halt()
+            self._halt_if_idle()
             self._users.give_back()
+
+    def settle(self) -> bool:
+        """Stop it if nobody uses it any more, as after a crash of whoever did; whether it was."""
+        if not self._folder.exists():
+            return False
+        with self.alone():
+            return self._halt_if_idle()
+
+    def _halt_if_idle(self) -> bool:
+        idle = not self._users.others() and not self._keep.exists()
+        if not idle or not self.cluster.answers():
+            return False
+        self._halt()
+        return True
 
     def stop(self, *, force: bool = False) -> bool:
         """False if it was not running. Raises `StoreBusy` while others use it, unless forced."""

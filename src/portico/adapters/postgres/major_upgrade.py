@@ -53,7 +53,7 @@ class MajorUpgrade:
         with self._alone() as have:
             if have >= self._wanted:
                 self._server(have).cluster.must(["rm", "-rf", self._work])
-                return Upgraded(before=have, after=have, kept=self._kept(have))
+                return Upgraded(before=have, after=have, kept=tuple(map(str, self._kept(have))))
             old, new = self._server(have), self._server(self._wanted)
             self._rest(old, progress)
             new.prepare()
@@ -66,7 +66,9 @@ class MajorUpgrade:
             finally:
                 self._end_orphans(made)
                 made.must(["rm", "-rf", self._work])
-            return Upgraded(before=have, after=self._wanted, kept=self._kept(self._wanted))
+            return Upgraded(
+                before=have, after=self._wanted, kept=tuple(map(str, self._kept(self._wanted)))
+            )
 
     def back(self) -> Upgraded:
         """To the one from before the upgrade, as it was then. Raises `StoreBusy`,
@@ -88,7 +90,7 @@ class MajorUpgrade:
             self._stop(server)
             server.made.unlink(missing_ok=True)
             server.cluster.must(["mv", server.data, undone])
-            return Upgraded(before=have, after=max(older), kept=(undone,))
+            return Upgraded(before=have, after=max(older), kept=(str(undone),))
 
     def forget_old(self) -> Removed:
         """What is no longer, or not yet, the database. Raises `StoreBusy`."""
@@ -97,7 +99,7 @@ class MajorUpgrade:
             size = sum(map(_size, left))
             for each in left:
                 self._server(have).cluster.must(["rm", "-rf", each])
-            return Removed(folders=tuple(left), bytes=size)
+            return Removed(folders=tuple(map(str, left)), bytes=size)
 
     @contextmanager
     def _alone(self) -> Iterator[int]:

@@ -42,6 +42,10 @@ class PostgresStore(ABC):
     @abstractmethod
     async def stop(self, *, force: bool = False) -> bool: ...
 
+    async def settle(self) -> bool:
+        """Stop one of ours that nobody uses any more; whether there was one."""
+        return False
+
     @property
     def owner_address(self) -> str:
         """Raises `NotProvisioned` on a worker that was not told it."""

@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -50,6 +50,8 @@ class LogWishes:
     form: Form = "auto"
     file: Path | None = None
     keep_days: int = 14
+    stream: bool = True
+    """Also on standard error."""
 
 
 def write_logs(wishes: LogWishes, secrets: KnownSecrets) -> None:
@@ -64,13 +66,18 @@ def write_logs(wishes: LogWishes, secrets: KnownSecrets) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    stream = _Stream(sys.stderr)
-    human = _for_people(wishes.form, sys.stderr)
-    stream.setFormatter(_formatter(shared, _human(sys.stderr) if human else _json()))
-    _take_over([stream, _Counting()])
+    _take_over([*_streams(wishes, shared), _Counting()])
     _set_levels(wishes)
     if wishes.file is not None:
         _write_file(wishes.file, wishes.keep_days, _formatter(shared, _json()))
+
+
+def _streams(wishes: LogWishes, shared: Sequence[Processor]) -> Iterator[logging.Handler]:
+    if wishes.stream:
+        stream = _Stream(sys.stderr)
+        human = _for_people(wishes.form, sys.stderr)
+        stream.setFormatter(_formatter(shared, _human(sys.stderr) if human else _json()))
+        yield stream
 
 
 def _write_file(file: Path, keep_days: int, formatter: logging.Formatter) -> None:

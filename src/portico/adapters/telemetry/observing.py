@@ -68,7 +68,8 @@ class Observing:
             thread.join(max(0.0, deadline - monotonic()))
 
     def _start(self, wishes: ObserveWishes, secrets: KnownSecrets) -> None:
-        """Loads only what is wanted: the SDK takes a tenth of a second. Raises `ExporterMissing`."""
+        """Loads only what is wanted: the SDK takes a tenth of a second. Raises
+        `ExporterMissing`."""
         about, readers = wishes.about, []
         if wishes.endpoint is None:
             trace.set_tracer_provider(trace.NoOpTracerProvider())

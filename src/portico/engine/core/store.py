@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 
 class Source(StrEnum):
@@ -51,12 +50,12 @@ class Upgraded:
 
     before: int
     after: int
-    kept: tuple[Path, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
     """Folders that are gone, and what they took."""
 
-    folders: tuple[Path, ...]
+    folders: tuple[str, ...]
     bytes: int

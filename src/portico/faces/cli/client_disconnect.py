@@ -49,13 +49,13 @@ def disconnect(
     for each in found:
         at.say(each.diff)
         if not dry_run:
-            _take_out(at, connecting, each, yes=yes)
+            take_out(at, connecting, each, yes=yes)
     told: JsonObject = {"dry_run": dry_run, "data": [removal_json(each) for each in found]}
     at.data(told, _in_all(found, dry_run=dry_run))
 
 
-def _take_out(at: Terminal, connecting: "Connecting", removal: "Removal", *, yes: bool) -> None:
-    """Raises `EntryDiffers`."""
+def take_out(at: Terminal, connecting: "Connecting", removal: "Removal", *, yes: bool) -> None:
+    """With the key that was made for it. Raises `EntryDiffers`."""
     from portico.faces.cli.client_words import short
     from portico.gateway.core.connecting.errors import EntryDiffers
 

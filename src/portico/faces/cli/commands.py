@@ -5,11 +5,14 @@ from typing import Final
 
 HELP: Final = """One door for AI agents: to tools, models, each other and their people.
 
-First time here: portico init, then portico serve, then portico connect."""
+First time here: portico init, then portico up, then portico connect."""
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start": {
         "init": ("portico.faces.cli.init:init", "Set up this installation; safe to repeat."),
+        "up": ("portico.faces.cli.up:up", "Start the server in the background; kept up."),
+        "down": ("portico.faces.cli.up:down", "End the server."),
+        "restart": ("portico.faces.cli.up:restart", "End the server and start it anew."),
         "connect": (
             "portico.faces.cli.client_connect:connect",
             "Put Portico into the file of a client.",
@@ -111,6 +114,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "Fetch and choose what search by meaning uses.",
         ),
         "db": ("portico.faces.cli.db:app", "The database: migrate, back up, restore, upgrade."),
+        "uninstall": (
+            "portico.faces.cli.uninstall:uninstall",
+            "Stop everything; --purge removes what is kept.",
+        ),
         "version": ("portico.faces.cli.about:version", "Which version this is."),
         "completion": ("portico.faces.cli.about:completion", "Completion script for a shell."),
     },

@@ -10,6 +10,8 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.engine.diagnose import Diagnose
     from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive, Store, StoreUpgrade
+    from portico.faces.cli.keeping import Keeping
+    from portico.faces.cli.uninstalling import Uninstalling
     from portico.gateway.core.client_files.wish import Described
     from portico.gateway.core.connecting.home import Scope
     from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
@@ -228,7 +230,11 @@ class House(Protocol):
 
     def diagnose(self) -> "Diagnose": ...
 
-    def serve(self, announce: Callable[[str], None]) -> None:
+    def keeping(self) -> "Keeping": ...
+
+    def uninstalling(self) -> "Uninstalling": ...
+
+    def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
         """Until interrupted."""
         ...
 

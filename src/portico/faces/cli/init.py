@@ -68,7 +68,7 @@ async def init(  # noqa: PLR0913 # one for each option
     if at.json:
         told = {**_facts(welcome, at.house.whereabouts().server_url), **taken}
         at.facts({**told, "could_connect": could})
-    at.say("\n      ".join(["\nNext: portico serve", *could]))
+    at.say("\n      ".join(["\nNext: portico up", *could]))
 
 
 def _facts(welcome: Welcome, server: str) -> JsonObject:

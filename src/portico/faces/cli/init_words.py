@@ -165,7 +165,7 @@ def _range(part: str) -> Iterator[int]:
 def _fix(each: NotListed) -> str | None:
     """While `init` runs there is nobody yet who could be asked for logs."""
     logs = "portico servers logs"
-    return each.fix and each.fix.replace(logs, f"portico serve, then {logs}")
+    return each.fix and each.fix.replace(logs, f"portico up, then {logs}")
 
 
 def _server_json(each: Listed | NotListed) -> JsonObject:

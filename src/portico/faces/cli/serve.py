@@ -1,14 +1,23 @@
 """Run the server."""
 
 from contextlib import suppress
+from typing import Annotated
 
+from cyclopts import Parameter
+
+from portico.faces.cli.keeping import StartedBy
 from portico.faces.cli.terminal import At
 
 
 def serve(
-    *, host: str | None = None, port: int | None = None, log_level: str | None = None, at: At
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    log_level: str | None = None,
+    started_by: Annotated[StartedBy, Parameter(show=False)] = "terminal",
+    at: At,
 ) -> None:
-    """Run the server in this terminal, until Ctrl-C.
+    """Run the server in this terminal, until Ctrl-C; in the background: portico up.
 
     Parameters
     ----------
@@ -18,6 +27,8 @@ def serve(
         Port to listen on (setting server.port).
     log_level
         Least level that is logged: debug, info, warning, error (setting log.level).
+    started_by
+        Who looks after it; said by `portico up`.
     """
     flags = {"server.host": host, "server.port": port, "log.level": log_level}
     house = at.house.with_flags(config=None, flags=flags)
@@ -33,7 +44,7 @@ def serve(
             )
 
     try:
-        house.serve(announce)
+        house.serve(announce, started_by=started_by)
     finally:
         if announced:
             with suppress(OSError):  # the terminal may be gone

@@ -57,7 +57,7 @@ class NotRunning(PorticoError):
     kind = Kind.UNAVAILABLE
     code = "not_running"
     title = "Portico is not running"
-    fix = "Start it in another terminal: portico serve"
+    fix = "Start it: portico up"
 
     def __init__(self, url: str) -> None:
         super().__init__(f"Nothing answers at {url}.")

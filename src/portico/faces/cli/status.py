@@ -15,15 +15,20 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
         Seconds to wait until it is ready, if it has only just been started.
     """
     from portico.faces.cli.box_words import in_words
+    from portico.faces.cli.kept_words import kept_up, say_why
     from portico.faces.cli.patience import patiently
-    from portico.faces.cli.server import Server
+    from portico.faces.cli.server import NotRunning, Server
 
     where = at.house.whereabouts()
     server = Server(at.house)
     with at.working("waiting for the server"):
-        found = patiently(
-            lambda: server.get("/status"), wait, enough=lambda status: status["ready"]
-        )
+        try:
+            found = patiently(
+                lambda: server.get("/status"), wait, enough=lambda status: status["ready"]
+            )
+        except NotRunning:
+            say_why(at)
+            raise
     facts = {
         "server": where.remote or where.server_url,
         "version": found["version"],
@@ -31,6 +36,8 @@ def status(*, verbose: bool = False, wait: float = 0, at: At) -> int:
         "box": in_words(found["boxes"]),
         "secrets": found["secrets"] or "cannot be reached: portico doctor",
     }
+    if where.remote is None:
+        facts["kept_up"] = kept_up(at)
     if verbose:
         me = server.get("/me")
         store = found["store"]

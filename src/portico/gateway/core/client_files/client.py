@@ -97,6 +97,21 @@ def commands_of_ours(client: Client, place: Place, text: str) -> Sequence[str]:
     return found
 
 
+def leads_here(client: Client, place: Place, text: str) -> bool:
+    """Whether its client comes to us by something that the file says."""
+    try:
+        return any(_is_ours(entry, place) for entry in client.entries(parsed(place.path, text)))
+    except (Unreadable, LeftOut):
+        return False
+
+
+def _is_ours(entry: Entry, place: Place) -> bool:
+    try:
+        return is_this(understood(entry, place).wish.launch, place.own_url)
+    except LeftOut:
+        return False
+
+
 def _taken(entry: Entry, place: Place) -> tuple[Sequence[Wish], Sequence[Problem]]:
     try:
         found = understood(entry, place)

@@ -1,0 +1,66 @@
+"""What lies in folders of ours, and taking it away: by name, one by one, and through no link."""
+
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    path: Path
+    what: str | None
+    """None: it is not ours."""
+
+
+def found_in(folder: Path, known: Mapping[str, str]) -> Sequence[Found]:
+    """Everything in the folder; `known` says by pattern what is ours. Nothing of a folder that is
+    a link."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [Found(path, _what(path.name, known)) for path in sorted(folder.iterdir())]
+
+
+def _what(name: str, known: Mapping[str, str]) -> str | None:
+    return next((what for pattern, what in known.items() if fnmatch(name, pattern)), None)
+
+
+def is_anothers(folder: Path, home: Path) -> bool:
+    """Whether it is the root, somebody's home, or above it: no folder of a program's own."""
+    whole = folder.resolve()
+    homes = home.resolve()
+    return whole in {homes, *homes.parents} or len(whole.parts) < 2
+
+
+def size_of(path: Path) -> int:
+    """Bytes of all that is in it; a link is as large as it is itself."""
+    return sum(_sizes(path))
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    try:
+        state = path.lstat()
+        yield state.st_size if stat.S_ISREG(state.st_mode) else 0
+        inside = sorted(path.iterdir()) if stat.S_ISDIR(state.st_mode) else []
+    except OSError:  # it may have gone meanwhile, or be another's
+        return
+    for each in inside:
+        yield from _sizes(each)
+
+
+def remove(path: Path) -> None:
+    """A link itself, and never what it leads to. Raises `OSError`."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path)
+
+
+def remove_if_empty(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True

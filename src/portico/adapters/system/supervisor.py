@@ -1,0 +1,222 @@
+"""The process that keeps a server up: starts it, starts it again when it dies, ends it when asked.
+
+    python -P -m portico.adapters.system.supervisor ORDER COMMAND …
+
+It loads next to nothing, does nothing else, and so has little to die of.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from portico.adapters.system.clock import SystemClock
+from portico.adapters.system.held_note import HeldNote
+from portico.adapters.system.last_words import how_it_died, last_line, last_words
+from portico.engine.core.supervision import Patience, in_a_row, pause
+from portico.kernel.json import JsonObject, JsonValue
+
+NOTE: Final = "supervisor"
+WORDS: Final = "last-words"
+"""What the server says on its standard error, of its last life only."""
+GAVE_UP: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a supervisor is told on its command line."""
+
+    folder: Path
+    """Where it keeps its note."""
+    log: Path | None
+    """Where it writes a line when something happens."""
+    url: str
+    kept: JsonObject = field(default_factory=dict)
+    """Settings that a restart is to keep."""
+    patience: Patience = field(default_factory=Patience)
+
+    def written(self) -> str:
+        log = None if self.log is None else str(self.log)
+        return json.dumps({**asdict(self), "folder": str(self.folder), "log": log})
+
+    @classmethod
+    def read(cls, text: str) -> "Order":
+        told = json.loads(text)
+        return cls(
+            folder=Path(told["folder"]),
+            log=Path(told["log"]) if told["log"] else None,
+            url=told["url"],
+            kept=told["kept"],
+            patience=Patience(**told["patience"]),
+        )
+
+
+class Supervisor:
+    def __init__(self, order: Order, command: Sequence[str], note: HeldNote) -> None:
+        self._order = order
+        self._command = command
+        self._note = note
+        self._clock = SystemClock()
+        self._asked = False
+        self._told: dict[str, JsonValue] = {
+            "since": self._now(),
+            "url": order.url,
+            "kept": order.kept,
+            "state": "running",
+            "restarts": 0,
+            "deaths": 0,
+            "died_at": None,
+            "why": None,
+            "words": None,
+            "killed": False,
+        }
+        self._ear, self._mouth = os.pipe()
+
+    def run(self) -> int:
+        self._listen()
+        while True:
+            self._write(state="running")
+            began = time.monotonic()
+            code = self._one_life()
+            if self._asked:
+                self._write(state="ended")
+                self._log("info", "ended as asked")
+                return 0
+            wait = self._mourn(code, time.monotonic() - began)
+            if wait is None:
+                return GAVE_UP
+            self._rest(wait)
+            if self._asked:
+                self._write(state="ended")
+                return 0
+            self._told["restarts"] = _number(self._told["restarts"]) + 1
+
+    def _mourn(self, code: int, lived: float) -> float | None:
+        """How long until the next one; None if there is none."""
+        words = last_words(self._words)
+        why = str(words["detail"]) if words else how_it_died(code)
+        if not words and code > 0 and (line := last_line(self._words)):
+            why = f"{why}: {line}"
+        deaths = in_a_row(_number(self._told["deaths"]), lived, self._order.patience)
+        wait = pause(deaths, self._order.patience)
+        self._write(
+            state="gave_up" if wait is None else "waiting",
+            deaths=deaths,
+            died_at=self._now(),
+            why=why,
+            words=words,
+        )
+        if wait is None:
+            self._log("error", f"the server died {deaths} times in a row and is given up: {why}")
+        else:
+            self._log("error", f"the server died after {lived:.1f} s: {why}; again in {wait:g} s")
+        return wait
+
+    def _one_life(self) -> int:
+        """Starts the server and waits for its end."""
+        with self._words.open("wb") as words:
+            self._words.chmod(0o600)
+            # In a group of its own: a Ctrl-C at our terminal is meant for us.
+            child = subprocess.Popen(  # noqa: S603 # what we were told to keep
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                process_group=0,
+            )
+        until: float | None = None
+        while not _gone(child):
+            if self._asked and until is None:
+                child.terminate()
+                until = time.monotonic() + self._order.patience.to_end
+            if until is not None and time.monotonic() > until:
+                child.kill()
+                self._write(killed=True)
+            self._hear(None if until is None else max(0.1, until - time.monotonic()))
+        return child.wait()
+
+    @property
+    def _words(self) -> Path:
+        return self._order.folder / WORDS
+
+    def _listen(self) -> None:
+        """Every signal leaves a byte in a pipe: none gets lost between looking and waiting."""
+        for end in (self._ear, self._mouth):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._mouth, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._leave)
+
+    def _leave(self, *_: object) -> None:
+        self._asked = True
+
+    def _rest(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._asked and (left := until - time.monotonic()) > 0:
+            self._hear(left)
+
+    def _hear(self, seconds: float | None) -> None:
+        ready, _, _ = select.select([self._ear], [], [], seconds)
+        if ready:
+            with suppress(BlockingIOError):
+                os.read(self._ear, 512)
+
+    def _write(self, **changed: JsonValue) -> None:
+        """A full disk is no reason to let the server die."""
+        self._told.update(changed)
+        with suppress(OSError):
+            self._note.write(self._told)
+
+    def _log(self, level: str, event: str) -> None:
+        """A line like those of the server, in one write."""
+        if self._order.log is None:
+            return
+        line = {"timestamp": self._now(), "level": level, "logger": "portico.supervisor"}
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        with suppress(OSError):
+            handle = os.open(self._order.log, flags, 0o600)
+            try:
+                os.write(handle, (json.dumps({**line, "event": event}) + "\n").encode())
+            finally:
+                os.close(handle)
+
+    def _now(self) -> str:
+        return self._clock.now().isoformat(timespec="milliseconds")
+
+
+def _gone(child: "subprocess.Popen[bytes]") -> bool:
+    """Whether it has ended. What it left behind in its group goes with it, before its pid can be
+    anybody else's."""
+    if child.returncode is None and hasattr(os, "waitid"):
+        seen = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if seen is None:
+            return False
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    return child.poll() is not None
+
+
+def _number(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def main() -> int:
+    order = Order.read(sys.argv[1])
+    note = HeldNote(order.folder / NOTE)
+    if not note.take():
+        return 0  # another one keeps it up
+    return Supervisor(order, sys.argv[2:], note).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

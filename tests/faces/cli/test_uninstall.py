@@ -1,0 +1,210 @@
+"""Taking an installation away, on the real house, in folders of a test; without a database."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portico.faces.cli.app import run
+from portico.main.house import PorticoHouse
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installation's home, with something in each folder."""
+    for name in os.environ:
+        if name.startswith(("PORTICO_", "XDG_")):
+            monkeypatch.delenv(name)
+    person, made = tmp_path / "person", tmp_path / "portico"
+    person.mkdir()
+    monkeypatch.setenv("HOME", str(person))
+    monkeypatch.setenv("PORTICO_HOME", str(made))
+    monkeypatch.chdir(person)
+    for file in ("config/portico.toml", "config/client.key", "state/logs/portico.log"):
+        (made / file).parent.mkdir(parents=True, exist_ok=True)
+        (made / file).write_text("# x\n")
+    (made / "data" / "workspaces" / "a").mkdir(parents=True)
+    (made / "data" / "workspaces" / "a" / "b").write_bytes(b"x" * 2000)
+    (made / "cache" / "models").mkdir(parents=True)
+    return made
+
+
+def answer(capsys: Captured, *words: str) -> Any:
+    assert run(PorticoHouse(), ["--json", "uninstall", *words]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def names(told: Any) -> set[str]:
+    return {Path(each["path"]).name for each in told["belongings"]}
+
+
+def test_without_purge_nothing_that_is_kept_is_touched(home: Path, capsys: Captured) -> None:
+    before = sorted(home.rglob("*"))
+
+    told = answer(capsys)
+
+    assert sorted(home.rglob("*")) == before
+    assert told["package"]
+    assert (told["ended"], told["database_stopped"], told["clients"]) == ([], False, [])
+
+
+@pytest.mark.requirement("staying:uninstall:only-ours")
+def test_a_dry_run_says_what_a_purge_then_does(home: Path, capsys: Captured) -> None:
+    foretold = answer(capsys, "--purge", "--dry-run")
+    still = (home / "config" / "client.key").exists()
+    told = answer(capsys, "--purge", "--yes")
+
+    assert names(foretold) == {"portico.toml", "client.key", "workspaces", "logs", "models"}
+    assert foretold["bytes"] == 2012
+    assert (still, foretold["dry_run"], told["dry_run"]) == (True, True, False)
+    assert told["belongings"] == foretold["belongings"]
+    assert not home.exists()
+
+
+@pytest.mark.requirement("staying:uninstall:only-ours")
+def test_what_is_not_ours_stays_and_so_does_what_links_lead_to(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "file").write_text("theirs")
+    (home / "data" / "homes").symlink_to(theirs)
+    (home / "data" / "workspaces" / "a" / "link").symlink_to(theirs)
+    (home / "data" / "thesis.txt").write_text("years of work")
+    (home / "cache" / "models").rmdir()
+    (home / "cache").rmdir()
+    (home / "cache").symlink_to(theirs)
+
+    told = answer(capsys, "--purge", "--yes")
+
+    assert (theirs / "file").read_text() == "theirs"
+    left = {Path(each["path"]).name: each["why"] for each in told["left"]}
+    assert left == {
+        "thesis.txt": "it is not known to be Portico's",
+        "cache": f"it is a link to {theirs}",
+    }
+    kept = sorted(path.name for path in home.rglob("*") if not path.is_dir())
+    assert kept == ["thesis.txt"]
+    assert (home / "cache").is_symlink()
+
+
+@pytest.mark.parametrize("odd", ["/", "person", "."])
+def test_a_home_that_is_not_its_own_is_refused(
+    home: Path, tmp_path: Path, odd: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTICO_HOME", str(tmp_path / odd))
+
+    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 1
+
+    assert "odd_home" in capsys.readouterr().err
+    assert (home / "config" / "client.key").exists()
+
+
+def test_a_folder_without_an_installation_keeps_its_things(
+    tmp_path: Path, home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "project"
+    (other / "state" / "logs").mkdir(parents=True)
+    monkeypatch.setenv("PORTICO_HOME", str(other))
+
+    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 0
+
+    assert "nothing of Portico's" in capsys.readouterr().err
+    assert (other / "state" / "logs").exists()
+
+
+def test_nobody_says_yes_and_nothing_is_changed(home: Path, capsys: Captured) -> None:
+    assert run(PorticoHouse(), ["uninstall", "--purge"]) == 6
+
+    told = capsys.readouterr().err
+    assert "2.0 kB" in told
+    assert "needs_yes" in told
+    assert (home / "config" / "client.key").exists()
+
+
+@pytest.mark.parametrize("typed", ["yes", "purge", ""])
+def test_a_person_types_the_word_and_is_offered_a_backup(
+    home: Path, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(_terminal: object, question: str) -> str:
+        asked.append(question)
+        return typed if len(asked) == 1 else "n"
+
+    monkeypatch.setattr("portico.faces.cli.terminal.Terminal.ask", ask)
+
+    code = run(PorticoHouse(), ["uninstall", "--purge"])
+
+    right = typed == "purge"
+    assert code == (0 if right else 6)
+    assert home.exists() is not right
+    assert ("backup" in asked[-1]) is right
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--backup", "x.dump"], "nothing is backed up"),
+        (["--purge", "--yes", "--backup", "{home}/state/logs/x.dump"], "removed with the rest"),
+    ],
+)
+def test_a_backup_that_would_not_stay_is_refused(
+    home: Path, words: list[str], why: str, capsys: Captured
+) -> None:
+    given = [word.format(home=home) for word in words]
+
+    assert run(PorticoHouse(), ["uninstall", *given]) == 2
+    assert why in capsys.readouterr().err
+    assert (home / "config" / "client.key").exists()
+
+
+def test_a_backup_is_not_written_over_a_file(home: Path, tmp_path: Path, capsys: Captured) -> None:
+    there = tmp_path / "old.dump"
+    there.write_text("old")
+
+    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes", "--backup", str(there)]) == 1
+
+    assert there.read_text() == "old"
+    assert (home / "config" / "client.key").exists()
+
+
+def test_clients_that_still_come_to_us_are_named(home: Path, capsys: Captured) -> None:
+    file = Path.home() / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    entry = {"command": "portico", "args": ["stdio", "--start"]}
+    file.write_text(json.dumps({"mcpServers": {"other": {"command": "x"}, "portico": entry}}))
+
+    assert answer(capsys, "--dry-run")["clients"] == [{"client": "Cursor", "file": str(file)}]
+
+
+def test_what_could_not_be_removed_is_told_with_why(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(path: Path) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    monkeypatch.setattr("portico.main.uninstalling.remove", held)
+
+    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 1
+    told = capsys.readouterr().err
+    assert "not_removed" in told
+    assert "Operation not permitted" in told
+
+
+def test_a_database_of_your_own_and_a_unit_are_told(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTICO_DATABASE__DSN", "postgresql://app:secret@db/portico")
+    unit = PorticoHouse().keeping().at_login().file
+    PorticoHouse().keeping().write_at_login()
+    written = unit.exists()
+
+    told = answer(capsys, "--purge", "--yes")
+
+    assert {"path": "the database", "why": "it is a PostgreSQL of your own"} in told["left"]
+    assert (written, told["at_login_removed"], unit.exists()) == (True, True, False)
