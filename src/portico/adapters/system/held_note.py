@@ -130,18 +130,18 @@ def _grasped(pid: int) -> Iterator[int | None]:
 def began(pid: int) -> float | None:
     """When a process began, by a clock that nobody sets where there is one; None if there is none
     of that pid."""
-    if sys.platform == "linux":
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except (OSError, ValueError):
-            return None
-        return float(stat.rpartition(")")[2].split()[_BEGAN])
-    import psutil  # noqa: PLC0415 # not where the system tells it itself
+    if sys.platform != "linux":
+        import psutil  # noqa: PLC0415 # not where the system tells it itself
 
+        try:
+            return float(psutil.Process(pid).create_time())
+        except (psutil.Error, ValueError):
+            return None
     try:
-        return float(psutil.Process(pid).create_time())
-    except (psutil.Error, ValueError):
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (OSError, ValueError):
         return None
+    return float(stat.rpartition(")")[2].split()[_BEGAN])
 
 
 def _pid(told: JsonObject) -> int:

@@ -86,16 +86,13 @@ class Supervisor:
             self._write(state="running")
             began = time.monotonic()
             code = self._one_life()
-            if self._asked:
-                self._write(state="ended")
-                self._log("info", "ended as asked")
-                return 0
-            wait = self._mourn(code, time.monotonic() - began)
+            wait = 0.0 if self._asked else self._mourn(code, time.monotonic() - began)
             if wait is None:
                 return GAVE_UP
             self._rest(wait)
             if self._asked:
                 self._write(state="ended")
+                self._log("info", "the server was ended, as asked")
                 return 0
             self._told["restarts"] = _number(self._told["restarts"]) + 1
 
