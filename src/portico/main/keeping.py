@@ -209,7 +209,7 @@ def notes_folder(ground: Ground) -> Path:
 def kept_address(ground: Ground) -> JsonObject:
     """What of the address no file says: whoever starts it again may not have it."""
     loaded = ground.loaded
-    values = {
+    values: JsonObject = {
         "server.host": loaded.settings.server.host,
         "server.port": loaded.settings.server.port,
     }

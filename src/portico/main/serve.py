@@ -53,8 +53,14 @@ def _leave_note(ground: Ground, started_by: str) -> None:
         _log.warning("another server of this installation has the same port, elsewhere")
         return
     since = SystemClock().now().isoformat(timespec="milliseconds")
-    about = {"url": ground.server_url, "kept": kept_address(ground)}
-    note.write({**about, "since": since, "started_by": started_by})
+    note.write(
+        {
+            "url": ground.server_url,
+            "kept": kept_address(ground),
+            "since": since,
+            "started_by": started_by,
+        }
+    )
 
 
 def _start_and_serve(
