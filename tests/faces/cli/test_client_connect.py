@@ -190,7 +190,7 @@ def test_init_names_the_clients_that_could_be_connected(tmp_path: Path, capsys: 
     assert run(ScriptedHouse(tmp_path), ["init", "--no-import"]) == 0
 
     assert capsys.readouterr().err.endswith(
-        "\nNext: portico serve\n      portico connect cursor\n      portico connect zed\n"
+        "\nNext: portico up\n      portico connect cursor\n      portico connect zed\n"
     )
 
 

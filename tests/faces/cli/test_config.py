@@ -295,7 +295,7 @@ def test_paths_are_below_portico_home(user_file: Path, capsys: Captured, tmp_pat
 
 
 @pytest.mark.requirement("cli:exits:codes")
-def test_without_a_server_status_exits_with_4_and_names_serve(
+def test_without_a_server_status_exits_with_4_and_says_how_to_start_it(
     user_file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PORTICO_SERVER__PORT", "9")
@@ -305,4 +305,4 @@ def test_without_a_server_status_exits_with_4_and_names_serve(
 
     error = json.loads(capsys.readouterr().err)["error"]
     assert error["code"] == "not_running"
-    assert "portico serve" in error["fix"]
+    assert "portico up" in error["fix"]

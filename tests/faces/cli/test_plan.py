@@ -118,7 +118,7 @@ def test_without_a_server_it_says_that_only_the_form_was_checked(
 
     assert "The form of its 2 steps is right." in shown.out
     assert "Only its form was checked" in shown.err
-    assert "portico serve" in shown.err
+    assert "portico up" in shown.err
     assert json.loads(capsys.readouterr().out) == {
         "ok": True,
         "checked_tools": False,

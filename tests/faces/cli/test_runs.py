@@ -506,7 +506,7 @@ def test_a_server_that_does_not_come_is_not_waited_for_any_longer(
 
     assert run(house, ["runs", "tail", *meant]) == 4
 
-    assert "portico serve" in capsys.readouterr().err
+    assert "portico up" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("meant", [ONE, "0aaaaa"])

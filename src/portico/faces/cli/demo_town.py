@@ -56,13 +56,13 @@ class Town:
         if known is not None and known["approved"]:
             return
         added = known or self.own.post("/servers", {"name": name, "launch": wanted})
-        self.own.put(f"{path}/profile", {"network": "none"})  # it needs nobody
+        self.own.put(path_to("servers", name, "profile"), {"network": "none"})  # it needs nobody
         # Where this machine has no box, it starts without: it is a part of this very program.
         consent = {"launch_pin": added["launch_pin"], "unboxed": not self._has_box()}
-        self.own.post(f"{path}/approve-launch", consent)
-        self.own.post(f"{path}/restart")
-        pin = self.own.get(f"{path}/review")["pin"]
-        self.own.post(f"{path}/accept", {"pin": pin, "proposed": "all"})
+        self.own.post(path_to("servers", name, "approve-launch"), consent)
+        self.own.post(path_to("servers", name, "restart"))
+        pin = self.own.get(path_to("servers", name, "review"))["pin"]
+        self.own.post(path_to("servers", name, "accept"), {"pin": pin, "proposed": "all"})
 
     def _has_box(self) -> bool:
         found = patiently(
@@ -137,15 +137,24 @@ class Town:
         for title, talk in story.TALKS.items():
             if title not in there:
                 self._talk(project["id"], title, talk, agent)
-        place = path_to("projects", project["id"])
-        kept = {each["key"] for each in self.own.pages(f"{place}/memory")}
+        kept = {
+            each["key"] for each in self.own.pages(path_to("projects", project["id"], "memory"))
+        }
         for key, value in story.MEMORY.items():
             if key not in kept:
-                self.own.put(f"{place}/memory/value", {"value": value, "label": "team"}, key=key)
-        listed = {each["title"] for each in self.own.pages(f"{place}/work")}
+                self.own.put(
+                    path_to("projects", project["id"], "memory", "value"),
+                    {"value": value, "label": "team"},
+                    key=key,
+                )
+        listed = {
+            each["title"] for each in self.own.pages(path_to("projects", project["id"], "work"))
+        }
         for title in story.WORK:
             if title not in listed:
-                self.own.post(f"{place}/work", {"title": title, "label": "team"})
+                self.own.post(
+                    path_to("projects", project["id"], "work"), {"title": title, "label": "team"}
+                )
         self.made["project"] = project["id"]
         self.made["conversations"] = list(story.TALKS)
         self.made["memories"] = list(story.MEMORY)
@@ -174,13 +183,12 @@ class Town:
     def _vote(self, debate: str, name: str, vote: Json) -> None:
         key = self._key(name, scopes=["debates:join"], days=1)
         guest = Server(self.house, key=key)
-        place = path_to("debates", debate)
         patiently(
-            lambda: guest.post(f"{place}/join"),
+            lambda: guest.post(path_to("debates", debate, "join")),
             _PATIENCE,
             enough=lambda it: it["asked"] is not None,
         )
-        guest.post(f"{place}/answer", vote)
+        guest.post(path_to("debates", debate, "answer"), vote)
 
     def _clerk(self) -> None:
         """It is made and not asked: whose model it is may have to pay for it."""
