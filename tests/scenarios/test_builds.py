@@ -11,7 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.deploy.scripts import ROOT, script
+from tests.deploy.dockerfile import ROOT
+from tests.deploy.scripts import script
 from tests.servers import reachable_folder
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(600)]
@@ -49,7 +50,7 @@ def builds() -> Iterator[Builds]:
 
 def _build(source: Path, into: Path) -> None:
     given = {name: text for name, text in os.environ.items() if name != "PORTICO_VERSION"}
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", into]
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(into)]
     subprocess.run(
         [*command, "--target", "sdist", "--target", "wheel"],
         cwd=source,

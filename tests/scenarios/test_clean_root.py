@@ -130,6 +130,8 @@ def _carry_out(stage: Stage, root: Path, roots: Mapping[str, Path]) -> None:
             case "RUN":
                 with _outside(root):
                     _in_root(root, folder, step.rest, stage.environment(PATH))
+            case _:
+                pass  # what is said of the image, and nothing done
 
 
 def _copy(words: list[str], folder: Path, root: Path, roots: Mapping[str, Path]) -> None:
