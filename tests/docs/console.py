@@ -98,6 +98,7 @@ class Shell:
             cwd=folder,
             env=environment,
             text=True,
+            process_group=0,
         )
         os.close(terminal)
 
@@ -118,7 +119,9 @@ class Shell:
         return int(rest), _CONTROL.sub("", shown).splitlines()
 
     def close(self) -> None:
-        self._bash.communicate("exit\n", timeout=10)
+        """What a page began in the background ends with it, also if it did not come to its end."""
+        os.killpg(self._bash.pid, signal.SIGKILL)
+        self._bash.communicate()
         os.close(self._screen)
 
     @contextmanager

@@ -1,11 +1,13 @@
 """What the pages tell a reader to type works, and shows what they say it shows."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.docs.console import examples, matches, walk_through
+from tests.docs.console import Shell, examples, matches, walk_through
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -34,6 +36,28 @@ def test_every_tutorial_is_walked_through() -> None:
     tutorials = set((ROOT / "docs/tutorial").glob("*.md"))
 
     assert tutorials <= set(PAGES)
+
+
+@pytest.mark.process
+def test_what_a_page_leaves_running_ends_with_it(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, {"PATH": os.environ["PATH"], "PORTICO_SERVER__PORT": "1"})
+
+    _, shown = shell.run("sleep 600 & echo $!")
+    shell.close()
+
+    assert (
+        not psutil.pid_exists(int(shown[0])) or psutil.Process(int(shown[0])).status() == "zombie"
+    )
+
+
+@pytest.mark.process
+def test_a_question_is_answered_at_the_keyboard(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, {"PATH": os.environ["PATH"], "PORTICO_SERVER__PORT": "1"})
+
+    status, shown = shell.run("read -p 'Sure? [y/N] ' answer; echo $answer", ["y"])
+    shell.close()
+
+    assert (status, shown) == (0, ["Sure? [y/N] y", "y", ""])
 
 
 def test_what_stands_behind_a_question_is_typed() -> None:
