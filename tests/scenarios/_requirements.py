@@ -139,6 +139,11 @@ REQUIREMENTS = [
         "A migration that waits for a table lets others pass.",
     ),
     Requirement(
+        "postgres:backup:way-back",
+        "issue 13, Must show",
+        "On a database of a later version the one before comes back by the backup that it made.",
+    ),
+    Requirement(
         "postgres:upgrade:rows",
         "issue 13, Build 2",
         "The embedded database goes from PostgreSQL 16 to 18 with every row and every wall.",

@@ -117,7 +117,8 @@ class DatabaseSettings(BaseModel):
     a server of your own by its address. `auto` takes `dsn` if it is set, else the first that is
     there."""
     version: Literal[16, 17, 18] = 18
-    """Major version of the embedded or system server for a *new* database."""
+    """Major version of the embedded or system server. A database that is older is not started until
+    `portico db upgrade` has brought it there; one that is newer stays so."""
     run_as: str | None = None
     """The unprivileged account that runs the embedded server when Portico itself runs as root."""
     dsn: SecretStr | None = None

@@ -13,8 +13,11 @@ from psycopg.conninfo import conninfo_to_dict
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.archive import PostgresArchive
 from portico.adapters.postgres.binaries import client_programs
+from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.postgres.survey import unsafe
-from portico.engine.core.errors import BackupFailed
+from portico.engine.core.errors import BackupFailed, SchemaAhead
+from portico.engine.migrate_store import MigrateStore
+from tests.migrations.test_schema import SCHEMA, dumped
 from tests.servers import reachable_folder
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
@@ -65,6 +68,28 @@ async def test_a_restore_brings_back_the_rows_of_every_space_and_their_walls(
     assert await unsafe(database.app) == []
     with psycopg.connect(database.app) as app:
         assert app.execute("SELECT count(*) FROM space").fetchone() == (0,)
+
+
+@pytest.mark.requirement("postgres:backup:way-back")
+async def test_the_version_before_comes_back_by_the_backup_that_it_made(
+    embedded_database: Addresses, folder: Path
+) -> None:
+    owner_address = str(embedded_database.owner)
+    migrate = MigrateStore(schema=PostgresSchema(owner_address), known=known_migrations())
+    fill(embedded_database, "kept")
+    await archive(embedded_database).back_up(folder / "before.dump")
+    with psycopg.connect(owner_address) as owner:
+        owner.execute("CREATE TABLE portico.of_a_later_version (space_id uuid)")
+        owner.execute("ALTER TABLE portico.principal RENAME COLUMN name TO called")
+        owner.execute("INSERT INTO schema_migration VALUES (9999, 'later', 'x', now())")
+    with pytest.raises(SchemaAhead):
+        await anext(migrate())
+
+    await archive(embedded_database).restore(folder / "before.dump")
+
+    assert [each async for each in migrate()] == []
+    assert names(embedded_database) == ["kept", "kept", "kept"]
+    assert dumped(embedded_database) == SCHEMA.read_text()
 
 
 async def test_a_backup_is_closed_to_others_and_leaves_no_half_of_itself(
