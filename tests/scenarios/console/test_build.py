@@ -115,12 +115,14 @@ def test_j_and_k_mark_one_row_after_the_other(hands: Hands, path: str) -> None:
     rows = page.locator("[data-row]")
     marked = page.locator("[data-row]:focus-within, [data-row]:focus")
 
-    for keys, number in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
-        wanted = min(number, rows.count() - 1)
+    last = rows.count() - 1
+    wanted = -1
+    for keys in ("j", "j", "j", "k"):
+        wanted = min(wanted + 1, last) if keys == "j" else max(wanted - 1, 0)
         hands.press(keys)
         expect(marked).to_have_count(1)
         same = rows.nth(wanted).evaluate("row => row.contains(document.activeElement)")
-        assert same, (keys, number, hands.where())
+        assert same, (keys, wanted, hands.where())
 
 
 def test_enter_on_a_server_of_the_tools_opens_it(hands: Hands, town: Town) -> None:

@@ -82,7 +82,11 @@
         shape: one("#run-plan")?.dataset.shape,
         scale: one("#run-timeline")?.dataset.scale,
       };
-      if (!more.shape) return location.reload(); // there was nothing to draw, and now there is
+      if (!more.shape) { // there was nothing to draw, and maybe now there is
+        const drawn = await fetch(`${path}/plan?${query()}`);
+        if (drawn.ok && (await drawn.text()).includes("run-node")) location.reload();
+        return;
+      }
       await get(`${path}/parts?${query(more)}`, "#run-more", "none");
       const told = one("#run-more").dataset;
       joined();
