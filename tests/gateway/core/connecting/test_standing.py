@@ -28,6 +28,12 @@ def listing(entry: str) -> str:
     ("text", "wanted", "found"),
     [
         ("{}", WANTED, Standing.NONE),
+        ('{"mcpServers": {"other": {"command": "/bin/other"}}}', WANTED, Standing.NONE),
+        (
+            '{"mcpServers": {"other": {"command": "/a"}, "portico": {"command": "/b"}}}',
+            WANTED,
+            Standing.FOREIGN,
+        ),
         (listing('{"command": "/bin/portico", "args": ["stdio", "--start"]}'), WANTED, "connected"),
         (listing('{"command": "portico", "args": ["stdio"]}'), WANTED, Standing.OTHERWISE),
         (listing('{"url": "http://localhost:3100/mcp"}'), WANTED, Standing.OTHERWISE),
