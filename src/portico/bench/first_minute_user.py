@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -106,13 +106,21 @@ class Newcomer:
             raise Unprepared(f"no {', '.join(missing)} on the PATH of this user")
 
     def leave(self) -> None:
-        """Ends the server that was left running, known by the home that is only this user's."""
-        for process in psutil.process_iter(["environ", "cmdline"]):
-            about: Mapping[str, str] = process.info["environ"] or {}
-            serves = "serve" in (process.info["cmdline"] or [])
-            if serves and about.get("HOME") == str(self.home):
+        """Ends what was left running, known by the home that is only this user's: the server,
+        what keeps it up, and the database."""
+        theirs = [each for each in psutil.process_iter(["environ"]) if self._has_home(each)]
+        for process in theirs:
+            with suppress(psutil.NoSuchProcess):
                 process.terminate()
-                psutil.wait_procs([process], timeout=60)
+        _, alive = psutil.wait_procs(theirs, timeout=60)
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(alive, timeout=10)
+
+    def _has_home(self, process: psutil.Process) -> bool:
+        about: Mapping[str, str] = process.info["environ"] or {}
+        return about.get("HOME") == str(self.home)
 
     def take(self, path: Path) -> None:
         """It is theirs from now on."""
