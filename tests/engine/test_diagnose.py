@@ -22,3 +22,11 @@ async def test_every_check_is_asked_in_order_and_mends_only_when_told_to(
 
 async def test_a_house_without_checks_has_no_findings() -> None:
     assert [finding async for finding in Diagnose(checks=[])(mend=True)] == []
+
+
+async def test_what_can_be_wrong_in_several_places_has_a_finding_for_each() -> None:
+    class Twice:
+        async def __call__(self, *, mend: bool) -> list[Finding]:
+            return [GOOD, OPEN]
+
+    assert [finding async for finding in Diagnose(checks=[Twice()])(mend=False)] == [GOOD, OPEN]

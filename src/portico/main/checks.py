@@ -4,12 +4,11 @@ whether there is a box that holds."""
 import asyncio
 from dataclasses import dataclass
 
-from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.box.core.errors import BoxUnavailable
 from portico.engine.core.health import Finding, State
 from portico.kernel.errors import Kind, PorticoError
+from portico.main.entered import entered
 from portico.main.ground import Ground
-from portico.main.use_cases import use_cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +19,8 @@ class CheckKey:
         file = self.ground.loaded.paths.key_file
         fix = "portico init"
         try:
-            key = file.read_text().strip()
-            async with open_pool(self.ground.store.addresses.app, 2) as pool:
-                entry = await use_cases(self.ground, Transactions(pool)).authenticate(key)
+            async with entered(self.ground) as (_, caller):
+                detail = f"opens as {caller.name}"
         except OSError:
             detail = f"there is no readable key in {file}"
             return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
@@ -31,7 +29,7 @@ class CheckKey:
                 detail = f"the key in {file} opens nothing"
                 return Finding(check="key", state=State.BROKEN, detail=detail, fix=fix)
             return Finding(check="key", state=State.BROKEN, detail=str(error), fix=error.fix)
-        return Finding(check="key", state=State.GOOD, detail=f"opens as {entry.principal.name}")
+        return Finding(check="key", state=State.GOOD, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

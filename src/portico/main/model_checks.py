@@ -11,7 +11,6 @@ from portico.adapters.models.connection import Connection
 from portico.adapters.models.ollama_facts import OllamaFacts
 from portico.adapters.models.provider import Provider, ProviderKind
 from portico.adapters.postgres.agents import PostgresAgents
-from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.tokens.o200k import O200k
 from portico.agents.core.agent import Agent, AgentFilter
 from portico.agents.core.model import ModelRef
@@ -19,9 +18,9 @@ from portico.agents.core.room_for_talk import LEAST, room_for_talk
 from portico.box.core.errors import AddressRefused
 from portico.engine.core.health import Finding, State
 from portico.kernel.errors import PorticoError
+from portico.main.entered import entered
 from portico.main.ground import Ground
 from portico.main.models import client_for, providers_of
-from portico.main.use_cases import use_cases
 from portico.settings.sources import process_environment
 
 _MOST: Final = 200
@@ -46,10 +45,7 @@ class CheckContext:
         return found or [Finding(check="context", state=State.GOOD, detail=detail)]
 
     async def _agents(self) -> Sequence[Agent]:
-        key = self.ground.loaded.paths.key_file.read_text().strip()
-        async with open_pool(self.ground.store.addresses.app, 2) as pool:
-            transactions = Transactions(pool)
-            caller = (await use_cases(self.ground, transactions).authenticate(key)).principal
+        async with entered(self.ground) as (transactions, caller):
             wanted = AgentFilter()
             return await PostgresAgents(transactions).page(caller, wanted, after=None, limit=_MOST)
 

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from portico.adapters.postgres.servers import PostgresServers
-from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.engine.core.health import Finding, State
 from portico.faces.cli.house import Importing
 from portico.gateway.core.node_words import OLDEST, getting, major
 from portico.gateway.core.server import Server, Stdio
 from portico.gateway.examine_servers import Examined
 from portico.kernel.errors import PorticoError
+from portico.main.entered import entered
 from portico.main.ground import Ground
-from portico.main.use_cases import use_cases
 
 _BY_NODE: Final = frozenset({"node", "npx", "npm", "pnpm"})
 _UNKNOWN: Final = "not known: no database, or no key"
@@ -90,10 +89,7 @@ def node_version() -> str | None:
 
 async def _servers(ground: Ground) -> Sequence[Server]:
     """That may be started. Raises `PorticoError`, `OSError`."""
-    key = ground.loaded.paths.key_file.read_text().strip()
-    async with open_pool(ground.store.addresses.app, 2) as pool:
-        transactions = Transactions(pool)
-        caller = (await use_cases(ground, transactions).authenticate(key)).principal
+    async with entered(ground) as (transactions, caller):
         found = await PostgresServers(transactions).all(caller)
     return [each for each in found if each.enabled and each.may_start and each.gone_at is None]
 

@@ -21,5 +21,5 @@ def test_an_older_database_is_told_with_both_ways_out() -> None:
     outdated = StoreOutdated(16, 18)
 
     assert (outdated.have, outdated.wanted) == (16, 18)
-    assert "portico db upgrade" in outdated.fix
-    assert "database.version 16" in outdated.fix
+    assert "portico db upgrade" in str(outdated.fix)
+    assert "database.version 16" in str(outdated.fix)

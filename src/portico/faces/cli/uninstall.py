@@ -56,6 +56,8 @@ async def uninstall(
             await _back_up(at, backup)
     disconnected = _disconnect(at)  # while there is somebody to revoke their keys
     ended, stopped, untold = await _stop(at)
+    if estate is not None:
+        estate = doors.estate()  # a server that ends leaves a last line
     facts = {
         "dry_run": False,
         "disconnected": disconnected,
