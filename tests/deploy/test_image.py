@@ -22,8 +22,7 @@ OURS = ("setup", "portico")
 @pytest.mark.requirement("release:image:linted")
 def test_the_dockerfile_has_nothing_that_hadolint_would_change() -> None:
     program = shutil.which("hadolint", path=str(Path(sys.executable).parent))
-    if program is None:
-        pytest.skip("no hadolint in this environment: just setup")
+    assert program, "There is no hadolint here: just setup"
 
     done = subprocess.run([program, DOCKERFILE], capture_output=True, text=True, check=False)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import httpx2
-import pytest
 
 from tests.installation import Installation
 from tests.servers import reachable_folder
@@ -78,8 +77,7 @@ def as_documented(page: str, *, port: int, upstream: int, folder: Path) -> str:
 @contextmanager
 def nginx_before(house: Installation, port: int) -> Iterator[Proxy]:
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("there is no nginx here; .ci/setup installs it")
+    assert program, "There is no nginx here: bash .ci/setup as root, or apt-get install nginx-light"
     with reachable_folder() as folder:
         _certificate(folder)
         server = as_documented(PAGE.read_text(), port=port, upstream=house.port, folder=folder)

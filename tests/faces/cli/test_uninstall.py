@@ -2,13 +2,16 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portico.faces.cli.app import run
+from portico.faces.cli.keeping import Ended
 from portico.main.house import PorticoHouse
+from portico.main.keeping import GroundKeeping
 
 Captured = pytest.CaptureFixture[str]
 
@@ -208,3 +211,19 @@ def test_a_database_of_your_own_and_a_unit_are_told(
 
     assert {"path": "the database", "why": "it is a PostgreSQL of your own"} in told["left"]
     assert (written, told["at_login_removed"], unit.exists()) == (True, True, False)
+
+
+def test_what_a_server_leaves_when_it_ends_goes_too(
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(_: GroundKeeping, progress: Callable[[str], None]) -> list[Ended]:
+        progress("ending it")
+        (home / "state" / "audit-heads.ndjson").write_text("{}\n")
+        return []
+
+    monkeypatch.setattr(GroundKeeping, "end", end)
+
+    told = answer(capsys, "--purge", "--yes")
+
+    assert "audit-heads.ndjson" in names(told)
+    assert not home.exists()

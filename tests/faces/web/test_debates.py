@@ -170,6 +170,12 @@ async def test_how_it_turned_out_is_said_and_the_last_word_counts(held: Browser)
     assert nothing.status == 422
 
 
+async def test_its_run_is_listed_by_its_question(held: Browser) -> None:
+    await one(held, question="Is the ibis a bird?")
+
+    assert "“Is the ibis a bird?”" in words(await held.sees("/runs"))
+
+
 async def test_it_is_decided_anew_beside_what_was_decided(held: Browser) -> None:
     at = await one(held)
 

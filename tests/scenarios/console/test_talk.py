@@ -215,6 +215,8 @@ def test_a_debate_comes_and_ends_in_the_list(ana: Hands, town: Town) -> None:
 
     ana.see(row, "stopped")
     assert ana.undisturbed()
+    ana.opens("/runs")
+    ana.see("[data-row], tr", "Is the egret a bird?")
 
 
 def conversation(town: Town, project: str) -> str:

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
 from starlette.requests import Request
 
 from portico.agents.core.trace import RunTrace
 from portico.agents.core.trace_filter import TraceFilter
-from portico.debate.core.debate import DebateId
 from portico.engine.core.run import Run
 from portico.faces.http import run_positions
 from portico.faces.http.paging import next_cursor, position
@@ -36,9 +35,9 @@ PLACE: Final = "runs"
 _MOST: Final = 40
 _PEOPLE: Final = 500
 """Principals whose names are looked up at once; of others the end of their id is shown."""
+_DEBATES: Final = 100
 _BESIDE: Final = 2
 """So many times more of what they were started for are looked through: others may be in between."""
-T = TypeVar("T", DebateId, ApprovalId)
 _MOMENT: Final = timedelta(seconds=5)
 """A trace is begun a moment after its run."""
 
@@ -114,20 +113,16 @@ async def _traces(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, RunTrace]:
 
 
 async def _questions(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
-    named = _named([run for run in runs if run.kind in {"debate", "analysis"}], "debate", DebateId)
-    if not named:
+    if not any(run.kind in {"debate", "analysis"} for run in runs):
         return {}
     with suppress(PorticoError):
-        found = await desk.house.debates.look.page(
-            desk.at(PLACE), after=_above(named), limit=_BESIDE * len(named)
-        )
+        found = await desk.house.debates.look.page(desk.at(PLACE), limit=_DEBATES)
         return {debate.run: debate.question.text for debate in found}
     return {}
 
 
 async def _tools(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
-    calls = [run for run in runs if run.kind == "approved_call"]
-    named = _named(calls, "approval", ApprovalId)
+    named = _approvals([run for run in runs if run.kind == "approved_call"])
     if not named:
         return {}
     with suppress(PorticoError):
@@ -138,16 +133,15 @@ async def _tools(desk: Desk, runs: Sequence[Run]) -> Mapping[RunId, str]:
     return {}
 
 
-def _named(runs: Sequence[Run], field: str, of: type[T]) -> Sequence[T]:
+def _approvals(runs: Sequence[Run]) -> Sequence[ApprovalId]:
     """What these runs were started for."""
-    found: list[T] = []
+    found: list[ApprovalId] = []
     for run in runs:
         with suppress(PorticoError):
-            found.append(of.parse(str(run.input.get(field))))
+            found.append(ApprovalId.parse(str(run.input.get("approval"))))
     return found
 
 
-def _above(ids: Sequence[T]) -> T:
+def _above(ids: Sequence[ApprovalId]) -> ApprovalId:
     """What the newest of them comes right after, in a list that begins with the newest."""
-    newest = max(each.value.int for each in ids)
-    return type(ids[0])(UUID(int=newest + 1))
+    return ApprovalId(UUID(int=max(each.value.int for each in ids) + 1))
