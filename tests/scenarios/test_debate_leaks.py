@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(36
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 READS = 20_000 if FULL_SIZE else 3_000
 READS_WITH_ONE_WALL = 10_000 if FULL_SIZE else 1_000
+_MOST_READS = 6_000
+"""Until a planted bug has to be found; it ends at the first leak."""
 ONLY_REFUSED = {"start", "answer", "estimate", "mark_outcome", "steer"}
 
 
@@ -85,7 +87,7 @@ async def test_each_planted_bug_is_found(embedded_database: Addresses) -> None:
         world = await a_debating_world(house, 5)
         for name, bug in DEBATE_BUGS.items():
             world.house, tally = bug.in_(house), Tally()
-            await read_debates_in(world, tally, 1_500)
+            await read_debates_in(world, tally, _MOST_READS)
             if tally.leaks:
                 found.add(name)
             world.house = house

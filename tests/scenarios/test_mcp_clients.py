@@ -267,6 +267,6 @@ def test_stdio_without_a_server_says_how_to_start_it(tmp_path: Path) -> None:
         code = process.wait(30)
 
     assert heard["id"] == 1
-    assert "portico serve" in heard["error"]["message"]
-    assert "portico serve" in talk
+    assert "portico up" in heard["error"]["message"]
+    assert "portico up" in talk
     assert (code, rest) == (0, "")

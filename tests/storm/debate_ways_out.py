@@ -148,9 +148,10 @@ async def join(visit: Visit) -> object:
 
 
 async def seat(visit: Visit) -> object:
-    """Of those who have one, most of the time."""
+    """Of those who have one, most of the time; and rather of those who may no longer know of it."""
     taken = [each for each in visit.world.held if visit.who.id in {who.id for who in each.taken}]
-    held = visit.random.choice(taken or visit.world.held)
+    above = [each for each in taken if not visit.world.readable(each, visit.who)]
+    held = visit.random.choice(above or taken or visit.world.held)
     visit.asked.append(held.id)
     return await visit.world.house.doors.seats.seat(visit.who, held.id)
 

@@ -260,7 +260,7 @@ async def test_a_server_that_does_not_run_is_waited_for_and_then_told() -> None:
         heard = await pipes.hear()
 
     assert heard["id"] == 0
-    assert "portico serve" in heard["error"]["message"]
+    assert "portico up" in heard["error"]["message"]
     assert any("Nothing answers" in line for line in pipes.talk)
 
 

@@ -19,6 +19,8 @@ pytestmark = [
 ]
 ECHO = {"id": "echo", "tool": "everything.echo", "arguments": {"message": "Ahoy"}}
 """Asked for by no rule of ours: it can be approved for longer than once."""
+_LONGER_THAN_IT_TAKES = 1_000
+"""Milliseconds, for what must not happen."""
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,23 @@ def test_what_is_marked_in_the_list_is_shown_beside_it(ana: Hands, bo: Somebody)
     ana.see(f'#inbox-detail[data-id="{second}"]')
     ana.press("k")
     ana.see(f'#inbox-detail[data-id="{first}"]')
+
+
+def test_whoever_goes_by_tab_past_the_list_keeps_what_is_shown(ana: Hands, bo: Somebody) -> None:
+    """So what somebody is about to answer is not exchanged below their hands."""
+    for topic in ("one", "other"):
+        bo.asks(a_plan(topic))
+    ana.opens("/inbox")
+    rows = ana.page.locator("#inbox-list [data-row]")
+    shown = rows.first.get_attribute("data-id")
+    ana.see(f'#inbox-detail[data-id="{shown}"]')
+
+    ana.tab_to(rows.last)
+    ana.page.wait_for_timeout(_LONGER_THAN_IT_TAKES)
+
+    assert ana.page.locator("#inbox-detail").get_attribute("data-id") == shown
+    ana.press("Enter")
+    ana.see(f'#inbox-detail[data-id="{rows.last.get_attribute("data-id")}"]')
 
 
 def test_a_request_comes_and_goes_by_itself(ana: Hands, town: Town, bo: Somebody) -> None:

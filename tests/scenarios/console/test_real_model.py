@@ -16,12 +16,12 @@ from tests.scenarios.keyboard import Hands
 
 BRIEF, LENGTHY = "brief", "lengthy"
 _GREW = """() => {
-    const said = document.querySelector('.chat-turn .prose')?.textContent ?? '';
+    const said = document.querySelector('.chat-typed, .chat-turn .prose')?.textContent ?? '';
     window.heard = window.heard ?? [];
     if (said !== '' && window.heard.at(-1) !== said) window.heard.push(said);
     return window.heard.length > 3;
 }"""
-"""Whether more than three states of the answer were seen on the page."""
+"""Whether more than three states of the answer were seen on the page, as it is typed and after."""
 
 pytestmark = [
     pytest.mark.scenario,
@@ -68,7 +68,7 @@ def test_what_a_model_says_comes_word_by_word_and_is_what_the_trace_keeps(
     page = ana.window.opens(f"/chat?agent={BRIEF}")
 
     ana.press("n")
-    ana.type("Say something about herons.")
+    ana.type("Tell a very long story of two herons.")
     ana.press("Enter")
     page.wait_for_url("**/chat/run_*", timeout=PATIENCE)
     page.wait_for_function(_GREW, polling=20, timeout=2 * PATIENCE)

@@ -27,10 +27,13 @@
     shownAt = performance.now();
     if (path) history.replaceState(null, "", path);
   };
-  let due = 0;
+  // Whoever goes by Tab passes the rows on the way to what is shown: it stays, and Enter opens.
+  let due = 0, passing = false;
+  addEventListener("keydown", (event) => { passing = event.key === "Tab"; }, true);
+  addEventListener("pointerdown", () => { passing = false; }, true);
   document.addEventListener("focusin", (event) => {
     const row = rowOf(event.target);
-    if (!row || !wide.matches || row.dataset.id === (loading ?? detail().dataset.id)) return;
+    if (!row || passing || !wide.matches || row.dataset.id === (loading ?? detail().dataset.id)) return;
     loading = row.dataset.id;
     clearTimeout(due);
     due = setTimeout(() => open(row.dataset.id, row.href), 90);
