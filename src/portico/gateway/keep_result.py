@@ -64,9 +64,13 @@ class ReadResult:
     async def __call__(self, caller: Principal, result: ResultId, *, page: int = 1) -> ResultPage:
         """The last one, if there are not so many. Whichever task it is read in takes it in.
         Raises `NotPermitted`, `ResultNotFound`."""
+        found = pages(await self.whole(caller, result), self.page_size)
+        number = min(max(page, 1), len(found))
+        return ResultPage(found[number - 1], number, len(found))
+
+    async def whole(self, caller: Principal, result: ResultId) -> str:
+        """All of it at once, for whoever shows it in parts of their own. Raises as above."""
         permit(caller, Scope.TOOLS_CALL)
         kept = await self.results.get(caller, result, self.clock.now())
         await self.contexts.rise(caller, kept.label, untrusted=kept.untrusted)
-        found = pages(str(kept.content), self.page_size)
-        number = min(max(page, 1), len(found))
-        return ResultPage(found[number - 1], number, len(found))
+        return str(kept.content)

@@ -72,13 +72,15 @@ class PostgresAcquaintances:
         asked = {**_who(caller), "limit": limit}
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_KNOWN, asked)
-            return [(ToolRef(r["server"], r["tool"]), r["found_for"]) async for r in rows]
+            return [
+                (ToolRef(r["server"], r["tool"]), r["found_for"]) for r in await rows.fetchall()
+            ]
 
     async def most_used(self, caller: Principal, limit: int) -> Sequence[ToolRef]:
         asked = {**_who(caller), "limit": limit, "halved": HALVED_AFTER.total_seconds()}
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_MOST_USED, asked)
-            return [ToolRef(row["server"], row["tool"]) async for row in rows]
+            return [ToolRef(row["server"], row["tool"]) for row in await rows.fetchall()]
 
 
 def _who(caller: Principal) -> dict[str, object]:

@@ -119,7 +119,10 @@ class PostgresAgents:
     async def versions(self, caller: Principal, agent: AgentId) -> Sequence[AgentVersion]:
         asked = {"space": caller.space.value, "agent": agent.value}
         async with self._transactions.begin(caller) as connection:
-            return [_version(row) async for row in await connection.execute(_VERSIONS, asked)]
+            return [
+                _version(row)
+                for row in await (await connection.execute(_VERSIONS, asked)).fetchall()
+            ]
 
 
 def _id_or_none(text: str) -> UUID | None:

@@ -167,7 +167,10 @@ class PostgresApprovals:
     async def of_run(self, caller: Principal, run: RunId) -> Sequence[Approval]:
         asked = {"space": caller.space.value, "run": run.value}
         async with self._transactions.begin(caller) as connection:
-            return [approval_from(row) async for row in await connection.execute(_OF_RUN, asked)]
+            return [
+                approval_from(row)
+                for row in await (await connection.execute(_OF_RUN, asked)).fetchall()
+            ]
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
         """Of what is above the key's clearance none is seen, and so none counts."""
@@ -199,7 +202,10 @@ class PostgresApprovals:
     async def unfinished(self, caller: Principal, hash_: str) -> Sequence[Approval]:
         own = {"space": caller.space.value, "principal": caller.id.value, "hash": hash_}
         async with self._transactions.begin(caller) as connection:
-            return [approval_from(row) async for row in await connection.execute(_UNFINISHED, own)]
+            return [
+                approval_from(row)
+                for row in await (await connection.execute(_UNFINISHED, own)).fetchall()
+            ]
 
     async def withdraw(self, caller: Principal, approval: ApprovalId, now: datetime) -> bool:
         return await self._changed(caller, _WITHDRAW, {"approval": approval.value, "now": now})
@@ -230,7 +236,10 @@ class PostgresApprovals:
             "limit": limit,
         }
         async with self._transactions.begin(caller) as connection:
-            return [approval_from(row) async for row in await connection.execute(_PAGE, asked)]
+            return [
+                approval_from(row)
+                for row in await (await connection.execute(_PAGE, asked)).fetchall()
+            ]
 
     async def count_waiting(
         self, caller: Principal, *, of: PrincipalId | None, now: datetime, most: int
@@ -240,7 +249,7 @@ class PostgresApprovals:
         async with self._transactions.begin(caller) as connection:
             return {
                 as_label(row["level"], row["compartments"]): row["many"]
-                async for row in await connection.execute(_COUNT, asked)
+                for row in await (await connection.execute(_COUNT, asked)).fetchall()
             }
 
     async def answer(self, caller: Principal, answered: Approval, now: datetime) -> bool:

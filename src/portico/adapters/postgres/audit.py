@@ -155,7 +155,9 @@ class PostgresAuditLog:
         await self._first()
         wanted = {"space": caller.space.value, "before": before, "limit": limit}
         async with self._transactions.begin(caller) as connection:
-            return [_link(row) async for row in await connection.execute(_PAGE, wanted)]
+            return [
+                _link(row) for row in await (await connection.execute(_PAGE, wanted)).fetchall()
+            ]
 
     async def stream(self, caller: Principal, *, upto: int) -> AsyncGenerator[Sequence[Link], None]:
         """A transaction a piece: nothing is held while a reader takes its time, and what has been

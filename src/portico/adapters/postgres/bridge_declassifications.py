@@ -60,7 +60,9 @@ class PostgresDeclassifications:
     async def of(self, caller: Principal, message: MessageId) -> Sequence[Declassification]:
         values = {"message": message.value, **cleared(caller)}
         async with self._transactions.begin(caller) as connection:
-            return [_record(row) async for row in await connection.execute(_OF, values)]
+            return [
+                _record(row) for row in await (await connection.execute(_OF, values)).fetchall()
+            ]
 
 
 def _record(row: Row) -> Declassification:

@@ -258,5 +258,6 @@ async def _answers(
 ) -> Mapping[str, JsonValue]:
     values = {**_which(taken), "topics": [*topics]}
     return {
-        row["topic"]: row["payload"] async for row in await connection.execute(_ANSWERS, values)
+        row["topic"]: row["payload"]
+        for row in await (await connection.execute(_ANSWERS, values)).fetchall()
     }

@@ -79,7 +79,7 @@ class PostgresKeyRing:
     async def find_all(self, key_ids: Collection[str]) -> Sequence[KeyHolder]:
         async with self._transactions.begin_outside() as connection:
             found = await connection.execute(_FIND_ALL, {"keys": [*key_ids]})
-            return [holder_from(row) async for row in found]
+            return [holder_from(row) for row in await found.fetchall()]
 
     async def used(self, caller: Principal, key_id: str, at: datetime) -> None:
         async with self._transactions.begin(caller) as connection:
@@ -111,7 +111,9 @@ class PostgresKeys:
             "limit": limit,
         }
         async with self._transactions.begin(caller) as connection:
-            return [key_from(row) async for row in await connection.execute(_PAGE, wanted)]
+            return [
+                key_from(row) for row in await (await connection.execute(_PAGE, wanted)).fetchall()
+            ]
 
     async def expire(self, caller: Principal, key: StoredKey, at: datetime) -> bool:
         change = {**_of(caller, key.id, at), "before": key.expires_at}

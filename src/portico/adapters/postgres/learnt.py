@@ -141,7 +141,7 @@ async def _rows(
         _place(row["server_id"], row["tool"]): SeenShape(
             row["pin"], row["seen"], shape_from(row["shape"])
         )
-        async for row in rows
+        for row in await rows.fetchall()
     }
 
 

@@ -79,7 +79,8 @@ class PostgresLearntCounts:
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_LABELS, {"space": caller.space.value})
             return [
-                Label(Level(row["level"]), frozenset(row["compartments"])) async for row in rows
+                Label(Level(row["level"]), frozenset(row["compartments"]))
+                for row in await rows.fetchall()
             ]
 
     async def known(
@@ -87,7 +88,9 @@ class PostgresLearntCounts:
     ) -> Sequence[tuple[CountKey, Count]]:
         asked = {**_of(caller, label), "most": most, "kinds": [*kinds]}
         async with self._transactions.begin(caller) as connection:
-            return [_counted(row) async for row in await connection.execute(_KNOWN, asked)]
+            return [
+                _counted(row) for row in await (await connection.execute(_KNOWN, asked)).fetchall()
+            ]
 
     async def trim(self, caller: Principal, label: Label, most: int) -> None:
         async with self._transactions.begin(caller) as connection:

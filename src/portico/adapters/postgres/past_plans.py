@@ -81,7 +81,9 @@ class PostgresPastPlans:
             "each": of_another,
         }
         async with self._transactions.begin(caller) as connection:
-            return [_plan(row) async for row in await connection.execute(_LATEST, asked)]
+            return [
+                _plan(row) for row in await (await connection.execute(_LATEST, asked)).fetchall()
+            ]
 
     async def judge(
         self,

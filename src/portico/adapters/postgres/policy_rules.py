@@ -130,7 +130,7 @@ class PostgresRules:
     async def _read(self, caller: Principal) -> Sequence[Rule]:
         wanted = {"space": caller.space.value, "now": self._clock.now()}
         async with self._transactions.begin(caller) as connection:
-            own = [_rule(row) async for row in await connection.execute(_ALL, wanted)]
+            own = [_rule(row) for row in await (await connection.execute(_ALL, wanted)).fetchall()]
         return (*self._file, *own)
 
 

@@ -67,7 +67,10 @@ class PostgresPrincipals:
     ) -> Sequence[Identity]:
         wanted = {"space": caller.space.value, "after": uuid_or_none(after), "limit": limit}
         async with self._transactions.begin(caller) as connection:
-            return [identity_from(row) async for row in await connection.execute(_PAGE, wanted)]
+            return [
+                identity_from(row)
+                for row in await (await connection.execute(_PAGE, wanted)).fetchall()
+            ]
 
     async def save(self, caller: Principal, identity: Identity) -> None:
         async with self._transactions.begin(caller) as connection:

@@ -144,18 +144,22 @@ class PostgresRunBook:
             "limit": limit,
         }
         async with self._transactions.begin(caller) as connection:
-            return [run_from(row) async for row in await connection.execute(_PAGE, asked)]
+            return [
+                run_from(row) for row in await (await connection.execute(_PAGE, asked)).fetchall()
+            ]
 
     async def steps(self, caller: Principal, run: RunId) -> Sequence[Step]:
         asked = {"space": caller.space.value, "run": run.value}
         async with self._transactions.begin(caller) as connection:
-            return [step_from(row) async for row in await connection.execute(_STEPS, asked)]
+            return [
+                step_from(row) for row in await (await connection.execute(_STEPS, asked)).fetchall()
+            ]
 
     async def progress(self, caller: Principal, runs: Sequence[RunId]) -> Mapping[RunId, int]:
         asked = {"space": caller.space.value, "runs": [run.value for run in runs]}
         async with self._transactions.begin(caller) as connection:
             counted = await connection.execute(_PROGRESS, asked)
-            return {RunId(row["run_id"]): row["steps"] async for row in counted}
+            return {RunId(row["run_id"]): row["steps"] for row in await counted.fetchall()}
 
 
 class PostgresRuns:

@@ -44,7 +44,9 @@ class PostgresSavedWorkflows:
     async def all(self, caller: Principal) -> Sequence[SavedWorkflow]:
         wanted = {"space": caller.space.value}
         async with self._transactions.begin(caller) as connection:
-            return [_saved(row) async for row in await connection.execute(_ALL, wanted)]
+            return [
+                _saved(row) for row in await (await connection.execute(_ALL, wanted)).fetchall()
+            ]
 
     async def get(self, caller: Principal, name: str) -> SavedWorkflow:
         wanted = {"space": caller.space.value, "name": storable(name)}

@@ -63,7 +63,7 @@ class PostgresSchema:
             row = await there.fetchone()
             if row is None or not row["found"]:
                 return []
-            return [Applied(**row) async for row in await connection.execute(_APPLIED)]
+            return [Applied(**row) for row in await (await connection.execute(_APPLIED)).fetchall()]
 
     async def apply(self, migration: Migration) -> None:
         """Tried again and again, with a pause in which others pass. Raises `StoreBusy`."""

@@ -60,7 +60,9 @@ class PostgresServers:
     async def all(self, caller: Principal) -> Sequence[Server]:
         asked = {"space": caller.space.value}
         async with self._transactions.begin(caller) as connection:
-            return [server_from(row) async for row in await connection.execute(_ALL, asked)]
+            return [
+                server_from(row) for row in await (await connection.execute(_ALL, asked)).fetchall()
+            ]
 
     async def get(self, caller: Principal, name: str) -> Server:
         async with self._transactions.begin(caller) as connection:

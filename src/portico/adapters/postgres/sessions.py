@@ -51,4 +51,7 @@ class PostgresSessions:
             "limit": limit,
         }
         async with self._transactions.begin(caller) as connection:
-            return [key_from(row) async for row in await connection.execute(_STILL_OPEN, wanted)]
+            return [
+                key_from(row)
+                for row in await (await connection.execute(_STILL_OPEN, wanted)).fetchall()
+            ]

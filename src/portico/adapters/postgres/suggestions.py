@@ -93,7 +93,9 @@ class PostgresSuggestions:
     async def latest(self, caller: Principal, most: int) -> Sequence[KeptSuggestion]:
         asked = {**_whose(caller), "most": most}
         async with self._transactions.begin(caller) as connection:
-            return [_kept(row) async for row in await connection.execute(_LATEST, asked)]
+            return [
+                _kept(row) for row in await (await connection.execute(_LATEST, asked)).fetchall()
+            ]
 
     async def words_on(
         self, caller: Principal, plans: Sequence[PastPlanId]

@@ -107,11 +107,14 @@ async def survey(address: str, status: StoreStatus) -> StoreInfo:
         raise StoreUnavailable("The database does not answer.") from error
     async with connection:
         facts = await (await connection.execute(_INFO)).fetchone()
-        tables = [TableSize(**row) async for row in await connection.execute(_TABLES)]
+        tables = [TableSize(**row) for row in await (await connection.execute(_TABLES)).fetchall()]
     return StoreInfo(status=status, tables=tables, **facts or {})
 
 
 async def unsafe(address: str) -> list[str]:
     """What in the catalogue would let one space see another; empty is what it must be."""
     async with await AsyncConnection[DictRow].connect(address, row_factory=dict_row) as connection:
-        return [row["problem"] async for row in await connection.execute(_UNSAFE, {"wall": _WALL})]
+        return [
+            row["problem"]
+            for row in await (await connection.execute(_UNSAFE, {"wall": _WALL})).fetchall()
+        ]

@@ -130,7 +130,10 @@ class PostgresTaskContexts:
 
     async def all(self, caller: Principal) -> Sequence[OpenedContext]:
         async with self._transactions.begin(caller) as connection:
-            return [_opened(row) async for row in await connection.execute(_ALL, _which(caller))]
+            return [
+                _opened(row)
+                for row in await (await connection.execute(_ALL, _which(caller))).fetchall()
+            ]
 
     async def close(self, caller: Principal, context: ContextId, at: datetime) -> bool:
         asked = {**_which(caller), "context": context.value, "at": at, "before": at - _KEPT}

@@ -81,12 +81,12 @@ class PostgresTools:
         asked = {"space": caller.space.value, "server": server.id.value}
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_OF, asked)
-            return [tool_from(server.name, row) async for row in rows]
+            return [tool_from(server.name, row) for row in await rows.fetchall()]
 
     async def tally(self, caller: Principal) -> Mapping[ServerId, Tally]:
         async with self._transactions.begin(caller) as connection:
             rows = await connection.execute(_TALLY, {"space": caller.space.value})
-            return {ServerId(row.pop("server_id")): Tally(**row) async for row in rows}
+            return {ServerId(row.pop("server_id")): Tally(**row) for row in await rows.fetchall()}
 
     async def put(self, caller: Principal, server: ServerId, tools: Sequence[Tool]) -> None:
         values = {"space": caller.space.value, "server": server.value, **tool_columns(tools)}

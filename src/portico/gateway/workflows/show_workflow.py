@@ -63,23 +63,45 @@ class ShowWorkflow:
         Raises `NotPermitted`, `RunNotFound`, `NotAWorkflow`, `ContextNotFound`.
         """
         found, side = await self.engines.find(caller, run)
+        may_look(caller, found)
+        journal = await side.book.steps(caller, run)
+        return await self._told(caller, found, side, journal, outputs=outputs)
+
+    async def of_read(self, caller: Principal, run: Run, journal: Sequence[Step]) -> WorkflowReport:
+        """Of one on the durable engine, for whoever has read it and its journal anyway: those of a
+        thousand steps are large. Raises as above."""
+        return await self._told(caller, run, self.engines.durable, journal)
+
+    async def _told(
+        self,
+        caller: Principal,
+        found: Run,
+        side: EngineSide,
+        journal: Sequence[Step],
+        *,
+        outputs: bool = False,
+    ) -> WorkflowReport:
         mine = may_look(caller, found)
-        report = await self.report(caller, found, side)
+        report = await self._reported(caller, found, side, journal)
         if not mine or not _may_use_all(caller, report):
             return without_values(report)
         values = ToldValues(caller, found.label, side.outputs(), self.contexts)
         report = await self._with_output(await values.with_words(report), values)
         if any(step.state is StepStanding.UNCERTAIN for step in report.steps):
-            report = await self._with_unknown(caller, found, side, report)
+            report = await self._with_unknown(caller, found, journal, report)
         if not outputs:
             return report
         return replace(report, steps=[await values.of_step(step) for step in report.steps])
 
     async def report(self, caller: Principal, run: Run, side: EngineSide) -> WorkflowReport:
         """Without a single value. Raises `NotAWorkflow`."""
+        return await self._reported(caller, run, side, await side.book.steps(caller, run.id))
+
+    async def _reported(
+        self, caller: Principal, run: Run, side: EngineSide, journal: Sequence[Step]
+    ) -> WorkflowReport:
         if run.kind != WORKFLOW:
             raise NotAWorkflow(str(run.id), run.kind)
-        journal = await side.book.steps(caller, run.id)
         outline = outline_from(run.input)
         requests = await self._requests(caller, run.id, journal)
         unknown = [each for each in requests if requests[each].outcome is Outcome.UNCERTAIN]
@@ -156,10 +178,9 @@ class ShowWorkflow:
         return {each: _last(found[each], found) for each in asked if each in found}
 
     async def _with_unknown(
-        self, caller: Principal, run: Run, side: EngineSide, report: WorkflowReport
+        self, caller: Principal, run: Run, journal: Sequence[Step], report: WorkflowReport
     ) -> WorkflowReport:
         """What such calls were given may say what the run has read."""
-        journal = await side.book.steps(caller, run.id)
         called_with = CalledWith(history=self.history)
         steps = await called_with(caller, run, journal, report.steps)
         if any(step.called_with for step in steps):

@@ -82,7 +82,7 @@ def owner(name: str) -> str:
 
 def call_of(name: str) -> str:
     """The call that a name in the journal belongs to: `read[3]` of `read[3]~approved`."""
-    return re.split(r"[~:]", name, maxsplit=1)[0]
+    return name.partition("~")[0].partition(":")[0]
 
 
 def _by_owner(journal: Sequence[Step]) -> Mapping[str, Rows]:
@@ -243,7 +243,7 @@ def _of_attempts(call: str, rows: Rows, uncertain: frozenset[str]) -> _Found | N
             return None if number == 1 else _Found(StepStanding.RUNNING, attempts=number)
         found = _of_attempt(call, number, row, rows, uncertain)
         if found is not None:
-            return replace(found, attempts=number)
+            return found if number == found.attempts else replace(found, attempts=number)
         number += 1
 
 

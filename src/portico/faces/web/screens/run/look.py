@@ -26,8 +26,6 @@ from portico.kernel.principal import Principal
 
 PLACE: Final = "runs"
 """What is read here is not held against what its reader does elsewhere."""
-_MOST_PAGES: Final = 60
-"""Of a plan: more than any has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ async def look(desk: Desk, run: RunId) -> Looked:
     seen = of_run(found, caller)
     match found.kind:
         case "workflow":
-            seen = await _planned(desk, run, seen, journal)
+            seen = await _planned(desk, found, seen, journal)
         case "program":
             seen = await _program(desk, run, seen, journal)
         case "agent":
@@ -96,8 +94,9 @@ async def _inline(desk: Desk, run: RunId) -> Looked:
     return Looked(_whole(_told(seen, report), desk), None)
 
 
-async def _planned(desk: Desk, run: RunId, seen: Seen, journal: Sequence[Step]) -> Seen:
-    report = await desk.house.gateway.workflows.show_workflow(desk.at(PLACE), run)
+async def _planned(desk: Desk, run: Run, seen: Seen, journal: Sequence[Step]) -> Seen:
+    show = desk.house.gateway.workflows.show_workflow
+    report = await show.of_read(desk.at(PLACE), run, journal)
     seen = replace(seen, tasks=tasks_of_plan(report, journal), total=len(report.steps))
     return _told(seen, report)
 
@@ -174,12 +173,6 @@ async def plan_of(desk: Desk, seen: Seen) -> JsonObject:
 
 async def whole_result(caller: Principal, desk: Desk, handle: str) -> str | None:
     """None of what is kept no longer, or for somebody else."""
-    read, texts = desk.house.gateway.read_result, list[str]()
     with suppress(PorticoError):
-        result = ResultId.parse(handle)
-        for number in range(1, _MOST_PAGES + 1):
-            page = await read(caller, result, page=number)
-            texts.append(page.text)
-            if number >= page.pages:
-                return "".join(texts)
+        return await desk.house.gateway.read_result.whole(caller, ResultId.parse(handle))
     return None

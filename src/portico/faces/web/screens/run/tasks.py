@@ -110,8 +110,11 @@ class Task:
         return covered(work, now) if work else None
 
 
-def covered(spans: Iterable[Span], now: datetime) -> timedelta:
+def covered(spans: Sequence[Span], now: datetime) -> timedelta:
     """How long at least one of them was on."""
+    if len(spans) == 1:
+        [span] = spans
+        return max((span.end or now) - span.start, timedelta(0))
     return sum((end - start for start, end in merged(spans, now)), timedelta(0))
 
 
