@@ -117,6 +117,13 @@ async def test_the_same_tool_of_another_server_is_near() -> None:
         await OpenRoom().use.call_tool(ANA, ref("nowhere.read"), {})
 
 
+async def test_of_a_server_that_nobody_let_in_it_says_what_stands_in_the_way() -> None:
+    with pytest.raises(ToolNotFound, match="tracker waits for approval") as refused:
+        await OpenRoom().use.call_tool(ANA, ref("tracker.never_listed"), {})
+
+    assert refused.value.fix == "portico servers approve tracker"
+
+
 async def test_a_quarantined_tool_is_not_called() -> None:
     room = OpenRoom()
     room.replace(replace(a_tool("files.read", "Other."), accepted_pin=READ.pin))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.installation import Installation, installation
+from tests.servers import free_port
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(600)]
 
@@ -147,12 +148,23 @@ def test_a_server_without_its_supervisor_is_found_and_uninstalling_leaves_nothin
         Path(each["path"]).name for each in purged["belongings"]
     }
     assert elsewhere.stat().st_size > 10_000
+    assert str(house.home / "data" / "secrets") in purged["not_in_backup"]
     assert [str(path.relative_to(house.home)) for path in sorted(house.home.rglob("*"))] == [
         "data",
         "data/thesis.txt",
         "serve.log",
     ]
     assert ours(house) == []
+
+
+def test_what_was_never_set_up_says_so_before_it_starts_anything(tmp_path: Path) -> None:
+    never = Installation(tmp_path / "never", free_port())
+
+    told = said(never, "up", code=4)
+
+    assert told["code"] == "not_provisioned"
+    assert "portico init" in told["fix"]
+    assert ours(never) == []
 
 
 def test_a_client_that_starts_it_starts_it_the_same_way(house: Installation) -> None:

@@ -31,6 +31,11 @@ class Cell(Protocol):
         """Which must be passed on to it, and be closed here once it was started."""
         ...
 
+    @property
+    def refused(self) -> Sequence[str]:
+        """Places that what is inside wanted to reach, and may not."""
+        ...
+
     async def started(self, process: int) -> None:
         """`command` runs, as the head of a group of its own. Raises `BoxUnavailable` if it does
         not get into its box; the caller then ends it."""

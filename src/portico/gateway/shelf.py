@@ -15,6 +15,7 @@ from portico.gateway.core.errors import (
     ToolNotFound,
     ToolQuarantined,
 )
+from portico.gateway.core.nearest import nearest
 from portico.gateway.core.saved_workflow import MOST_DEEP, used_by
 from portico.gateway.core.server import Server, check_may_start, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
@@ -110,9 +111,17 @@ class Shelf:
         if tool is not None:
             return tool
         if ref not in self.waiting:
-            raise ToolNotFound(str(ref), self._near(ref))
+            raise self._absent(ref)
         self.server(ref.server)
         raise ToolQuarantined(str(ref), ref.server)
+
+    def _absent(self, ref: ToolRef) -> ToolNotFound:
+        """Of a server that nobody has let in yet, with what stands in the way."""
+        server, near = self.servers.get(ref.server), self._near(ref)
+        if server is None or server.approved:
+            return ToolNotFound(str(ref), near)
+        its = nearest(server)
+        return ToolNotFound(str(ref), near, why=f"The server {its.server} {its.needs}", fix=its.fix)
 
     def of_server(self, name: str) -> Iterator[LiveTool]:
         return (tool for ref, tool in self.tools.items() if ref.server == name)

@@ -64,6 +64,7 @@ class GroundKeeping:
     def start(self) -> "Launched":
         if sys.platform == "win32":
             raise NoBackground("Windows has no background that Portico could use.")
+        _ = self.ground.store.addresses  # one that was never set up would say so only later
         launched = subprocess.Popen(  # noqa: S603 # ourselves
             self.command(),
             stdin=subprocess.DEVNULL,

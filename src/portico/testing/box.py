@@ -42,6 +42,10 @@ class _Bare:
     def environment(self) -> Mapping[str, str]:
         return self.order.environment
 
+    @property
+    def refused(self) -> Sequence[str]:
+        return ()
+
     async def started(self, process: int) -> None:
         """It is no box that one could not get into."""
 

@@ -1,6 +1,7 @@
 """Servers are started in cells, which are left when nothing of them is left."""
 
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -40,13 +41,14 @@ class ScriptedCell:
     command: Sequence[str]
     environment: Mapping[str, str]
     descriptors: Sequence[int]
-    refused: BoxUnavailable | None = None
+    spoilt: BoxUnavailable | None = None
+    refused: Sequence[str] = ()
     processes: list[int] = field(default_factory=list)
 
     async def started(self, process: int) -> None:
         self.processes.append(process)
-        if self.refused is not None:
-            raise self.refused
+        if self.spoilt is not None:
+            raise self.spoilt
 
 
 @dataclass
@@ -55,6 +57,7 @@ class ScriptedCells:
     """To be entered."""
     refuses_later: BoxUnavailable | None = None
     """Once it has begun."""
+    not_let_reach: Sequence[str] = ()
     targets: list[Target] = field(default_factory=list)
     cells: list[ScriptedCell] = field(default_factory=list)
     left: list[ScriptedCell] = field(default_factory=list)
@@ -75,6 +78,7 @@ class ScriptedCells:
             {**environment, "BOXED": "yes"},
             [writing],
             self.refuses_later,
+            self.not_let_reach,
         )
         self.cells.append(cell)
         try:
@@ -100,6 +104,19 @@ async def test_a_server_lives_in_a_cell_until_it_is_stopped() -> None:
     assert [cell.processes for cell in cells.cells] == [[process]]
     assert before == []
     assert cells.left == cells.cells
+
+
+async def test_what_it_was_not_let_reach_is_why_it_did_not_start() -> None:
+    cells = ScriptedCells(not_let_reach=["packages.example:443"])
+    ending = target(Stdio(sys.executable, (Plain("-S"), Plain("-c"), Plain(""))))
+
+    async with a_pool(confine=cells) as pool:
+        with pytest.raises(UpstreamDown) as refused:
+            await pool.call(ending, "echo", {}, timeout=AMPLE)
+
+    assert "Portico did not let it reach packages.example:443" in refused.value.reason
+    assert refused.value.fix is not None
+    assert "portico servers profile server --reach packages.example:443" in refused.value.fix
 
 
 async def test_cells_are_left_when_the_pool_is() -> None:

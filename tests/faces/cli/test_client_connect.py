@@ -40,7 +40,7 @@ def test_it_writes_shows_the_difference_and_says_how_to_undo_it(
     assert connected.out == f"Cursor is connected: {made.file('cursor')}\n"
     assert '+    "portico": {' in connected.err
     assert "portico disconnect cursor" in connected.err
-    assert "lists these itself, and Portico has them too: figma." in connected.err
+    assert "lists these itself, and Portico reads them too: figma." in connected.err
     assert "connected already" in again.out
     assert "to the byte" in out.out
     assert made.file("cursor").read_bytes() == before

@@ -37,3 +37,15 @@ def test_no_line_of_help_ends_early(columns: int) -> None:
     paragraph = told.split("\n\n")[2].splitlines()
     for line, following in pairwise(paragraph):
         assert len(line.rstrip()) + 1 + len(following.split()[0]) > columns
+
+
+def test_what_every_command_takes_stands_last() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "portico", "up", "--help"],
+        env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert told.index("--foreground") < told.index("--json")

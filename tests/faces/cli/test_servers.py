@@ -334,6 +334,19 @@ def test_an_effect_is_said_of_many_tools_at_once(tmp_path: Path, capsys: Capture
     assert "lab.read" in capsys.readouterr().out
 
 
+def test_a_list_of_servers_says_why_one_failed(tmp_path: Path, capsys: Captured) -> None:
+    broken = a_server(name="broken", failure="it ended with 1; " + "x" * 300)
+    off = a_server(name="off", failure="long ago", enabled=False)
+    with gateway(tmp_path, {"GET /servers": [a_server(), broken, off]}) as (house, _):
+        assert run(house, ["servers", "list"]) == 0
+
+    told = capsys.readouterr().err
+    assert "broken failed: it ended with 1; xxx" in told
+    assert "… (portico servers show broken)" in told
+    assert "lab failed" not in told
+    assert "off failed" not in told
+
+
 def test_a_task_is_opened_listed_and_closed(tmp_path: Path, capsys: Captured) -> None:
     task = {
         "id": "ctx_1",

@@ -2,6 +2,8 @@
 
 import io
 import json
+import logging
+import sys
 from pathlib import Path
 
 import pytest
@@ -302,3 +304,22 @@ def test_nobody_is_asked_at_a_pipe_or_when_told_not_to(
     silenced = Terminal(house=ScriptedHouse(tmp_path), no_input=True).confirm("Really?")
 
     assert (piped, silenced) == (False, False)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_is_logged_does_not_come_between_the_lines_of_a_command(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    debug: bool,
+) -> None:
+    """Nobody else has asked for it: pytest has."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(logging, "lastResort", logging.StreamHandler(sys.stderr))
+    terminal = Terminal(house=ScriptedHouse(tmp_path), debug=debug)
+
+    with terminal.alone():
+        logging.getLogger("portico.box").warning("from a box")
+
+    assert ("from a box" in capsys.readouterr().err) is debug
+    assert logging.getLogger().handlers == []

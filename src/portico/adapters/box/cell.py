@@ -59,6 +59,10 @@ class OpenCell:
     def descriptors(self) -> Sequence[int]:
         return self.rig.descriptors.numbers
 
+    @property
+    def refused(self) -> Sequence[str]:
+        return () if self.egress is None else [*self.egress.refused]
+
     async def started(self, process: int) -> None:
         """Raises `BoxUnavailable`."""
         self.rig.descriptors.close()

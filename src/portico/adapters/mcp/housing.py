@@ -1,7 +1,7 @@
 """Where a server of ours lives: in a box, or in none if somebody has agreed to that."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -31,6 +31,7 @@ class Lodging:
         self._room = room
         self._entered: asyncio.Future[Cell] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
+        self._cell: Cell | None = None
         self._stay = spawn(self._live())
         self._stay.add_done_callback(self._not_entered)
 
@@ -42,6 +43,11 @@ class Lodging:
             self._over.set()
             raise
 
+    @property
+    def refused(self) -> Sequence[str]:
+        """Places that it wanted to reach, and may not."""
+        return () if self._cell is None else self._cell.refused
+
     async def leave(self) -> None:
         self._over.set()
         await asyncio.wait([self._stay])
@@ -49,6 +55,7 @@ class Lodging:
     async def _live(self) -> None:
         try:
             async with self._room as cell:
+                self._cell = cell
                 self._entered.set_result(cell)
                 await self._over.wait()
         except Exception as error:

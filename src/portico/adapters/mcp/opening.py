@@ -30,6 +30,8 @@ from portico.kernel.errors import PorticoError
 
 _OLDER_PERHAPS = frozenset({400, 404, 405})
 """What the first kind of HTTP server says to a POST."""
+_NAMED = 3
+"""Of the places that it was not let reach."""
 
 
 _T = TypeVar("_T")
@@ -101,7 +103,7 @@ class Opening:
         veil.learn(command.credentials)
         environment = scrubbed(self.environment, self.terms.inherited) | dict(command.environment)
 
-        async def started() -> Wire:
+        async def started() -> tuple[Wire, Lodging | None]:
             try:
                 await self.watch.begin()
             except OSError as error:
@@ -110,17 +112,20 @@ class Opening:
             room = await self.confine.cell(target, command, environment)
             lodging = None if room is None else Lodging(room, self.spawn)
             starting = Starting(command, environment, lodging, self.watch)
-            return await start(starting, words, self.terms)
+            return await start(starting, words, self.terms), lodging
 
-        way = await started()
+        way, lodging = await started()
         try:
             return way, await self._greeted(way, hint)
-        except Died:
+        except Died as error:
             if hint is Era.LEGACY:
-                raise
+                raise _held_back(error, target, lodging) from error
         # Some old servers end when they are greeted in the modern way. Once more, in theirs.
-        way = await started()
-        return way, await self._greeted(way, Era.LEGACY)
+        way, lodging = await started()
+        try:
+            return way, await self._greeted(way, Era.LEGACY)
+        except Died as error:
+            raise _held_back(error, target, lodging) from error
 
     async def _address(
         self, target: Target, launch: Http, hint: Era | None, veil: Veil
@@ -192,3 +197,16 @@ class Opening:
         if self._tls is None:
             self._tls = await asyncio.to_thread(httpx2.create_ssl_context)
         return self._tls
+
+
+def _held_back(error: Died, target: Target, lodging: Lodging | None) -> Died:
+    """A program that fetches itself says little of a gate that it does not know of: we do."""
+    refused = () if lodging is None else lodging.refused[:_NAMED]
+    if not refused:
+        return error
+    ways = " ".join(f"--reach {place}" for place in refused)
+    return Died(
+        f"{error.reason}; Portico did not let it reach {', '.join(refused)}",
+        reached=error.reached,
+        fix=f"Let it, if it should: portico servers profile {target.server} {ways}",
+    )

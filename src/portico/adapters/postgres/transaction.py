@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from portico.adapters.postgres.connections import Connections
+from portico.adapters.postgres.json_columns import read_quickly
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.context import context_of
@@ -291,6 +292,7 @@ def open_pool(address: str, size: int) -> AsyncConnectionPool[Connection]:
         kwargs={"row_factory": dict_row, "application_name": "portico", **KEEPALIVE},
         min_size=1,
         max_size=size,
+        configure=read_quickly,
         open=False,
         timeout=PATIENCE,
         reconnect_timeout=60,

@@ -72,10 +72,10 @@ def notes(proposal: Proposal) -> Iterator[str]:
     if proposal.also_listed:
         names = shown(", ".join(proposal.also_listed))
         yield (
-            f"! {proposal.home.title} lists these itself, and Portico has them too: {names}. Each "
-            "of their tools is there twice. Describe them to Portico itself (portico servers "
-            f"add), then take them out of {short(proposal.file)}: while Portico reads that file, "
-            "what is gone from it is gone from Portico."
+            f"! {proposal.home.title} lists these itself, and Portico reads them too: {names}. "
+            "Where both can start one, its tools are there twice. Describe them to Portico "
+            f"itself (portico servers add), then take them out of {short(proposal.file)}: while "
+            "Portico reads that file, what is gone from it is gone from Portico."
         )
 
 

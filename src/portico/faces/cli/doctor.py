@@ -22,14 +22,15 @@ async def doctor(*, fix: bool = False, at: At) -> int:
     """
     findings: list[Finding] = []
     in_turn = at.for_a_person  # the lines are the progress: what is broken may take long
-    try:
-        async for finding in at.house.diagnose()(mend=fix):
-            findings.append(finding)
-            if in_turn:
-                _show(at, finding)
-    finally:
-        with suppress(PorticoError):  # there may be none; that is among the findings
-            await at.house.store().release()
+    with at.alone():
+        try:
+            async for finding in at.house.diagnose()(mend=fix):
+                findings.append(finding)
+                if in_turn:
+                    _show(at, finding)
+        finally:
+            with suppress(PorticoError):  # there may be none; that is among the findings
+                await at.house.store().release()
     if not in_turn:
         rows = [
             {"check": each.check, "state": each.state, "detail": each.detail, "fix": each.fix}

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 from cyclopts.help import DefaultFormatter, InlineText
 from rich.text import Text
 
+from portico.faces.cli.commands import OPTIONS
+
 if TYPE_CHECKING:
-    from cyclopts.help import HelpPanel
+    from cyclopts.help import HelpEntry, HelpPanel
     from rich.console import Console, ConsoleOptions
 
 _BROKEN: Final = re.compile(r"(?<=\S)\n(?=[^\s*•-])")
 """Inside a paragraph; what is indented, or in a list, stays as it is."""
+_OF_ALL: Final = frozenset(name.split()[0] for name in OPTIONS)
 
 
 def unbroken(text: str) -> str:
@@ -22,6 +25,8 @@ class Paragraphs(DefaultFormatter):
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
         for entry in panel.entries:
             _join(entry.description)
+        if panel.format == "parameter":
+            panel.entries.sort(key=_is_of_all)
         super().__call__(console, options, panel)
 
     def render_description(
@@ -32,6 +37,11 @@ class Paragraphs(DefaultFormatter):
     ) -> None:
         _join(description)
         super().render_description(console, options, description)
+
+
+def _is_of_all(entry: "HelpEntry") -> bool:
+    """What every command takes stands after what only this one does."""
+    return not _OF_ALL.isdisjoint(entry.positive_names)
 
 
 def _join(text: object) -> None:

@@ -63,7 +63,8 @@ async def init(  # noqa: PLR0913 # one for each option
     at.say(_greeting(welcome))
     show_found(at, found)
     chosen = choose(at, found, yes=yes, named=source is not None)
-    taken = await take_over(at, importing, found, chosen, yes=yes)
+    with at.alone():
+        taken = await take_over(at, importing, found, chosen, yes=yes)
     could = could_connect(at.house.connecting().found())
     if at.json:
         told = {**_facts(welcome, at.house.whereabouts().server_url), **taken}

@@ -95,7 +95,7 @@ class Keeping(Protocol):
 
     def start(self) -> Launched:
         """A keeper of its own, which outlives us; if there is one already, it ends at once.
-        Raises `NoBackground`."""
+        Raises `NoBackground`, `NotProvisioned`."""
         ...
 
     def stay(self) -> NoReturn:

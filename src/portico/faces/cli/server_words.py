@@ -1,6 +1,6 @@
 """Servers of tools, as the command line says them and is told them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from portico.faces.cli.errors import BadUsage
@@ -11,6 +11,7 @@ from portico.kernel.redaction import blacked_out
 
 _LONGEST: Final = 120
 """Letters of what a tool says of itself, where many are shown."""
+_REASON: Final = 200
 
 
 def launch_of(
@@ -95,6 +96,15 @@ def state(server: Mapping[str, Any]) -> str:
     if waiting:
         return f"approved, {waiting} in quarantine"
     return "approved, failed last" if server["failure"] else "approved"
+
+
+def failures(servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Of those that should work and do not, why."""
+    for server in servers:
+        if server["failure"] and server["enabled"] and not server.get("gone"):
+            reason = str(server["failure"])
+            told = reason if len(reason) <= _REASON else f"{reason[:_REASON]}…"
+            yield f"{server['name']} failed: {told} (portico servers show {server['name']})"
 
 
 def server_facts(server: Mapping[str, Any]) -> JsonObject:

@@ -13,6 +13,7 @@ from portico.faces.cli.server_login import login, login_config, logout
 from portico.faces.cli.server_profile import NOT_BOXED, profile
 from portico.faces.cli.server_words import (
     approved,
+    failures,
     launch_of,
     review_rows,
     server_facts,
@@ -44,6 +45,8 @@ def list_(*, at: At) -> None:
         fold=["origin", "may_reach"],
         red=[NOT_BOXED],
     )
+    for line in failures(found):
+        at.say(line)
     if all(each["origin"] == OURS for each in found):
         at.say("No servers yet. Import those you have: portico init, or: portico servers add NAME")
 

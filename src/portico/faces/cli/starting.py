@@ -27,7 +27,7 @@ class Started:
 def bring_up(house: House, progress: Callable[[str], None]) -> Started:
     """Until it is ready. What did not come up the first time is not left to try on.
 
-    Raises `DidNotStart`, `StillStarting`, `NoBackground`.
+    Raises `DidNotStart`, `StillStarting`, `NoBackground`, `NotProvisioned`.
     """
     where, keeping = house.whereabouts(), house.keeping()
     kept = _alive(keeping)

@@ -128,6 +128,20 @@ class Terminal:
             timer.cancel()
             status.stop()
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """What the parts of Portico write in the server's log does not come between the lines of a
+        command; with --debug it does."""
+        import logging
+
+        nobody = logging.NullHandler()
+        if not self.debug:
+            logging.getLogger().addHandler(nobody)
+        try:
+            yield
+        finally:
+            logging.getLogger().removeHandler(nobody)
+
     def confirm(self, question: str) -> bool:
         """False where nobody can be asked."""
         return (self.ask(f"{question} [y/N]") or "").lower() in {"y", "yes"}

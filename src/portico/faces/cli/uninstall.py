@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from portico.kernel.json import JsonObject, JsonValue
 
 _WORD = "purge"
+_OPENS_IT = frozenset({"secrets", "secrets.age"})
+"""Without which much of a backup cannot be read."""
 
 
 async def uninstall(
@@ -53,7 +55,8 @@ async def uninstall(
     if estate is not None and estate.belongings:
         backup = _agreed(at, backup, yes=yes)
         if backup is not None:
-            await _back_up(at, backup)
+            await _back_up(at, backup, estate)
+            _see_that_they_go_on(at, yes=yes)
     disconnected = _disconnect(at)  # while there is somebody to revoke their keys
     ended, stopped, untold = await _stop(at)
     if estate is not None:
@@ -65,6 +68,7 @@ async def uninstall(
         "database_stopped": stopped,
         "at_login_removed": untold,
         "backup": None if backup is None else str(backup),
+        "not_in_backup": [] if backup is None else [*_opens(estate)],
         **_in_json(estate),
     }
     stuck: Sequence[Left] = ()
@@ -123,7 +127,7 @@ def _agreed(at: Terminal, backup: Path | None, *, yes: bool) -> Path | None:
     return backup
 
 
-async def _back_up(at: Terminal, file: Path) -> None:
+async def _back_up(at: Terminal, file: Path, estate: "Estate") -> None:
     _see_that_it_is_new(file)
     store = at.house.store()
     with at.working("backing up") as progress:
@@ -132,8 +136,26 @@ async def _back_up(at: Terminal, file: Path) -> None:
             await at.house.archive().back_up(file)
         finally:
             await store.release()
-    at.say(f"Backup: {file} ({_size(file)}). The pepper of its keys is not in it, and is removed;")
-    at.say("after a restore elsewhere, make a new key: portico init --recover")
+    at.say(f"Backup: {file} ({_size(file)}).")
+    opens = _opens(estate)
+    if opens:
+        at.say("Not in it, and removed with the rest: the pepper of its keys, the secrets that you")
+        at.say(f"set, and the key of what is sealed. To keep them, copy now: {', '.join(opens)}")
+    at.say("Without them a restored database needs a new key (portico init --recover), and its")
+    at.say("secrets set again.")
+
+
+def _opens(estate: "Estate | None") -> "list[str]":
+    """What a backup needs besides."""
+    belongings = () if estate is None else estate.belongings
+    return [str(each.path) for each in belongings if each.path.name in _OPENS_IT]
+
+
+def _see_that_they_go_on(at: Terminal, *, yes: bool) -> None:
+    """Raises `NeedsYes`."""
+    question = "Remove all of it now?"
+    if not yes and not at.confirm(question):
+        raise NeedsYes(question)
 
 
 def _see_that_it_is_new(file: Path) -> None:

@@ -208,10 +208,14 @@ class ToolNotFound(PorticoError):
     title = "No such tool"
     fix = "Ask `search_tools` for what the tool should do; it answers with names that exist."
 
-    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str, near: Iterable[str] = (), *, why: str | None = None, fix: str | None = None
+    ) -> None:
+        """`why`: what is known of its server, of which there are no tools."""
         close = ", ".join(near)
         hint = f" Near it: {close}." if close else ""
-        super().__init__(f"There is no tool {name[:120]!r}.{hint}")
+        told = f" {why}." if why else ""
+        super().__init__(f"There is no tool {name[:120]!r}.{told}{hint}", fix=fix)
         self.name = name
 
 

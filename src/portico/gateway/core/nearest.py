@@ -23,10 +23,11 @@ def nearest_servers(
 ) -> Sequence[Nearest]:
     """Of those that come into question, the first few, best first."""
     names = list(dict.fromkeys(name for name in candidates if name in servers))[:limit]
-    return [_nearest(servers[name]) for name in names]
+    return [nearest(servers[name]) for name in names]
 
 
-def _nearest(server: Server) -> Nearest:
+def nearest(server: Server) -> Nearest:
+    """Of one that has no tool which could be called."""
     name = server.name
     if not server.enabled:
         return Nearest(name, "is switched off", f"portico servers enable {name}")

@@ -307,10 +307,10 @@ def _gave(row: Step) -> _Found:
 
 def _reported(step: OutlinedStep, rows: Rows, found: _Found) -> StepReport:
     failure = found.failure
-    named = rows.named
-    retried = sum(":retried:" in name for name in named)
-    began = [row.started_at for row in named.values()] if found.attempts else []
-    ended = [row.finished_at for row in named.values() if row.finished_at is not None]
+    its = rows.named.values()
+    retried = sum([":retried:" in row.name for row in its])
+    began = [row.started_at for row in its] if found.attempts else []
+    ended = [row.finished_at for row in its if row.finished_at is not None]
     over = found.state.over and bool(began)
     return StepReport(
         id=step.id,

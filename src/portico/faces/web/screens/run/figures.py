@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from portico.faces.web.screens.run.seen import Seen
-from portico.faces.web.screens.run.tasks import Sort, State, Task, covered
+from portico.faces.web.screens.run.tasks import Sort, Span, State, Task, covered
 
 _MOMENT: Final = timedelta(milliseconds=1)
 _AT_ONCE: Final = 8
@@ -57,7 +57,7 @@ def figures_of(seen: Seen, now: datetime) -> Figures:
         done=sum(task.state is State.DONE for task in seen.tasks if task.works),
         all=seen.total,
         failed=sum(task.state is State.FAILED for task in seen.tasks),
-        speed_up=_speed_up(seen.tasks, now),
+        speed_up=_speed_up(seen.tasks, work, busy, now),
         idle=None if elapsed is None or not seen.tasks else max(elapsed - busy, timedelta(0)),
         chain=sum(chain, timedelta(0)) if chain else None,
         links=len(chain),
@@ -68,11 +68,11 @@ def figures_of(seen: Seen, now: datetime) -> Figures:
     )
 
 
-def _speed_up(tasks: Sequence[Task], now: datetime) -> float | None:
-    ended = [
-        span for task in tasks for span in task.spans if span.end and span.sort is not Sort.WAITED
-    ]
-    at_once = covered(ended, now)
+def _speed_up(
+    tasks: Sequence[Task], work: Sequence[Span], busy: timedelta, now: datetime
+) -> float | None:
+    ended = [span for span in work if span.end]
+    at_once = busy if len(ended) == len(work) else covered(ended, now)
     return serial_time(tasks, now) / at_once if at_once > _MOMENT and len(ended) > 1 else None
 
 
