@@ -288,7 +288,7 @@ def test_an_outline_is_read_from_what_it_was_written_to() -> None:
     assert outline[2].each
     assert outline_from({}) == ()
     assert outline_from({"outline": "odd"}) == ()
-    assert outline_from({"outline": [1, ["a"]]}) == []
+    assert outline_from({"outline": [1, ["a"], ["a", "x", [], None, "yes"]]}) == []
 
 
 def test_the_critical_path_is_the_chain_that_took_longest() -> None:
