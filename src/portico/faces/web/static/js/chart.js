@@ -42,13 +42,19 @@
       { label: "p95", stroke: colour("p95"), width: 1.8, points: { show: true, size: 4 }, fill: faint(colour("p95"), 0.1), value: whole },
     ],
   };
+  const hour = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+  const when = (at) => { // as whoever looks writes it; where a day begins, the day
+    const date = new Date(at * 1000);
+    return (date.getHours() || date.getMinutes() ? hour : day).format(date);
+  };
   const plots = new Map();
   const made = (holder) => {
     const name = holder.dataset.chart;
     const axis = { stroke: colour("axis"), grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false }, font: "11px Inter" };
     return new uPlot({
       width: Math.max(280, holder.clientWidth - 20), height: 190, cursor: { y: false },
-      axes: [{ ...axis, values: undefined }, { ...axis, size: 46 }],
+      axes: [{ ...axis, space: 74, values: (plot, splits) => splits.map(when) }, { ...axis, size: 46 }],
       scales: { y: { range: (plot, low, high) => [0, Math.max(name === "calls" ? 4 : 10, (high ?? 0) * 1.1)] } },
       series: [{ value: (plot, at) => (at === null ? "–" : new Date(at * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "short" })) }, ...series[name]()],
     }, shapes[name](read()), holder);
