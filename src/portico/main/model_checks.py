@@ -18,6 +18,7 @@ from portico.agents.core.room_for_talk import LEAST, room_for_talk
 from portico.box.core.errors import AddressRefused
 from portico.engine.core.health import Finding, State
 from portico.kernel.errors import PorticoError
+from portico.kernel.words import many
 from portico.main.entered import entered
 from portico.main.ground import Ground
 from portico.main.models import client_for, providers_of
@@ -41,7 +42,7 @@ class CheckContext:
             return [Finding(check="context", state=State.WARNING, detail=detail)]
         found = [each async for each in in_disguise(providers)]
         found += [each async for each in too_small(providers, agents)]
-        detail = f"{len(agents)} agent(s), none is short of it"
+        detail = f"{many(len(agents), 'agent')}, none is short of it"
         return found or [Finding(check="context", state=State.GOOD, detail=detail)]
 
     async def _agents(self) -> Sequence[Agent]:

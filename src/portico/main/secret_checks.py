@@ -10,6 +10,7 @@ from portico.adapters.postgres.sealed_columns import SealedRows
 from portico.adapters.secrets.drawer import OURS
 from portico.engine.core.health import Finding, State
 from portico.kernel.errors import PorticoError
+from portico.kernel.words import many
 from portico.main.ground import Ground
 from portico.main.secrets import SecretDoors
 
@@ -30,7 +31,9 @@ class CheckSecrets:
             spaces = await asyncio.to_thread(lambda: {*doors.drawer.spaces()} - {OURS})
         except PorticoError as error:
             return Finding(check="secrets", state=State.BROKEN, detail=str(error), fix=error.fix)
-        detail = f"{_KEPT_IN[where]}, of {len(spaces)} space(s)" if spaces else _KEPT_IN[where]
+        detail = (
+            f"{_KEPT_IN[where]}, of {many(len(spaces), 'space')}" if spaces else _KEPT_IN[where]
+        )
         return Finding(check="secrets", state=State.GOOD, detail=detail)
 
 

@@ -7,6 +7,7 @@ from portico.engine.core.health import Finding, State
 from portico.engine.migrate_store import MigrateStore
 from portico.engine.ports import Store
 from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.words import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class CheckSchema:
             if mend and pending:
                 done = [migration async for migration in self.migrate()()]
                 return Finding(
-                    check="schema", state=State.MENDED, detail=f"applied {len(done)} migration(s)"
+                    check="schema",
+                    state=State.MENDED,
+                    detail=f"applied {many(len(done), 'migration')}",
                 )
         except PorticoError as error:
             if error.kind is Kind.CONFLICT:
@@ -54,7 +57,7 @@ class CheckSchema:
             return Finding(
                 check="schema",
                 state=State.BROKEN,
-                detail=f"{pending} migration(s) to apply",
+                detail=f"{many(pending, 'migration')} to apply",
                 fix="portico db migrate",
             )
         return Finding(check="schema", state=State.GOOD, detail="up to date")

@@ -37,6 +37,7 @@ from collections.abc import Iterable
 from portico.engine.core.run import Failure
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.label import PUBLIC, Label
+from portico.kernel.words import many
 
 
 class StoreUnavailable(PorticoError):
@@ -130,7 +131,7 @@ class SchemaBehind(PorticoError):
     fix = "Run: portico db migrate"
 
     def __init__(self, pending: int) -> None:
-        super().__init__(f"{pending} migration(s) have not been applied to the database yet.")
+        super().__init__(f"The database lacks {many(pending, 'migration')}.")
         self.pending = pending
 
 

@@ -12,6 +12,7 @@ from portico.gateway.core.launch_text import shown
 from portico.gateway.import_servers import Listed, NotListed, Place
 from portico.gateway.weigh_context import ContextWeight
 from portico.kernel.json import JsonObject
+from portico.kernel.words import many
 
 _WIDTH: Final = 40
 _WINDOW: Final = 200_000
@@ -105,7 +106,7 @@ def left_text(file: Described) -> str:
 def listed_text(each: Listed, width: int) -> str:
     kinds = [(each.reads, "read"), (each.writes, "write"), (each.others, "may destroy")]
     told = ", ".join(f"{count} {word}" for count, word in kinds if count)
-    name, tools = each.server.ljust(width), _many(each.tools, "tool").rjust(10)
+    name, tools = each.server.ljust(width), many(each.tools, "tool").rjust(10)
     return f"✓ {name}  {tools}  {each.tokens:>7,} tokens  {told}".rstrip()
 
 
@@ -121,7 +122,7 @@ def servers_json(outcomes: Collection[Listed | NotListed]) -> Sequence[JsonObjec
 
 def weight_text(weight: ContextWeight) -> str:
     """Two bars, to scale."""
-    whose = f"{_many(weight.tools, 'tool')} of {_many(weight.servers, 'server')}"
+    whose = f"{many(weight.tools, 'tool')} of {many(weight.servers, 'server')}"
     head = f"{whose}, in tokens of {weight.tokenizer}:"
     window = f"of a window of {_WINDOW:,}"
     before = f"{weight.before:,} tokens, {weight.before / _WINDOW:.1%} {window}"
@@ -142,10 +143,6 @@ def weight_json(weight: ContextWeight) -> JsonObject:
         "tokens_after": weight.after,
         "tokenizer": weight.tokenizer,
     }
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _offer(wish: Wish, number: int | None) -> str:
