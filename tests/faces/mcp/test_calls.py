@@ -87,6 +87,8 @@ async def test_calling(site: Site, arguments: dict[str, Any], given: object) -> 
         ("search_tools", {"queries": {"a": 1}}, "queries: must be a list of texts"),
         ("search_tools", {"queries": ["a"], "budget": "x"}, "budget: must be a whole number"),
         ("search_tools", {"queries": ["a"], "budget": True}, "budget: must be a whole number"),
+        ("search_tools", {"query": "a"}, "query: is not something that it takes, which is queries"),
+        ("call_read", {"tool": "box.echo", "args": {}}, "args: is not something that it takes"),
         ("read_result", {"result": "nope"}, "bad_id"),
         ("call_everything", {}, "tool_not_found"),
     ],

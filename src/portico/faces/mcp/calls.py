@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Final
 
 from portico.faces.mcp.answers import Result, login, pending, result_of, text_result
-from portico.faces.mcp.given import number, object_or_none, text, texts
+from portico.faces.mcp.given import number, object_or_none, see_that_it_takes, text, texts
 from portico.faces.mcp.knock import Knock
 from portico.faces.mcp.uses import GatewayUses
 from portico.faces.mcp.workflows import WorkflowCalls
@@ -24,6 +24,7 @@ from portico.gateway.core.surface import (
     RUN_PROGRAM,
     RUN_WORKFLOW,
     SEARCH,
+    TAKES,
     WORKFLOW_STATUS,
 )
 from portico.gateway.core.tool import ToolRef
@@ -63,6 +64,8 @@ class Calls:
             ref = ToolRef(knock.server, name)
             called = await self.use.call_tool(knock.caller, ref, given, line=line, whole=True)
             return result_of(called.answer, modern=modern)
+        if self.is_own(name):
+            see_that_it_takes(name, given, TAKES[name])
         if name in _VERBS:
             ref = ToolRef.parse(text(name, given, "tool"))
             arguments = object_or_none(name, given, "arguments") or {}

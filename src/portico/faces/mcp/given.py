@@ -9,6 +9,15 @@ from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject, JsonValue
 
 
+def see_that_it_takes(tool: str, given: JsonObject, takes: Sequence[str]) -> None:
+    """What nobody reads would be lost without a word: whoever says `query` would be told that
+    nothing is there. Raises `BadArguments`."""
+    strange = [name for name in given if name not in takes and not name.startswith("_")]
+    if strange:
+        why = f"is not something that it takes, which is {', '.join(takes)}"
+        raise BadArguments(tool, [Flaw(name, why) for name in strange])
+
+
 def text(tool: str, given: JsonObject, field: str) -> str:
     value = given.get(field)
     if not isinstance(value, str):

@@ -9,6 +9,7 @@ from portico.gateway.core.suggest.threshold import SAYABLE
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.words import many
 
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tools"
@@ -78,7 +79,7 @@ def _told(servers: Sequence[str], named: int, tools: int) -> str:
     more = f" and {rest} more servers" if rest else ""
     listed = f": {', '.join(islice(servers, named))}{more}" if named else ""
     return (
-        f"Find the right one of {tools:,} tools on {len(servers)} servers{listed}. "
+        f"Find the right one of {many(tools, 'tool')} on {many(len(servers), 'server')}{listed}. "
         "Use it before saying that something cannot be done. "
         "One query a step of the task, each saying what a tool should do. "
         "Without queries: the tools you found before."
@@ -194,3 +195,15 @@ def _tool(
         "inputSchema": schema,
         "annotations": annotations,
     }
+
+
+def _arguments(tool: JsonObject) -> Sequence[str]:
+    schema = tool["inputSchema"]
+    properties = schema["properties"] if isinstance(schema, Mapping) else None
+    return [*properties] if isinstance(properties, Mapping) else ()
+
+
+TAKES: Final[Mapping[str, Sequence[str]]] = {
+    str(tool["name"]): _arguments(tool) for tool in fixed_tools("")
+}
+"""The arguments of each of ours."""
