@@ -65,6 +65,7 @@ def _is_as_it_was(house: Installation, made: dict[str, Any]) -> None:
 
 def _nothing_is_left(house: Installation) -> None:
     assert list((house.home / "data" / "homes").glob("*")) == []
+    assert list((house.home / "state" / "debates").glob("*")) == []
     assert not list((house.home / "config").glob("demo*"))
     with house.client() as own:
         assert [each["name"] for each in own.get("/projects").json()["data"]] == ["Mine"]

@@ -62,6 +62,7 @@ def run(
         from portico.faces.cli.help_text import Paragraphs
 
         app.help_formatter = Paragraphs()
+        arguments = _asked_about(arguments)
     app.meta.group_parameters = Group("Options", sort_key=99)
 
     @app.meta.default
@@ -88,6 +89,14 @@ def run(
     except CycloptsError as error:
         return _usage(error, as_json="--json" in arguments)
     return found or Exit.OK  # help, which answers nothing
+
+
+def _asked_about(arguments: Sequence[str]) -> Sequence[str]:
+    """What is run in the demo has the help that it has elsewhere."""
+    words = [word for word in arguments if not word.startswith("-")]
+    if len(words) < 2 or words[0] != "demo":  # the demo, and something in it
+        return arguments
+    return [word for word in arguments if word != "demo"]
 
 
 def _with_standard_input(tokens: Sequence[str]) -> Sequence[str]:

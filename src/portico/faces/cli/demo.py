@@ -1,5 +1,6 @@
 """Sample servers and sample content, to look at everything without a key, a model or a network."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
@@ -70,6 +71,7 @@ def _with_flags_first(at: Terminal, command: tuple[str, ...], *, remove: bool) -
 
 def _inside(at: Terminal, command: tuple[str, ...]) -> int:
     from portico.faces.cli.app import run
+    from portico.faces.cli.demo_naming import named_as_in_the_demo
 
     if command[0] in _OF_THE_MACHINE:
         raise BadUsage(
@@ -78,7 +80,9 @@ def _inside(at: Terminal, command: tuple[str, ...]) -> int:
     house = at.house.demo().house
     if not house.whereabouts().key_file.exists():
         raise BadUsage("There is no demo here.", fix="Make it: portico demo")
-    return run(house, [*(flag for flag, name in _FLAGS.items() if getattr(at, name)), *command])
+    flags = [flag for flag, name in _FLAGS.items() if getattr(at, name)]
+    with named_as_in_the_demo():
+        return run(house, [*flags, *command])
 
 
 def _set_up(at: Terminal) -> None:
@@ -160,6 +164,9 @@ def _emptied(server: "Server") -> str | None:
     for each in server.get("/servers"):  # so that none of them runs on
         if _can_be_removed(each):
             server.delete(path_to("servers", each["name"]))
+    for each in [*server.pages("/debates")]:  # so that none leaves its log
+        with suppress(PorticoError):
+            server.delete(path_to("debates", each["id"]))
     server.delete(path_to("spaces", space["id"]), confirm=space["name"])
     return str(space["id"])
 
