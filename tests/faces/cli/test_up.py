@@ -1,7 +1,9 @@
 """Keeping the server up, as it is asked for and told; the processes are scripted."""
 
 import json
+import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from portico.faces.cli.app import run
 from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.keeping import URL, WORDS, died, keeper, running
+from tests.faces.cli.keeping import SINCE, URL, WORDS, died, keeper, running
 from tests.faces.cli.scripted_server import answering
 
 Captured = pytest.CaptureFixture[str]
@@ -50,6 +52,22 @@ def test_up_again_says_that_it_runs(house: ScriptedHouse, capsys: Captured) -> N
     assert house.scripted_keeping.starts == 1
     assert f"Portico runs at {URL}\n" in first
     assert f"Portico runs already at {URL}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("when", ["before", "since"])
+def test_up_again_says_that_the_settings_were_written_since(
+    house: ScriptedHouse, capsys: Captured, when: str
+) -> None:
+    file = house.whereabouts().config_file
+    file.write_text("")
+    began = datetime.fromisoformat(SINCE).timestamp()
+    at = began + (60 if when == "since" else -60)
+    os.utime(file, (at, at))
+    house.scripted_keeping.running = [running()]
+
+    assert run(house, ["up"]) == 0
+
+    assert ("has been written since it was started" in capsys.readouterr().err) is (when == "since")
 
 
 def test_up_leaves_one_in_a_terminal_alone_and_says_what_that_means(

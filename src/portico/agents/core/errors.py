@@ -54,7 +54,8 @@ class ProviderNotFound(PorticoError):
         there = ", ".join(known) or "none"
         super().__init__(
             f"There is no provider of models called {provider[:80]!r}; there is: {there}.",
-            fix="Add it to portico.toml as [models.providers.NAME], or name one that is there.",
+            fix="Name one that is there; or add it to portico.toml as [models.providers.NAME], "
+            "then: portico restart",
         )
         self.provider = provider
 

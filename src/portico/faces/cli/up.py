@@ -1,7 +1,9 @@
 """The server in the background: kept up, ended, begun anew."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
@@ -11,6 +13,9 @@ from portico.faces.cli.terminal import At, Terminal
 if TYPE_CHECKING:
     from portico.faces.cli.keeping import AtLogin, Ended, Keeper, Running
     from portico.kernel.json import JsonObject, JsonValue
+
+_A_MOMENT: Final = 1.0
+"""Seconds, by which a file's time and a clock may differ."""
 
 
 def up(
@@ -113,6 +118,11 @@ def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
         print(f"Its log: {where.log_file or 'none is kept'}")
     for hint in _hints(at.house, house, started.url, kept=kept):
         at.say(hint)
+    if started.already and _changed_since(where.config_file, keeping.servers(), started.url):
+        at.say(
+            f"{where.config_file} has been written since it was started. Most of it is read at the"
+            " start: portico restart"
+        )
     return {
         "server": started.url,
         "already": started.already,
@@ -120,6 +130,13 @@ def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
         "processes": [each.pid for each in keeping.servers() if each.url == started.url],
         "log_file": None if where.log_file is None else str(where.log_file),
     }
+
+
+def _changed_since(file: Path, servers: "Sequence[Running]", url: str) -> bool:
+    began = [datetime.fromisoformat(each.since) for each in servers if each.url == url]
+    if not began or not file.exists():
+        return False
+    return file.stat().st_mtime > min(began).timestamp() + _A_MOMENT
 
 
 def _hints(usual: House, house: House, url: str, *, kept: bool) -> Sequence[str]:
