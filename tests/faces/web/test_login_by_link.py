@@ -32,6 +32,8 @@ async def test_what_it_carries_is_exchanged_once_and_is_no_cookie_of_the_browser
     assert first.headers["location"] == "/runs"
     assert handed not in first.headers["set-cookie"]
     assert second.status == 401
+    assert b"portico ui" in second.body
+    assert b"Bearer" not in second.body
 
 
 async def test_what_it_carries_opens_no_other_door(stranger: Browser) -> None:

@@ -141,6 +141,7 @@ def test_ticks_are_in_order_and_none_is_in_a_gap(tasks: list[Task]) -> None:
     line = drawn(tasks, 3000)
 
     assert [tick.x for tick in line.ticks] == sorted(tick.x for tick in line.ticks)
+    assert all(tick.words != other.words for tick, other in pairwise(line.ticks))
     for gap in line.gaps:
         assert not any(gap.x < tick.x < gap.x + gap.width for tick in line.ticks)
 

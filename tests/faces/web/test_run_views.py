@@ -11,7 +11,7 @@ from portico.faces.web.screens.run.of_journal import tasks_of_journal
 from portico.faces.web.screens.run.of_plan import owner_of, tasks_of_plan
 from portico.faces.web.screens.run.plan_view import note_of
 from portico.faces.web.screens.run.step_view import gave_of, given_of, mishap_of, uncertain_calls
-from portico.faces.web.screens.run.tasks import Sort, Span, State
+from portico.faces.web.screens.run.tasks import Sort, Span, State, Task
 from portico.faces.web.screens.run.units import Unit
 from portico.gateway.core.plan.report import (
     Items,
@@ -69,6 +69,17 @@ def test_of_a_step_for_each_item_every_item_is_a_span() -> None:
 
     assert len(task.spans) == 2
     assert note_of(Unit("read", (task,))) == "box · done 2/2"
+
+
+@pytest.mark.parametrize("room", [16, 23])
+@pytest.mark.parametrize("state", [State.DONE, State.WAITING])
+def test_a_note_fits_into_its_box(state: State, room: int) -> None:
+    task = Task(name="refund", tool="demo-orders.refund_order", state=state)
+
+    note = note_of(Unit("refund", (task,)), room)
+
+    assert note.endswith(state.words)
+    assert len(note) <= max(room, len(state.words) + 7)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """The HTTP face put together: walls outside, routes inside."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.telemetry import TelemetryConfig
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -166,17 +167,28 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     `resource` is this server to those who give out tokens for it, if any are taken. `rooms` are
     the use cases of the other rooms, each by the name that its routes know it by.
     """
-    inside = BodyLimit(
-        routes(use, gateway, running, manners, resource, rooms=rooms), larger=[attachments.ADDED]
-    )
+    api = routes(use, gateway, running, manners, resource, rooms=rooms)
+    inside = BodyLimit(api, larger=[attachments.ADDED])
     walled = Authentication(inside, use.authenticate, use.enter_context)
-    every = OpenAIErrors(Doors(walled, beside) if beside else walled)
+    every = OpenAIErrors(Doors(walled, beside, _places(api)) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)
 
 
+def _places(api: FastAPI) -> Collection[str]:
+    """What its addresses begin with."""
+    return {str(getattr(route, "path", "")).split("/")[1] for route in api.routes}
+
+
 class Doors:
-    def __init__(self, app: ASGIApp, beside: Mapping[str, ASGIApp]) -> None:
+    """To what is `beside`; a person who typed an address that nobody has is shown so by whoever
+    has the first page, `/`. `places` are those of the application itself."""
+
+    def __init__(
+        self, app: ASGIApp, beside: Mapping[str, ASGIApp], places: Collection[str] = ()
+    ) -> None:
         self._app = app
+        self._places = places
+        self._pages = beside.get("/")
         self._beside = {path: (f"{path}/", other) for path, other in beside.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -186,7 +198,19 @@ class Doors:
                 scope[_BESIDE] = exact
                 await other(scope, receive, send)
                 return
+        if self._pages is not None and self._is_lost(scope):
+            scope[_BESIDE] = "/"
+            await self._pages(scope, receive, send)
+            return
         await self._app(scope, receive, send)
+
+    def _is_lost(self, scope: Scope) -> bool:
+        """A browser at an address of nobody's; programs are told in their own words."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            return False
+        headers = Headers(scope=scope)
+        browses = "text/html" in headers.get("accept", "") and "authorization" not in headers
+        return browses and scope["path"].split("/")[1] not in self._places
 
 
 def routes(

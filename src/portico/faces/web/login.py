@@ -11,10 +11,20 @@ from portico.faces.web.forms import form_of
 from portico.faces.web.page import bare
 from portico.faces.web.wall import COOKIE, session_of
 from portico.guard.core.errors import NotAuthenticated
-from portico.kernel.errors import PorticoError
+from portico.kernel.errors import Kind, PorticoError
 
 _KEPT: Final = 14 * 24 * 3600
 """Seconds; the session itself may end before."""
+
+
+class LinkOver(PorticoError):
+    kind = Kind.DENIED
+    code = "login_link_over"
+    title = "This link opens nothing any more"
+    fix = "Make another one, with portico ui, or paste a key."
+
+    def __init__(self) -> None:
+        super().__init__("A link to log in works once, for two minutes.")
 
 
 async def show_login(request: Request) -> Response:
@@ -32,7 +42,8 @@ async def log_in(request: Request) -> Response:
         else:
             issued = await house.use.open_session(form.text("key", most=500), _browser(request))
     except PorticoError as error:
-        shown = {"to": to, "problem": error}
+        over = handed and isinstance(error, NotAuthenticated)
+        shown = {"to": to, "problem": LinkOver() if over else error}
         return bare(request, "login.html", shown, status=401)
     answer = RedirectResponse(_wanted(to), 303)
     answer.set_cookie(

@@ -38,10 +38,18 @@ async def page(
         "waiting": await waiting(desk),
         "me": desk.caller,
         "version": desk.house.use.version,
+        "space": await _space(desk),
         "now": desk.now,
         "once": once(desk),
     }
     return HTMLResponse(render(template, {**shell, **values}), status)
+
+
+async def _space(desk: Desk) -> str | None:
+    """Its name: whoever has several must see in which one they are."""
+    if not desk.caller.may(Scope.SPACE_READ):
+        return None
+    return (await desk.house.use.show_space(desk.caller)).name
 
 
 def part(

@@ -18,8 +18,7 @@ _SMALLEST: Final = 0.66
 _LARGEST: Final = 1.0
 _TITLE: Final = 19
 """Letters."""
-_NOTE: Final = 27
-_NOTE_BESIDE_TIME: Final = 20
+_NOTE: Final = 23
 AHEAD: Final = "⚡ ahead"
 _MOST_EDGES: Final = 240
 """Where there are more, what follows from others is left out."""
@@ -123,7 +122,7 @@ def node_of(  # noqa: PLR0913, PLR0917 # a box has that many sides
 ) -> Node:
     box = drawn.boxes[unit.key]
     time = "" if unit.many else time_words(unit.first, now)
-    note = note_of(unit, _NOTE_BESIDE_TIME if time else _NOTE)
+    note = note_of(unit, _NOTE - (len(time) + 2 if time else 0))
     title = cut(title_of(unit), _TITLE)
     return Node(
         at=at,

@@ -264,9 +264,10 @@ def _ticks(scale: Scale, gaps: Sequence[Gap]) -> Sequence[Tick]:
     for second in _whole_steps(scale, step):
         x = scale.percent(scale.start + timedelta(seconds=second))
         hidden = any(gap.x - _ROOM < x < gap.x + max(gap.width, _ROOM * 1.8) for gap in gaps)
-        crowded = found and x - found[-1].x < _ROOM
+        words = seconds_words(second, exact=True)
+        crowded = found and (x - found[-1].x < _ROOM or words == found[-1].words)
         if not (hidden or crowded) and x <= 100 - _ROOM / 2:
-            found.append(Tick(x, seconds_words(second, exact=True)))
+            found.append(Tick(x, words))
     return found
 
 

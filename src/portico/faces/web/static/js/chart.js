@@ -42,7 +42,7 @@
       { label: "p95", stroke: colour("p95"), width: 1.8, points: { show: true, size: 4 }, fill: faint(colour("p95"), 0.1), value: whole },
     ],
   };
-  const hour = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+  const hour = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
   const when = (at) => { // as whoever looks writes it; where a day begins, the day
     const date = new Date(at * 1000);
@@ -56,7 +56,7 @@
       width: Math.max(280, holder.clientWidth - 20), height: 190, cursor: { y: false },
       axes: [{ ...axis, space: 74, values: (plot, splits) => splits.map(when) }, { ...axis, size: 46 }],
       scales: { y: { range: (plot, low, high) => [0, Math.max(name === "calls" ? 4 : 10, (high ?? 0) * 1.1)] } },
-      series: [{ value: (plot, at) => (at === null ? "–" : new Date(at * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "short" })) }, ...series[name]()],
+      series: [{ value: (plot, at) => (at === null ? "–" : new Date(at * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "short", hourCycle: "h23" })) }, ...series[name]()],
     }, shapes[name](read()), holder);
   };
   const draw = () => {
