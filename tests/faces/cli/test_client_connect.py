@@ -90,6 +90,19 @@ def test_it_can_be_printed_or_tried_without_a_change(tmp_path: Path, capsys: Cap
     assert "Nothing to do" in capsys.readouterr().out
 
 
+def test_over_http_what_is_printed_can_be_pasted_once_there_is_a_key(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    prepared(tmp_path, "claude-code")
+
+    assert run(ScriptedHouse(tmp_path), ["connect", "claude-code", "--http", "--print"]) == 0
+
+    told = capsys.readouterr()
+    [servers] = json.loads(told.out).values()
+    assert servers["portico"]["headers"] == {"Authorization": "Bearer KEY"}
+    assert "portico keys create claude-code --agent" in told.err
+
+
 def test_json_says_what_was_done(tmp_path: Path, capsys: Captured) -> None:
     made = prepared(tmp_path, "zed")
 

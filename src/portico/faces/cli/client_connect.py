@@ -50,7 +50,7 @@ def connect(  # noqa: PLR0913 # each is an option of its own
         Do not ask: replace another entry of that name, and make the file of a client that does
         not seem to be here.
     """
-    from portico.faces.cli.client_words import printed, proposal_json
+    from portico.faces.cli.client_words import proposal_json
 
     connecting = at.house.connecting()
     if client is None:
@@ -69,7 +69,9 @@ def connect(  # noqa: PLR0913 # each is an option of its own
             "entry": proposal.entry,
             "text": proposal.alone,
         }
-        at.data(told, printed(proposal))
+        at.data(told, proposal.alone.rstrip("\n"))
+        if http:
+            at.say(f"KEY stands for a key: portico keys create {client} --agent")
     elif proposal.standing == "connected":
         _say_all(at, proposal)
         text = f"{proposal.home.title} is connected already: {_file(proposal)}"

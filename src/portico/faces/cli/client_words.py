@@ -7,7 +7,6 @@ from portico.faces.cli.terminal import shown
 from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
 from portico.gateway.core.connecting.standing import Standing
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.redaction import blacked_out
 
 
 def short(file: str) -> str:
@@ -96,10 +95,6 @@ def removal_text(removal: Removal) -> str:
     elif removal.as_before:
         how = "as it was before, to the byte."
     return f"{removal.home.title}: {short(removal.file)}, {how}"
-
-
-def printed(proposal: Proposal) -> str:
-    return blacked_out(proposal.alone).rstrip("\n")
 
 
 def _command(found: Found) -> str:

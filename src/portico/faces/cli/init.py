@@ -69,7 +69,9 @@ async def init(  # noqa: PLR0913 # one for each option
     if at.json:
         told = {**_facts(welcome, at.house.whereabouts().server_url), **taken}
         at.facts({**told, "could_connect": could})
-    at.say("\n      ".join(["\nNext: portico up", *could]))
+    first = [] if at.house.keeping().servers() else ["portico up"]
+    if following := [*first, *could]:
+        at.say("\nNext: " + "\n      ".join(following))
 
 
 def _facts(welcome: Welcome, server: str) -> JsonObject:

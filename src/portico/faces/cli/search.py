@@ -40,8 +40,6 @@ def search(
         at.say("No tool fits this well; the nearest:" if found["hits"] else "No tool fits this.")
     for near in found["nearest"]:
         at.say(f"{near['server']} {near['needs']}: {near['fix']}")
-    if not found["hits"] and not at.json:
-        return
     rows = [each | {"does": each["summary"]} for each in found["hits"]]
     sentences = ["does", "why"] if why else ["does"]
     columns = ["tool", "call_with", "score", *sentences]

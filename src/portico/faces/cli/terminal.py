@@ -66,7 +66,8 @@ class Terminal:
         if self.json:
             print(_dumped(value))
         elif self.for_a_person:
-            self._rich_table(columns, rows, right, fold, red)
+            if rows:  # headings of nothing say nothing
+                self._rich_table(columns, rows, right, fold, red)
         else:
             for row in rows:
                 print("\t".join(shown(row.get(column)) for column in columns))

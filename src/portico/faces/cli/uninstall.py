@@ -49,8 +49,7 @@ async def uninstall(
     if estate is not None:
         _show(estate, at)
     if dry_run:
-        facts: dict[str, JsonValue] = {"dry_run": True, **_in_json(estate)}
-        _told(at, doors.connected(), facts, doors.remove_package())
+        _told(at, doors.connected(), _tried(at, estate), doors.remove_package())
         return
     if estate is not None and estate.belongings:
         backup = _agreed(at, backup, yes=yes)
@@ -61,7 +60,7 @@ async def uninstall(
     ended, stopped, untold = await _stop(at)
     if estate is not None:
         estate = doors.estate()  # a server that ends leaves a last line
-    facts = {
+    facts: dict[str, JsonValue] = {
         "dry_run": False,
         "disconnected": disconnected,
         "ended": [each.pid for each in ended],
@@ -78,6 +77,15 @@ async def uninstall(
         at.say(f"Removed: {human_size(estate.size)}.")
     _told(at, doors.connected(), facts, doors.remove_package())
     _see_that_nothing_is_stuck(stuck)
+
+
+def _tried(at: Terminal, estate: "Estate | None") -> "JsonObject":
+    running = [each.pid for each in at.house.keeping().servers()]
+    whom = f"process {', '.join(map(str, running))}" if running else "it does not run"
+    at.say(f"Would be stopped: the server ({whom}) and a database of ours that runs.")
+    if estate is None:
+        at.say("All that it keeps would stay. To have that removed too: --purge")
+    return {"dry_run": True, "running": [*running], **_in_json(estate)}
 
 
 def _disconnect(at: Terminal) -> "list[JsonValue]":

@@ -7,6 +7,12 @@
   const say = (text) => { one("#said").textContent = text; };
   window.portico = { one, all, seen, say };
 
+  // Keys are called what they are called on the keyboard that is there.
+  const name = () => {
+    for (const key of all("kbd")) if (key.textContent.includes("⌘")) key.textContent = key.textContent.replace("⌘", "Ctrl ");
+  };
+  if (!/Mac|iP/.test(navigator.platform)) { name(); document.addEventListener("htmx:after:swap", name); }
+
   // Theme: kept in a cookie, so that the server draws the page in it at once.
   one("#theme").addEventListener("click", () => {
     const root = document.documentElement;
