@@ -159,11 +159,12 @@ def test_a_server_without_its_supervisor_is_found_and_uninstalling_leaves_nothin
 
 def test_what_was_never_set_up_says_so_before_it_starts_anything(tmp_path: Path) -> None:
     never = Installation(tmp_path / "never", free_port())
+    never.home.mkdir()
 
     told = said(never, "up", code=4)
 
-    assert told["code"] == "not_provisioned"
-    assert "portico init" in told["fix"]
+    assert told["error"]["code"] == "not_provisioned"
+    assert "portico init" in told["error"]["fix"]
     assert ours(never) == []
 
 

@@ -176,7 +176,11 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
 
 def _places(api: FastAPI) -> Collection[str]:
     """What its addresses begin with."""
-    return {str(getattr(route, "path", "")).split("/")[1] for route in api.routes}
+    return {_first(str(getattr(route, "path", ""))) for route in api.routes}
+
+
+def _first(path: str) -> str:
+    return path.lstrip("/").partition("/")[0]
 
 
 class Doors:
@@ -210,7 +214,7 @@ class Doors:
             return False
         headers = Headers(scope=scope)
         browses = "text/html" in headers.get("accept", "") and "authorization" not in headers
-        return browses and scope["path"].split("/")[1] not in self._places
+        return browses and _first(scope["path"]) not in self._places
 
 
 def routes(
