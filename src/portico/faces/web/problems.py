@@ -20,7 +20,7 @@ class PageNotFound(PorticoError):
     kind = Kind.NOT_FOUND
     code = "page_not_found"
     title = "There is no such page"
-    fix = "Go back, or press ⌘K and search for it."
+    fix = "Go back, or press Ctrl K (⌘K on a Mac) and search for it."
 
     def __init__(self) -> None:
         super().__init__("Nothing here has this address; or it is not for you.")
