@@ -10,7 +10,14 @@ from typing import Final
 
 from portico.adapters.box.probing.trying import CANARY
 
-_ASLEEP: Final = "import signal\nprint(flush=True)\nwhile True: signal.pause()"
+_ASLEEP: Final = """
+import select
+print(flush=True)
+until_nobody_reads = select.poll()
+until_nobody_reads.register(1, 0)
+until_nobody_reads.poll()
+"""
+"""Until it is killed; or until whoever started it is, and cannot do that any more."""
 _CREATE: Final = 0o1000
 _REMOVE: Final = 0
 
