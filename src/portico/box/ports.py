@@ -33,7 +33,8 @@ class Cell(Protocol):
 
     @property
     def refused(self) -> Sequence[str]:
-        """Places that what is inside wanted to reach, and may not."""
+        """Places that what is inside wanted to reach, and may not; without those that nobody
+        should be told how to let."""
         ...
 
     async def started(self, process: int) -> None:

@@ -61,7 +61,7 @@ class OpenCell:
 
     @property
     def refused(self) -> Sequence[str]:
-        return () if self.egress is None else [*self.egress.refused]
+        return () if self.egress is None else self.egress.could_be_let
 
     async def started(self, process: int) -> None:
         """Raises `BoxUnavailable`."""

@@ -45,7 +45,7 @@ class Lodging:
 
     @property
     def refused(self) -> Sequence[str]:
-        """Places that it wanted to reach, and may not."""
+        """Of its cell."""
         return () if self._cell is None else self._cell.refused
 
     async def leave(self) -> None:

@@ -67,11 +67,17 @@ class Egress:
         self._servers: list[Server] = []
         self._guests: dict[Task[None], End] = {}
         self._refused: Counter[str] = Counter()
+        self._unspoken: set[str] = set()
 
     @property
     def refused(self) -> Mapping[str, int]:
         """How often, by place."""
         return self._refused
+
+    @property
+    def could_be_let(self) -> Sequence[str]:
+        """Of those that were refused: where credentials are given out, nobody is shown a way."""
+        return [place for place in self._refused if place not in self._unspoken]
 
     async def serve(self, listener: socket.socket, *, to: Place | None = None) -> None:
         """From now until `close`, which closes the listener too. Without `to` it is a proxy; else
@@ -191,6 +197,8 @@ class Egress:
             _log.warning("from a box: %s", error)
         if str(place) in self._refused or len(self._refused) < _REMEMBERED:
             self._refused[str(place)] += 1
+            if _gives_credentials(place, error):
+                self._unspoken.add(str(place))
 
 
 def _place(request: h11.Request) -> Place:
@@ -224,6 +232,10 @@ async def _answer(talk: Talk, status: int, said: str) -> None:
 
 def _way_to_let_it(place: Place, error: AddressRefused) -> str:
     """A program may show this to a model: where credentials are given out, no way is shown."""
-    if METADATA in error.reason or why_not_public(place.host) == METADATA:
+    if _gives_credentials(place, error):
         return ""
     return f" To let it: portico servers profile NAME --reach {place}"
+
+
+def _gives_credentials(place: Place, error: AddressRefused) -> bool:
+    return METADATA in error.reason or why_not_public(place.host) == METADATA
