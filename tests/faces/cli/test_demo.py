@@ -64,6 +64,7 @@ def test_help_of_what_is_run_in_it_is_that_of_the_command(
         ("Look: portico approvals show c522hv", "Look: portico demo approvals show c522hv"),
         ("portico ui", "portico demo ui"),
         ("portico demo ui", "portico demo ui"),
+        ("portico config set x 1", "portico config set x 1"),
         ("portico up, then portico search", "portico up, then portico demo search"),
         ("in my-portico approvals and portico.toml", "in my-portico approvals and portico.toml"),
     ],

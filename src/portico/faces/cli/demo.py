@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from portico.faces.cli.house import House
     from portico.faces.cli.server import Server
 
-_OF_THE_MACHINE: Final = frozenset(
+OF_THE_MACHINE: Final = frozenset(
     {"init", "serve", "demo", "doctor", "join", "config", "embeddings", "db", "spaces"}
 )
 """What is not about a space, or would end it behind our back."""
@@ -73,7 +73,7 @@ def _inside(at: Terminal, command: tuple[str, ...]) -> int:
     from portico.faces.cli.app import run
     from portico.faces.cli.demo_naming import named_as_in_the_demo
 
-    if command[0] in _OF_THE_MACHINE:
+    if command[0] in OF_THE_MACHINE:
         raise BadUsage(
             f"{command[0]} is not about the demo.", fix=f"Leave demo away: portico {command[0]}"
         )

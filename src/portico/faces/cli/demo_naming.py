@@ -7,18 +7,15 @@ from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 from portico.faces.cli.commands import COMMANDS
+from portico.faces.cli.demo import OF_THE_MACHINE
 
 _OF_A_SPACE: Final = [
     name
     for title, commands in COMMANDS.items()
     for name in commands
-    if title != "Start" or name in {"ui", "stdio"}
+    if name not in OF_THE_MACHINE and (title != "Start" or name in {"ui", "stdio"})
 ]
 _NAMED: Final = re.compile(rf"(?<![\w./-])portico (?=(?:{'|'.join(_OF_A_SPACE)})\b)")
-
-
-def as_in_the_demo(text: str) -> str:
-    return _NAMED.sub("portico demo ", text)
 
 
 class _Naming:
@@ -28,7 +25,7 @@ class _Naming:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return self._stream.write(as_in_the_demo(text))
+        return self._stream.write(_NAMED.sub("portico demo ", text))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 # all else is the stream's own
         return getattr(self._stream, name)
