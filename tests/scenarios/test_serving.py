@@ -12,7 +12,7 @@ import pytest
 from tests.installation import Installation, installation
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_asked_to_end_it_ends_in_order_and_stops_its_database(
     with house.serving() as server:
         running = database_runs(house)
         server.send_signal(asked)
-        code = server.wait(120)
+        code = server.wait(30)
 
     assert running
     assert code == (130 if asked is signal.SIGINT else 0)
@@ -181,7 +181,7 @@ def test_asked_to_end_while_it_starts_it_ends_too(house: Installation, after: fl
     ) as server:
         time.sleep(after)
         server.terminate()
-        code = server.wait(120)
+        code = server.wait(30)
 
     assert code in {0, -signal.SIGTERM}  # before its first line of Python the kernel ends it
     assert not database_runs(house)
