@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
+from portico.faces.cli.demo_naming import OF_THE_MACHINE, named_as_in_the_demo
 from portico.faces.cli.errors import BadUsage, DemoElsewhere
 from portico.faces.cli.terminal import At, Terminal
 
@@ -13,11 +14,6 @@ if TYPE_CHECKING:
 
     from portico.faces.cli.house import House
     from portico.faces.cli.server import Server
-
-OF_THE_MACHINE: Final = frozenset(
-    {"init", "serve", "demo", "doctor", "join", "config", "embeddings", "db", "spaces"}
-)
-"""What is not about a space, or would end it behind our back."""
 
 _FLAGS: Final = {
     "--json": "json",
@@ -71,7 +67,6 @@ def _with_flags_first(at: Terminal, command: tuple[str, ...], *, remove: bool) -
 
 def _inside(at: Terminal, command: tuple[str, ...]) -> int:
     from portico.faces.cli.app import run
-    from portico.faces.cli.demo_naming import named_as_in_the_demo
 
     if command[0] in OF_THE_MACHINE:
         raise BadUsage(

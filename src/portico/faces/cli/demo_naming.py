@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 from portico.faces.cli.commands import COMMANDS
-from portico.faces.cli.demo import OF_THE_MACHINE
 
+OF_THE_MACHINE: Final = frozenset(
+    {"init", "serve", "demo", "doctor", "join", "config", "embeddings", "db", "spaces"}
+)
+"""What is not about a space, or would end it behind our back."""
 _OF_A_SPACE: Final = [
     name
     for title, commands in COMMANDS.items()
