@@ -179,7 +179,8 @@ class Terminal:
         lines = laid_out([head, *cells], width=console.width, right=figures, fold=folded)
         for number, line in enumerate(lines):
             text = Text(line, style="" if number else "bold")
-            text.highlight_words(red, "bold red")
+            if red:  # no word at all is found between any two letters
+                text.highlight_words(red, "bold red")
             console.print(text, soft_wrap=True)
 
     @staticmethod
