@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import LiteralString
 
 import psutil
 import psycopg
@@ -229,6 +231,36 @@ def test_it_starts_again_after_its_postmaster_was_killed(store: EmbeddedStore) -
 
     with psycopg.connect(str(store.addresses.admin)) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+
+
+def test_the_last_words_of_its_sessions_do_not_keep_it_from_starting(store: EmbeddedStore) -> None:
+    """Each that works when the postmaster dies says so in the log, and may say it after the next
+    postmaster has tried to start."""
+    work = "SELECT count(*) FROM generate_series(1, 20000000)"
+    with ThreadPoolExecutor(6) as others:
+        for _ in range(6):
+            others.submit(_work, str(store.addresses.admin), work)
+        _until_there_are(6, store)
+        os.kill(postmaster(store), signal.SIGKILL)
+
+        store.server.start()
+
+    assert "unexpected postmaster exit" in store.server.log.read_text()
+
+
+def _work(address: str, statement: LiteralString) -> None:
+    with suppress(psycopg.OperationalError), psycopg.connect(address) as connection:
+        connection.execute(statement)
+
+
+def _until_there_are(many: int, store: EmbeddedStore) -> None:
+    """So many sessions that are at work, but for our own."""
+    busy = (
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(str(store.addresses.admin), autocommit=True) as connection:
+        while connection.execute(busy).fetchone() != (many,):
+            time.sleep(0.02)
 
 
 def test_a_pid_file_that_names_a_stranger_does_not_keep_it_from_starting(
