@@ -37,7 +37,7 @@ WRITERS = 8
 EVENTS = 20_000 if FULL_SIZE else 2_000
 READERS = 20
 TOPICS = [f"topic-{number}" for number in range(6)]
-QUIET = 3.0
+QUIET = 12.0
 """Seconds without news after which a reader that misses something gives up."""
 
 pytestmark = [

@@ -173,7 +173,10 @@ class Stage:
                 stderr=asyncio.subprocess.PIPE,
             )
             self.alive[name] = process
-            _, said = await process.communicate()
+            try:
+                _, said = await process.communicate()
+            finally:  # also when the storm is given up
+                await _ended(process)
             if process.returncode == 0:
                 return
             assert process.returncode == -signal.SIGKILL, said.decode()
@@ -214,6 +217,12 @@ def _all_of(client: httpx2.Client, conversation: str) -> list[Stored]:
         if not page["more"]:
             return found
         asked["cursor"] = page["cursor"]
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
 
 
 @asynccontextmanager

@@ -131,7 +131,7 @@ class Caller:
         return answer
 
 
-async def until(true: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(true: Callable[[], object], seconds: float = 30.0) -> None:
     """Polls; there is nothing that would tell us."""
     end = time.monotonic() + seconds
     while not true():

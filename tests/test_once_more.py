@@ -1,0 +1,52 @@
+"""What failed once is asked again as if it had never been."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = """
+import pytest
+
+made = []
+
+@pytest.fixture(scope="{scope}")
+def house():
+    made.append("house")
+    yield made
+    made.append("gone")
+
+def test_before(house):
+    assert made == ["house"]
+
+def test_breaks_its_house(house):
+    assert len(made) > 1, "the first house is broken"
+
+def test_after(house):
+    assert made == ["house", "gone", "house"]
+"""
+
+ARGUMENTS = ("-q", "--reruns=1", "-p", "tests.once_more", "-p", "no:randomly", "-c", os.devnull)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("scope", ["module", "session"])
+def test_what_failed_is_asked_again_in_a_new_house_and_says_why_it_failed(
+    tmp_path: Path, scope: str
+) -> None:
+    (tmp_path / "test_it.py").write_text(MODULE.format(scope=scope))
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *ARGUMENTS, f"--rootdir={tmp_path}", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[1],
+    )
+
+    assert ran.returncode == 0, ran.stdout
+    assert "3 passed, 1 rerun" in ran.stdout
+    assert "test_breaks_its_house (call)" in ran.stdout
+    assert "AssertionError: the first house is broken" in ran.stdout
