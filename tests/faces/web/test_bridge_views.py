@@ -181,11 +181,12 @@ def test_messages_are_grouped_by_sender_and_by_day() -> None:
 
 def test_the_line_stands_above_the_first_that_is_unread() -> None:
     gone = message("gone", after=2, deleted_at=NOW, body="")
-    said = [message("a"), message("b", after=1), gone, message("c", after=3)]
+    mine = message("mine", ANA, after=3)
+    said = [message("a"), message("b", after=1), gone, mine, message("c", after=4)]
 
     rows = message_rows(said, READER, unread=2)
 
-    assert [row.first_unread for row in rows] == [False, True, False, False]
+    assert [row.first_unread for row in rows] == [False, True, False, False, False]
 
 
 def test_what_one_may_do_depends_on_who_said_it() -> None:

@@ -111,7 +111,7 @@ def message_rows(
     has its line above them already."""
     drawn = _drawn(messages)
     known = {each.id: each for each in messages}
-    marked = _first_unread(messages, unread)
+    marked = _first_unread(messages, unread, reader.me)
     rows: list[MessageRow] = []
     above: Message | None = None
     for each in messages:
@@ -177,8 +177,9 @@ def _quote(its: Message, known: Mapping[MessageId, Message]) -> Quote | None:
     return Quote(id=str(answered.id), who=answered.sender_name, text=excerpt(answered.body, 90))
 
 
-def _first_unread(messages: Sequence[Message], unread: int) -> MessageId | None:
-    counted = [each for each in messages if each.deleted_at is None]
+def _first_unread(messages: Sequence[Message], unread: int, me: PrincipalId) -> MessageId | None:
+    """What oneself has said never was unread."""
+    counted = [each for each in messages if each.deleted_at is None and each.sender != me]
     return counted[-unread].id if 0 < unread <= len(counted) else None
 
 
