@@ -27,7 +27,8 @@ LINE = {
     "created_at": NOON.isoformat(),
     "started_at": NOON.isoformat(),
     "finished_at": at(2.4).isoformat(),
-    "steps_over": 3,
+    "steps_over": 4,
+    "steps_done": 3,
     "kind": "workflow",
     "steps": 4,
 }

@@ -460,6 +460,16 @@ async def test_whoever_waits_hears_that_it_goes_on_also_while_no_step_ends() -> 
     assert 0.0 < second[0] < third[0] < 1.0
 
 
+async def test_a_step_that_failed_is_over_and_not_done() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[READ.ref] = text("no such file: secret.txt", failed=True)
+    await room.leg(await room.start(plan(step("read"), step("write", WRITE, after=["read"]))))
+
+    [line] = await room.use.list_workflows(ANA, limit=10)
+
+    assert (line.done, line.over, line.steps) == (0, 2, 2)
+
+
 async def test_workflows_are_listed_newest_first_with_how_far_they_are() -> None:
     room = PlanRoom()
     first = await room.start(plan(step("a"), name="mine"))
@@ -469,9 +479,9 @@ async def test_workflows_are_listed_newest_first_with_how_far_they_are() -> None
 
     lines = await room.use.list_workflows(ANA, limit=10)
 
-    assert [(each.run.id, each.name, each.over, each.steps) for each in lines] == [
-        (second, None, 1, 2),
-        (first, "mine", 1, 1),
+    assert [(each.run.id, each.name, each.done, each.over, each.steps) for each in lines] == [
+        (second, None, 1, 1, 2),
+        (first, "mine", 1, 1, 1),
     ]
     own = replace(await room.bot(), scopes=frozenset({"tools:call"}))
     assert len(await room.use.list_workflows(own, limit=10)) == 2

@@ -51,7 +51,7 @@ def list_(*, status: list[Status] | None = None, limit: int = 20, at: At) -> Non
             "name": each["name"] or ("(a program)" if each["kind"] == "program" else None),
             "started": each["started_at"],
             "took": took(each["started_at"], each["finished_at"]),
-            "steps": f"{each['steps_over']} of {each['steps']}" if each["steps"] else "-",
+            "steps": f"{each['steps_done']} of {each['steps']}" if each["steps"] else "-",
         }
         for each in found
     ]

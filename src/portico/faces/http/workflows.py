@@ -78,6 +78,8 @@ class WorkflowLineOut(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     steps_over: int
+    """Done, failed or skipped."""
+    steps_done: int
     steps: int | None
 
 
@@ -225,5 +227,6 @@ def _line(line: WorkflowLine) -> WorkflowLineOut:
         started_at=run.started_at,
         finished_at=run.finished_at,
         steps_over=line.over,
+        steps_done=line.done,
         steps=line.steps,
     )

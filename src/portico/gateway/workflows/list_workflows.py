@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from portico.engine.core.run import Run, RunPosition, RunStatus
 from portico.gateway.core.plan.outline import outline_from
+from portico.gateway.core.plan.report import StepStanding
 from portico.gateway.core.plan.standings import standings
 from portico.gateway.core.program.program import PROGRAM
 from portico.gateway.core.program.report import calls_in, turns_in
@@ -22,6 +23,7 @@ class WorkflowLine:
     steps: int
     over: int
     """Steps that are over, however they ended."""
+    done: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,4 +65,5 @@ class ListWorkflows:
         steps = standings(outline, run, journal)
         over = sum(step.state.over for step in steps)
         named = name if isinstance(name, str) else None
-        return WorkflowLine(run, named, len(outline), over)
+        done = sum(step.state is StepStanding.DONE for step in steps)
+        return WorkflowLine(run, named, len(outline), over, done)
