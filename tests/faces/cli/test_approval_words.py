@@ -39,6 +39,11 @@ def test_a_request_says_who_wants_what_and_why_it_was_asked() -> None:
     assert "mail.get_inbox (external_read): done" in said
 
 
+def test_only_what_waits_can_expire() -> None:
+    assert any(line.startswith("  expires") for line in lines())
+    assert not any(line.startswith("  expires") for line in lines(status="approved"))
+
+
 def test_a_step_that_asks_is_named_with_its_run() -> None:
     run = "run_01kdvdna07e0083vtk892ms2mc"
 

@@ -132,7 +132,8 @@ def told(
     yield from _fact("effect", f"{effect}: {EFFECT_WORDS[Effect(effect)]}", width)
     because = f"{visible(request['rule'])}: {visible(request['reason'])}"
     yield from _fact("because", because, width)
-    yield from _fact("expires", left(request), width)
+    if request["status"] == "waiting":
+        yield from _fact("expires", left(request), width)
     if (step := asking_step(request)) is not None:
         see = "agents trace" if _OF_AGENT.fullmatch(request["step"]) else "workflows show"
         yield from _fact("step", f"{step} (portico {see} {request['run'][-SHORT:]})", width)
