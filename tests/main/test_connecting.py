@@ -39,6 +39,7 @@ def test_which_installation_it_is_is_part_of_the_entry(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PORTICO_HOME", str(tmp_path / "p"))
     monkeypatch.setenv("PORTICO_CONFIG", str(tmp_path / "ignored.toml"))
+    monkeypatch.delenv("PORTICO_DATABASE__RUN_AS", raising=False)
     monkeypatch.setenv("PORTICO_SERVER__PORT", "3999")
     config = tmp_path / "portico.toml"
     config.write_text("")
@@ -55,5 +56,6 @@ def test_which_installation_it_is_is_part_of_the_entry(
     assert "portico init" in notes
     assert "is in a cache" in notes
     assert "PORTICO_SERVER__PORT" in notes
+    assert notes.endswith("portico config set server.port VALUE")
     assert "PORTICO_CONFIG" not in notes
     assert proposal.also_listed == []
