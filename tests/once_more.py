@@ -1,11 +1,11 @@
-"""A test that failed is asked once more with everything anew, and why it failed at first is told.
+"""A test that failed is asked once more in a new house, and why it failed at first is told.
 
-`pytest-rerunfailures` keeps what the whole module or session has made: a server that died in the
-first try would be dead in the second, and blamed for it.
+`pytest-rerunfailures` keeps what a module has made for its tests: a server that died in the first
+try would be dead in the second, and blamed for it. What is there for the whole session stays.
 """
 
 from collections.abc import Generator
-from typing import Final
+from typing import Final, cast
 
 import pytest
 
@@ -29,7 +29,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     if item.stash.get(_failed, False):
-        item.session._setupstate.teardown_exact(None)
+        item.session._setupstate.teardown_exact(cast("pytest.Item", item.session))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 made = []
 
-@pytest.fixture(scope="{scope}")
+@pytest.fixture(scope="module")
 def house():
     made.append("house")
     yield made
@@ -32,11 +32,8 @@ ARGUMENTS = ("-q", "--reruns=1", "-p", "tests.once_more", "-p", "no:randomly", "
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("scope", ["module", "session"])
-def test_what_failed_is_asked_again_in_a_new_house_and_says_why_it_failed(
-    tmp_path: Path, scope: str
-) -> None:
-    (tmp_path / "test_it.py").write_text(MODULE.format(scope=scope))
+def test_what_failed_is_asked_again_in_a_new_house_and_says_why_it_failed(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(MODULE)
 
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *ARGUMENTS, f"--rootdir={tmp_path}", tmp_path],
