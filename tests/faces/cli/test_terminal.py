@@ -10,6 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from portico.faces.cli.terminal import Terminal, human_size
+from portico.faces.cli.underway import Underway
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.json import JsonObject
 from tests.faces.cli.house import ScriptedHouse
@@ -279,6 +280,18 @@ def test_what_is_quick_is_not_talked_about(at: Terminal, monkeypatch: pytest.Mon
         progress("done already")
 
     assert "sheep" not in screen.getvalue()
+
+
+def test_who_waits_long_is_told_how_long_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    underway = Underway("counting [sheep]")
+    at_once = str(underway.__rich__())
+    underway.say("counting goats")
+    now = 107.4
+
+    assert at_once == "counting [sheep]"
+    assert str(underway.__rich__()) == "counting goats  7 s"
 
 
 @pytest.mark.parametrize(

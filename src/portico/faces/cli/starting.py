@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +23,7 @@ class Started:
     """It ran before, or somebody else was about to start it."""
 
 
-def bring_up(house: House, progress: Callable[[str], None]) -> Started:
+def bring_up(house: House) -> Started:
     """Until it is ready. What did not come up the first time is not left to try on.
 
     Raises `DidNotStart`, `StillStarting`, `NoBackground`, `NotProvisioned`.
@@ -35,22 +34,15 @@ def bring_up(house: House, progress: Callable[[str], None]) -> Started:
         return Started(url=kept.url, already=True)
     there = kept is not None or any(each.url == where.server_url for each in keeping.servers())
     launched = None if there else keeping.start()
-    _wait(where, keeping, launched, progress)
+    _wait(where, keeping, launched)
     return Started(url=where.server_url, already=launched is None)
 
 
-def _wait(
-    where: Whereabouts,
-    keeping: "Keeping",
-    launched: "Launched | None",
-    progress: Callable[[str], None],
-) -> None:
+def _wait(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> None:
     began = time.monotonic()
     while not ready(where):
-        passed = time.monotonic() - began
-        progress(f"starting the server: {passed:.0f} s")
         _see_that_it_lives(where, keeping, launched)
-        if passed > _TO_START:
+        if time.monotonic() - began > _TO_START:
             raise StillStarting(_TO_START, where.log_file)
         time.sleep(_PAUSE)
 

@@ -76,4 +76,4 @@ async def _started(at: Terminal) -> None:
     if await asyncio.to_thread(ready, at.house.whereabouts()):
         return
     at.say("Portico is not running yet; starting it …")
-    await asyncio.to_thread(bring_up, at.house, lambda _: None)
+    await asyncio.to_thread(bring_up, at.house)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 
 from portico.faces.cli.house import House
+from portico.faces.cli.underway import Underway
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -120,11 +121,12 @@ class Terminal:
         if self.quiet or self.json or not sys.stderr.isatty():
             yield lambda _: None
             return
-        status = self._console(stderr=True).status(text)
+        underway = Underway(text)
+        status = self._console(stderr=True).status(underway)
         timer = threading.Timer(_NOTICEABLE, status.start)
         timer.start()
         try:
-            yield status.update
+            yield underway.say
         finally:
             timer.cancel()
             status.stop()

@@ -108,8 +108,8 @@ def _stay(at: Terminal) -> None:
 def _up(house: House, at: Terminal) -> "dict[str, JsonValue]":
     from portico.faces.cli.starting import bring_up
 
-    with at.working("starting the server") as progress:
-        started = bring_up(house, progress)
+    with at.working("starting the server"):
+        started = bring_up(house)
     where, keeping = house.whereabouts(), house.keeping()
     keeper = keeping.keeper()
     kept = keeper is not None and keeper.alive
