@@ -1,6 +1,7 @@
 """The embedded server: who can reach it, how it is shared, and what it survives."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import psutil
 import psycopg
 import pytest
 
+from portico.adapters.postgres import server_log
 from portico.adapters.postgres.account import account_for
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.embedded_store import EmbeddedStore
@@ -35,6 +37,12 @@ from tests.servers import IS_ROOT, embedded_store, reachable_folder, wheel
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="becoming another user needs root")
+
+
+LAST_WORDS = """\
+2026-11-17 UTC [8] FATAL:  terminating connection due to unexpected postmaster exit
+2026-11-17 UTC [9] FATAL:  postmaster exited during a parallel transaction
+"""
 
 
 @pytest.fixture(params=[18, 16])
@@ -263,19 +271,22 @@ def _until_there_are(many: int, store: EmbeddedStore) -> None:
             time.sleep(0.02)
 
 
+@pytest.mark.parametrize("name", ["sleep", "postgres"])
 def test_a_pid_file_that_names_a_stranger_does_not_keep_it_from_starting(
-    store: EmbeddedStore,
+    store: EmbeddedStore, name: str, folder: Path
 ) -> None:
     store.server.stop(force=True)
+    store.server.prepare()
+    program = shutil.copy("/bin/sleep", folder / name)
     account = account_for("portico" if IS_ROOT else None)
     stranger = subprocess.Popen(
-        ["sleep", "60"],
+        [program, "60"],
         user=account.uid if account.switch else None,
         group=account.gid if account.switch else None,
     )
-    pid_file = store.server.data / "postmaster.pid"
-    pid_file.write_text(f"{stranger.pid}\n{store.server.data}\n1\n5432\n\n\n1 1\nready\n")
-    account.owns(pid_file)
+    for left in (store.server.data / "postmaster.pid", store.server.socket / ".s.PGSQL.5432.lock"):
+        left.write_text(f"{stranger.pid}\n{store.server.data}\n1\n5432\n\n\n1 1\nready\n")
+        account.owns(left)
 
     store.server.start()
 
@@ -283,6 +294,40 @@ def test_a_pid_file_that_names_a_stranger_does_not_keep_it_from_starting(
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
+
+
+def test_one_that_was_stopped_with_the_folder_of_its_socket_is_started_again(folder: Path) -> None:
+    home = folder / ("long" * 20)
+    store = embedded_store(home)
+    store.start_here(create=True)
+    embedded_store(home).server.stop(force=True)
+    assert not store.server.socket.exists()
+
+    store.server.restart()
+
+    assert store.server.running()
+    store.server.release()
+
+
+@pytest.mark.parametrize(
+    ("complaint", "may_pass"),
+    [
+        ('lock file "postmaster.pid" already exists', True),
+        ('lock file "/x/.s.PGSQL.5432.lock" is empty', True),
+        ("pre-existing shared memory block (key 1, ID 2) is still in use", True),
+        ("the database system is starting up", True),
+        ('could not create lock file "/x/.s.PGSQL.5432.lock": No such file or directory', False),
+        ("could not create shared memory segment: No space left on device", False),
+    ],
+)
+def test_only_what_may_pass_is_waited_for(tmp_path: Path, complaint: str, may_pass: bool) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(f"before\n2026-11-17 UTC [7] FATAL:  {complaint}\n{LAST_WORDS}")
+
+    reason = server_log.complaint(log, 0)
+
+    assert reason == complaint
+    assert server_log.passes(reason) is may_pass
 
 
 def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:

@@ -24,6 +24,7 @@ _PATIENCE: Final = 120.0
 _PAUSE: Final = 0.1
 _LONG_LOG: Final = 10_000_000
 
+_SOCKET_LOCK: Final = ".s.PGSQL.5432.lock"
 _HBA: Final = "local all all scram-sha-256\n"
 _CONF: Final = """\
 # Written by Portico at every start; put your own settings into postgresql.conf above the include.
@@ -138,18 +139,15 @@ class Cluster:
         ]
 
     def _forget_stranger(self) -> None:
-        """A pid file left by a crash may name a process that now is somebody else's.
+        """A file left by a crash may name a process that now is somebody else's: also another
+        PostgreSQL, of another installation.
 
-        PostgreSQL would refuse to start for its sake, for ever. It is taken away only if that
-        process is no PostgreSQL and no orphan of ours works in the data folder.
+        PostgreSQL would refuse to start for its sake, for ever. It is taken away only if nobody
+        works in the data folder, as each of its processes does before it writes such a file.
         """
-        pid_file = self.data / "postmaster.pid"
-        try:
-            pid = int(pid_file.read_text().split()[0])
-        except (OSError, ValueError, IndexError):
-            return
-        if psutil.pid_exists(pid) and not _is_postgres(pid) and not self.worked_in():
-            self.must(["rm", "-f", pid_file])
+        for file in (self.data / "postmaster.pid", self._socket / _SOCKET_LOCK):
+            if _names_somebody(file) and not self.worked_in():
+                self.must(["rm", "-f", file])
 
     def _pg_ctl(self, action: str, *arguments: str | Path) -> None:
         self._account.run(
@@ -183,10 +181,10 @@ def processes_in(*folders: Path) -> list[psutil.Process]:
     ]
 
 
-def _is_postgres(pid: int) -> bool:
+def _names_somebody(file: Path) -> bool:
     try:
-        return psutil.Process(pid).name().startswith("postgres")
-    except psutil.NoSuchProcess:
+        return psutil.pid_exists(int(file.read_text().split()[0]))
+    except (OSError, ValueError, IndexError):
         return False
 
 

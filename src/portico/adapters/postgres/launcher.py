@@ -69,6 +69,7 @@ class EmbeddedServer:
         """After a crash, for as long as we have not left. Raises as `start` does."""
         with self.alone():
             if self._users.held:
+                self.prepare()  # whoever stopped it may have taken the folder of its socket along
                 self._run(lambda _: None, create=False)
 
     def _run(self, progress: Callable[[str], None], *, create: bool) -> None:

@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 from typing import Final
 
-_COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(?! |terminating )(.*)")
+_COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(?! |terminating |postmaster exited)(.*)")
 """But for the last words of its sessions: those of one that crashed are said while the next tries
 to start, and say nothing of it."""
-_PASSES: Final = re.compile("shared memory|lock file|in use|starting up|recovery|shutting down")
+_PASSES: Final = re.compile(
+    'lock file ".*" (?:already exists|is empty)|in use|starting up|recovery|shutting down'
+)
 _MOST: Final = 100_000
 
 
