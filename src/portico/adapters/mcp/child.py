@@ -135,7 +135,10 @@ class Child(asyncio.SubprocessProtocol):
             self._input.write(data + b"\n")
 
     async def close(self) -> None:
-        """First its input, as the protocol says; then it is asked; then it is made to."""
+        """First its input, as the protocol says; then it is asked; then it is made to. Whoever
+        does not wait for that ends all of it at once: nobody else knows of it afterwards."""
+        others: family.Others = ()
+        gone = False
         try:
             others = await asyncio.to_thread(family.descendants, self.pid)
             self._input.close()
@@ -148,9 +151,11 @@ class Child(asyncio.SubprocessProtocol):
                     break  # whoever keeps the box ends all that is in it, and must not be killed
                 if number is not None:
                     await asyncio.to_thread(family.send, self.pid, others, number)
-                if await self._gone(others, patience):
+                if gone := await self._gone(others, patience):
                     break
         finally:
+            if not gone and self.lodging is None:
+                family.send(self.pid, others, signal.SIGKILL)
             if self.lodging is not None:
                 await self.lodging.leave()
             self._transport.close()
