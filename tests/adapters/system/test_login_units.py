@@ -21,6 +21,7 @@ def test_a_unit_of_systemd_quotes_what_systemd_would_read_otherwise() -> None:
     assert 'Environment="PORTICO_HOME=/srv/50%% \\"mine\\" $HOME\\\\x"' in unit
     assert "KillMode=mixed" in unit  # else it would end the database before the server
     assert "WantedBy=default.target" in unit
+    assert "RestartPreventExitStatus=75" in unit  # it gave up; 1 would be a fault of its own
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")

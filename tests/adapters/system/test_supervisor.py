@@ -14,7 +14,7 @@ import pytest
 
 from portico.adapters.system.held_note import held, last_note
 from portico.adapters.system.last_words import how_it_died
-from portico.adapters.system.supervisor import NOTE, Order
+from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
 from portico.engine.core.supervision import Patience
 from portico.kernel.json import JsonObject
 
@@ -66,6 +66,24 @@ def told(folder: Path) -> JsonObject:
     return note
 
 
+def test_a_program_that_is_not_there_for_a_while_is_tried_again(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    patience = Patience(quick=30, most=1_000, first=0.01, longest=0.01, to_end=5)
+    order = Order(folder=tmp_path, log=tmp_path / "log", url="http://x", patience=patience)
+    module = [sys.executable, "-P", "-m", "portico.adapters.system.supervisor"]
+
+    with subprocess.Popen([*module, order.written(), str(program)]) as process:
+        until((tmp_path / "log").exists)
+        program.with_name("new").write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\nexec sleep 60")
+        program.with_name("new").chmod(0o700)
+        program.with_name("new").rename(program)
+        until(lambda: bool(pids(tmp_path)))
+        process.terminate()
+
+    assert process.returncode == 0
+    assert "it cannot be started: [Errno 2]" in (tmp_path / "log").read_text()
+
+
 @pytest.mark.requirement("staying:supervised:gives-up")
 def test_after_twenty_deaths_in_a_row_it_is_given_up_and_said_why(tmp_path: Path) -> None:
     error = '{"error": {"code": "address_taken", "detail": "Taken.", "fix": "Another."}}'
@@ -73,7 +91,7 @@ def test_after_twenty_deaths_in_a_row_it_is_given_up_and_said_why(tmp_path: Path
         code = process.wait(20)
 
     note = told(tmp_path)
-    assert code == 1
+    assert code == GAVE_UP
     assert len((tmp_path / "lives").read_text().split()) == 20
     assert (note["state"], note["deaths"], note["restarts"]) == ("gave_up", 20, 19)
     assert note["why"] == "Taken."
@@ -136,7 +154,7 @@ def test_while_it_rests_it_ends_at_once_when_asked(tmp_path: Path) -> None:
 
 def test_what_it_said_last_tells_why_even_if_it_is_no_error_of_ours(tmp_path: Path) -> None:
     with supervisor(tmp_path, "echo no module >&2; exit 1", Patience(most=1)) as process:
-        assert process.wait(10) == 1
+        assert process.wait(10) == GAVE_UP
 
     assert told(tmp_path)["why"] == "it ended with code 1: no module"
 

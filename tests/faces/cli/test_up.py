@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,18 @@ from typing import Any
 import pytest
 
 from portico.faces.cli.app import run
+from portico.faces.cli.keeping import Keeper
 from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.keeping import SINCE, URL, WORDS, died, keeper, running
+from tests.faces.cli.keeping import (
+    SINCE,
+    URL,
+    WORDS,
+    ScriptedKeeping,
+    ScriptedLaunch,
+    died,
+    keeper,
+    running,
+)
 from tests.faces.cli.scripted_server import answering
 
 Captured = pytest.CaptureFixture[str]
@@ -136,6 +147,37 @@ def test_one_that_others_started_and_that_dies_is_told(
 
     assert kept.starts == 0
     assert "did_not_start" in capsys.readouterr().err
+
+
+def test_one_that_was_about_to_end_is_followed_by_another(
+    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = house.scripted_keeping
+    kept.running = [running(70)]
+
+    def ready(_where: object) -> bool:
+        """The one that was there ends while it is asked."""
+        kept.running = [each for each in kept.running if each.pid != 70]
+        return bool(kept.running)
+
+    monkeypatch.setattr("portico.faces.cli.starting.ready", ready)
+
+    assert run(house, ["up"]) == 0
+    assert kept.starts == 1
+
+
+def test_what_dies_after_a_long_start_is_told_too(house: ScriptedHouse, capsys: Captured) -> None:
+    slowly = replace(died(), deaths=0, why="The embedded database does not start.")
+    kept = house.scripted_keeping
+    kept.start = lambda: _left(kept, slowly)  # type: ignore[method-assign] # it dies at once here
+
+    assert run(house, ["up"]) == 4
+    assert "The embedded database does not start." in capsys.readouterr().err
+
+
+def _left(kept: ScriptedKeeping, keeper: Keeper) -> ScriptedLaunch:
+    kept.kept = keeper
+    return ScriptedLaunch(gone=False)
 
 
 def test_down_ends_all_of_them_and_says_what_each_was(

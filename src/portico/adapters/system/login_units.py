@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from portico.adapters.system.supervisor import GAVE_UP
+
 UNIT: Final = "portico.service"
 AGENT: Final = "portico.server"
 _PATIENCE: Final = 30.0
@@ -30,7 +32,7 @@ def systemd_unit(command: Sequence[str], variables: Mapping[str, str]) -> str:
             "Restart=on-failure",
             "RestartSec=5",
             "# It has given up by itself, and said why: portico status",
-            "RestartPreventExitStatus=1",
+            f"RestartPreventExitStatus={GAVE_UP}",
             "",
             "[Install]",
             "WantedBy=default.target",

@@ -27,7 +27,8 @@ from portico.kernel.json import JsonObject, JsonValue
 NOTE: Final = "supervisor"
 WORDS: Final = "last-words"
 """What the server says on its standard error, of its last life only."""
-GAVE_UP: Final = 1
+GAVE_UP: Final = 75
+"""An exit code that Python itself never ends with: whoever looks after us lets it be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +97,9 @@ class Supervisor:
                 return 0
             self._told["restarts"] = _number(self._told["restarts"]) + 1
 
-    def _mourn(self, code: int, lived: float) -> float | None:
+    def _mourn(self, code: int | OSError, lived: float) -> float | None:
         """How long until the next one; None if there is none."""
-        words = last_words(self._words)
-        why = str(words["detail"]) if words else how_it_died(code)
-        if not words and code > 0 and (line := last_line(self._words)):
-            why = f"{why}: {line}"
+        words, why = self._why(code)
         deaths = in_a_row(_number(self._told["deaths"]), lived, self._order.patience)
         wait = pause(deaths, self._order.patience)
         self._write(
@@ -117,18 +115,22 @@ class Supervisor:
             self._log("error", f"the server died after {lived:.1f} s: {why}; again in {wait:g} s")
         return wait
 
-    def _one_life(self) -> int:
-        """Starts the server and waits for its end."""
-        with self._words.open("wb") as words:
-            self._words.chmod(0o600)
-            # In a group of its own: a Ctrl-C at our terminal is meant for us.
-            child = subprocess.Popen(  # noqa: S603 # what we were told to keep
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=words,
-                stderr=words,
-                process_group=0,
-            )
+    def _why(self, code: int | OSError) -> tuple[JsonObject | None, str]:
+        """The error that it ended with, if it said one, and the reason in words."""
+        if isinstance(code, OSError):
+            return None, f"it cannot be started: {code}"
+        if words := last_words(self._words):
+            return words, str(words["detail"])
+        line = last_line(self._words) if code > 0 else None
+        return None, f"{how_it_died(code)}: {line}" if line else how_it_died(code)
+
+    def _one_life(self) -> int | OSError:
+        """Starts the server and waits for its end. No memory for it, or a program that is being
+        exchanged, is no reason for us to end."""
+        try:
+            child = self._born()
+        except OSError as error:
+            return error
         until: float | None = None
         while not _gone(child):
             if self._asked and until is None:
@@ -139,6 +141,18 @@ class Supervisor:
                 self._write(killed=True)
             self._hear(None if until is None else max(0.1, until - time.monotonic()))
         return child.wait()
+
+    def _born(self) -> "subprocess.Popen[bytes]":
+        with self._words.open("wb") as words:
+            self._words.chmod(0o600)
+            # In a group of its own: a Ctrl-C at our terminal is meant for us.
+            return subprocess.Popen(  # noqa: S603 # what we were told to keep
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                process_group=0,
+            )
 
     @property
     def _words(self) -> Path:

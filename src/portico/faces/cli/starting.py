@@ -34,17 +34,27 @@ def bring_up(house: House) -> Started:
         return Started(url=kept.url, already=True)
     there = kept is not None or any(each.url == where.server_url for each in keeping.servers())
     launched = None if there else keeping.start()
-    _wait(where, keeping, launched)
+    launched = _wait(where, keeping, launched)
     return Started(url=where.server_url, already=launched is None)
 
 
-def _wait(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> None:
+def _wait(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> "Launched | None":
+    """What we have launched in the end: whoever was there may have been about to end."""
     began = time.monotonic()
     while not ready(where):
+        if launched is None and _has_ended(keeping):
+            launched = keeping.start()
         _see_that_it_lives(where, keeping, launched)
         if time.monotonic() - began > _TO_START:
             raise StillStarting(_TO_START, where.log_file)
         time.sleep(_PAUSE)
+    return launched
+
+
+def _has_ended(keeping: "Keeping") -> bool:
+    """Not if it was given up: that would be told, and not tried again."""
+    keeper = keeping.keeper()
+    return not keeping.servers() and (keeper is None or not (keeper.alive or keeper.gave_up))
 
 
 def _see_that_it_lives(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> None:
@@ -53,12 +63,12 @@ def _see_that_it_lives(where: Whereabouts, keeping: "Keeping", launched: "Launch
     if launched is None:
         if kept is not None or keeping.servers():
             return
-    elif (kept is None and not launched.gone) or (kept is not None and not kept.deaths):
+    elif (kept is None and not launched.gone) or (kept is not None and kept.died_at is None):
         return
     if launched is not None:
         keeping.end(lambda _: None)
     last = keeping.keeper()
-    died = last is not None and last.deaths > 0
+    died = last is not None and last.died_at is not None
     why, words = (last.why, last.words) if last is not None and died else (None, None)
     raise DidNotStart(why, where.log_file, words)
 
