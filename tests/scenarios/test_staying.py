@@ -3,10 +3,13 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +208,96 @@ def test_the_unit_at_login_runs_the_supervisor_in_its_place(house: Installation)
         code = process.wait(60)
 
     assert f"Environment=PORTICO_HOME={house.home}" in unit
+    assert f"PATH={os.environ['PATH']}" in unit.replace("%%", "%")
     assert command[0] == sys.executable
     assert (found["supervisor"], found["supervised"]) == (process.pid, True)
     assert code == 0
     assert ours(house) == []
+
+
+@contextmanager
+def ending(house: Installation) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that has left its address and is not gone yet; it goes on at the end."""
+    with subprocess.Popen(
+        [house.program, "serve"],
+        env=house.environment,
+        cwd=house.home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            until(house.ready)
+            process.terminate()
+            process.send_signal(signal.SIGSTOP)
+            while _listens(house.port):  # also while it is stopped: the system answers
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.01)
+                process.send_signal(signal.SIGSTOP)
+            yield process
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.wait(60)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_server_that_follows_one_that_is_still_ending_is_found_and_ended(
+    house: Installation,
+) -> None:
+    with ending(house), (house.home / "second.log").open("wb") as log:
+        second = subprocess.Popen(
+            [house.program, "serve"],
+            env=house.environment,
+            cwd=house.home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        until(lambda: _listens(house.port))
+        time.sleep(3)
+    with second:
+        until(house.ready)
+        running = said(house, "status")
+        house.run("down")
+        code = second.wait(60)
+
+    assert running["ready"] is True
+    assert code == 0
+    assert ours(house) == []
+
+
+def test_up_beside_a_server_that_is_still_ending_starts_another(house: Installation) -> None:
+    with ending(house) as first, ThreadPoolExecutor(1) as beside:
+        up = beside.submit(said, house, "up")
+        time.sleep(3)
+        first.send_signal(signal.SIGCONT)
+        told = up.result()
+
+    assert told["already"] is False
+    assert kept(house)["supervised"] is True
+    house.run("down")
+    assert ours(house) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_demo_whose_window_is_closed_leaves_nothing_running(
+    house: Installation, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        [house.program, "demo"],
+        env=house.environment,
+        cwd=house.home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        until(house.ready)
+        process.send_signal(number)
+        code = process.wait(100)
+
+    assert code == 128 + number
+    until(lambda: ours(house) == [])

@@ -13,6 +13,8 @@ from portico.settings.sources import process_environment
 
 _TAKEN_ALONG: Final = ("PORTICO_HOME", "PORTICO_CONFIG")
 """Where things are. The others may be secret, and belong into the configuration."""
+_PATH: Final = "PATH"
+"""What the system gives is short: `npx`, `uvx` and others of the user's programs are not on it."""
 _FLEETING: Final = ("/uv/archive-v", "/uv/environments-v", "/uv/builds-v")
 """Folders in which `uvx` keeps what it runs, for as long as it likes."""
 
@@ -23,6 +25,8 @@ def at_login(ground: Ground) -> AtLogin:
     variables = {
         name: _absolute(environment[name]) for name in _TAKEN_ALONG if environment.get(name)
     }
+    if path := environment.get(_PATH):
+        variables[_PATH] = path
     left_out = [
         name
         for name, value in environment.items()

@@ -7,17 +7,19 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final
 
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.collecting import collect_rarely
-from portico.adapters.system.held_note import HeldNote
+from portico.adapters.system.held_note import HeldNote, living_note
 from portico.adapters.system.last_call import LastCall
 from portico.adapters.system.listening import listen, listen_privately
 from portico.adapters.system.signals import end_orderly
 from portico.engine.core.errors import SchemaBehind
 from portico.engine.core.store import Source
+from portico.engine.core.supervision import Patience
 from portico.main.ground import Ground
 from portico.main.keeping import SERVER, kept_address, notes_folder
 from portico.main.telemetry import observe, thresholds, write_down
@@ -48,8 +50,9 @@ def serve(ground: Ground, announce: Callable[[str], None], started_by: str = "te
 
 def _leave_note(ground: Ground, started_by: str) -> None:
     """By which it is found from its first moment to its last, whoever started it."""
-    note = HeldNote(notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}")
-    if not note.take():
+    file = notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}"
+    note = HeldNote(file)
+    if not note.take() and not _taken_over(note, file, ground.server_url):
         _log.warning("another server of this installation has the same port, elsewhere")
         return
     since = SystemClock().now().isoformat(timespec="milliseconds")
@@ -61,6 +64,18 @@ def _leave_note(ground: Ground, started_by: str) -> None:
             "started_by": started_by,
         }
     )
+
+
+def _taken_over(note: HeldNote, file: Path, url: str) -> bool:
+    """From one that was at our address, which is ours now: it is about to end. Beside it nobody
+    would find us, and at its end it would take our private socket along."""
+    told = living_note(file)
+    if told is None:
+        return note.take()
+    if told.get("url") != url:
+        return False
+    _log.info("waits until process %s, which was here before, has ended", told.get("pid"))
+    return note.take(Patience().to_end)
 
 
 def _start_and_serve(

@@ -11,11 +11,13 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from portico.adapters.system.listening import is_ready
+from portico.engine.core.supervision import Patience
 from portico.faces.cli.errors import ServerNotStarted
 from portico.main.ground import Ground
 
-_PATIENCE: Final = 120.0
-_ENDING: Final = 60.0
+_PATIENCE: Final = 300.0
+"""Seconds: a database that was cut off may have much to bring in order."""
+_ENDING: Final = Patience().to_end
 _PAUSE: Final = 0.05
 _LAST: Final = 12
 """Lines that are told of one that did not start."""
@@ -35,11 +37,33 @@ def serving_meanwhile(ground: Ground) -> Iterator[bool]:
             stderr=said,
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
-        try:
-            _wait_for(process, ready, said)
-            yield True
-        finally:
-            _end(process)
+        with _leaving_in_order():
+            try:
+                _wait_for(process, ready, said)
+                yield True
+            finally:
+                _end(process)
+
+
+@contextmanager
+def _leaving_in_order() -> Iterator[None]:
+    """Whoever closes our window, or asks us to end, is heeded as Ctrl-C is: nothing stays."""
+    numbers = [
+        number
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in numbers:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _command(ground: Ground) -> Sequence[str]:

@@ -140,8 +140,8 @@ def test_one_that_others_started_and_that_dies_is_told(
 ) -> None:
     kept = house.scripted_keeping
     kept.kept = keeper()
-    once = iter([keeper(), keeper(), keeper(alive=False, deaths=8, why="Taken.", gave_up=True)])
-    kept.keeper = lambda: next(once, kept.kept)  # type: ignore[method-assign] # it dies meanwhile
+    once, dead = iter([keeper(), keeper()]), keeper(alive=False, why="Taken.", gave_up=True)
+    kept.keeper = lambda: next(once, dead)  # type: ignore[method-assign] # it dies meanwhile
 
     assert run(house, ["up"]) == 4
 

@@ -32,13 +32,13 @@ class HeldNote:
         self._file = file
         self._handle: int | None = None
 
-    def take(self) -> bool:
-        """For as long as this process lives. False if another one has it."""
+    def take(self, patience: float = _PATIENCE) -> bool:
+        """For as long as this process lives. False if another one has it for longer than that."""
         private_folder(self._file.parent)
         if sys.platform == "win32":
             return True
         handle = _opened(self._file)
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + patience
         while not _locked(handle, alone=True):
             if time.monotonic() > until:
                 os.close(handle)

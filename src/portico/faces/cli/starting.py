@@ -52,16 +52,15 @@ def _wait(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -
 
 
 def _has_ended(keeping: "Keeping") -> bool:
-    """Not if it was given up: that would be told, and not tried again."""
-    keeper = keeping.keeper()
-    return not keeping.servers() and (keeper is None or not (keeper.alive or keeper.gave_up))
+    """Not if it was given up: that is told, and not tried again."""
+    return _alive(keeping) is None and not keeping.servers() and not _given_up(keeping)
 
 
 def _see_that_it_lives(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> None:
     """Raises `DidNotStart`."""
     kept = _alive(keeping)
     if launched is None:
-        if kept is not None or keeping.servers():
+        if kept is not None or keeping.servers() or not _given_up(keeping):
             return
     elif (kept is None and not launched.gone) or (kept is not None and kept.died_at is None):
         return
@@ -71,6 +70,11 @@ def _see_that_it_lives(where: Whereabouts, keeping: "Keeping", launched: "Launch
     died = last is not None and last.died_at is not None
     why, words = (last.why, last.words) if last is not None and died else (None, None)
     raise DidNotStart(why, where.log_file, words)
+
+
+def _given_up(keeping: "Keeping") -> bool:
+    keeper = keeping.keeper()
+    return keeper is not None and keeper.gave_up
 
 
 def _alive(keeping: "Keeping") -> "Keeper | None":
