@@ -110,7 +110,7 @@ def test_calls_are_counted_while_one_looks(ana: Window, town: Town) -> None:
 
 
 def test_what_is_learnt_is_counted_beside_the_graph(ana: Window, town: Town) -> None:
-    counted = ana.opens("/graph").locator("#graph-count")
+    counted = ana.opens("/graph?all=1").locator("#graph-count")
     before = counted.inner_text()
 
     with Hands(ana).without_reload():
