@@ -260,10 +260,13 @@ def test_a_server_that_follows_one_that_is_still_ending_is_found_and_ended(
         until(lambda: _listens(house.port))
         time.sleep(3)
     with second:
-        until(house.ready)
-        running = said(house, "status")
-        house.run("down")
-        code = second.wait(60)
+        try:
+            until(house.ready)
+            running = said(house, "status")
+            house.run("down")
+            code = second.wait(60)
+        finally:
+            second.kill()
 
     assert running["ready"] is True
     assert code == 0
