@@ -29,7 +29,7 @@ def serving_meanwhile(ground: Ground) -> Iterator[bool]:
     if ground.private_socket is None or ready():
         yield False  # where there is no private socket, whoever asks is told that nobody answers
         return
-    with TemporaryFile() as said:
+    with TemporaryFile() as said, _leaving_in_order():
         process = subprocess.Popen(  # noqa: S603 # this program itself
             _command(ground),
             stdin=subprocess.DEVNULL,
@@ -37,12 +37,11 @@ def serving_meanwhile(ground: Ground) -> Iterator[bool]:
             stderr=said,
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
-        with _leaving_in_order():
-            try:
-                _wait_for(process, ready, said)
-                yield True
-            finally:
-                _end(process)
+        try:
+            _wait_for(process, ready, said)
+            yield True
+        finally:
+            _end(process)
 
 
 @contextmanager
