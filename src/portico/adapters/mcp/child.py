@@ -154,10 +154,10 @@ class Child(asyncio.SubprocessProtocol):
                 if gone := await self._gone(others, patience):
                     break
         finally:
-            if not gone and self.lodging is None:
-                family.send(self.pid, others, signal.SIGKILL)
             if self.lodging is not None:
                 await self.lodging.leave()
+            elif not gone:
+                family.send(self.pid, others, signal.SIGKILL)
             self._transport.close()
             self._buried(self.pid)
 
