@@ -68,7 +68,8 @@ def _notes(ground: Ground, program: str, environment: Mapping[str, str]) -> Iter
         name for name in environment if name.startswith("PORTICO_") and name not in _GIVEN
     )
     if others:
-        setting = others[0].removeprefix("PORTICO_").lower().replace("__", ".")
+        named = next((each for each in others if "__" in each), "PORTICO_SETTING")
+        setting = named.removeprefix("PORTICO_").lower().replace("__", ".")
         yield (
             f"Set here, and not where the client starts Portico: {', '.join(others)}. What is to "
             f"last belongs into portico.toml: portico config set {setting} VALUE"
