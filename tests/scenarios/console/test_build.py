@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from portico.faces.web.nav import GROUPS
 from tests.scenarios.browsing import window
@@ -83,6 +83,34 @@ def test_the_palette_finds_and_jumps(hands: Hands, keys: str) -> None:
     hands.press("Enter")
 
     hands.arrive("/agents/librarian")
+
+
+@pytest.mark.parametrize(("more", "marked"), [("ian", "#palette-found a"), ("ious", ".palette-in")])
+def test_what_is_found_late_leaves_the_keyboard_in_the_palette(
+    hands: Hands, more: str, marked: str
+) -> None:
+    page = hands.window.opens("/servers")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(lambda url: url.endswith(f"/palette?q=librar{more}"), hold)
+    link = page.locator("#palette-found").get_by_role("link", name="Agent librarian")
+
+    hands.press("Control+k")
+    hands.until_focused(page.locator(".palette-in"))
+    hands.type("librar")
+    expect(link).to_be_visible()
+    with page.expect_request(lambda request: request.url.endswith(more)):
+        hands.type(more)
+    hands.mark(link, "ArrowDown")
+    page.evaluate("document.querySelector('#palette-found').firstElementChild.id = 'before'")
+    held[0].continue_()
+    expect(page.locator("#before")).to_have_count(0)
+    page.unroute_all()
+
+    assert hands.focused(marked)
 
 
 def test_the_palette_is_left_by_escape_where_one_was(hands: Hands) -> None:

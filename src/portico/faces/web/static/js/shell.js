@@ -42,6 +42,13 @@
     else return;
     event.preventDefault();
   });
+  // What is found while one is marked leaves the mark where it was; what is gone gives it back to the field.
+  let last = null;
+  palette.addEventListener("focusin", (event) => { last = event.target.getAttribute("href"); });
+  new MutationObserver(() => {
+    if (!palette.open || palette.contains(document.activeElement)) return;
+    (all("a", found).find((each) => each.getAttribute("href") === last) ?? typed).focus();
+  }).observe(found, { childList: true });
   for (const dialog of all("dialog")) {
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   }
