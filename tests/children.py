@@ -15,6 +15,19 @@ def children() -> set[psutil.Process]:
     return set(psutil.Process().children(recursive=True))
 
 
+def lives(pid: int) -> bool:
+    """A zombie does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def gone(*pids: int, patience: float = PATIENCE) -> bool:
+    """Also a killed process is there for a moment, until the machine has time for its end."""
+    return eventually(lambda: not any(map(lives, pids)), patience)
+
+
 def named(processes: Collection[psutil.Process]) -> list[str]:
     """As `ps` would show them."""
     return sorted(map(_named, processes))

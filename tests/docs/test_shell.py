@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.children import gone
 from tests.docs.console import Shell, examples, matches, walk_through
 
 ROOT = Path(__file__).parents[2]
@@ -45,9 +45,7 @@ def test_what_a_page_leaves_running_ends_with_it(tmp_path: Path) -> None:
     _, shown = shell.run("sleep 600 & echo $!")
     shell.close()
 
-    assert (
-        not psutil.pid_exists(int(shown[0])) or psutil.Process(int(shown[0])).status() == "zombie"
-    )
+    assert gone(int(shown[0]))
 
 
 @pytest.mark.process

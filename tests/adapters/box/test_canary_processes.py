@@ -6,27 +6,21 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from portico.adapters.box.probing.canary_processes import asleep
+from tests.children import gone, lives
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
 _STARTS_ONE = """
 import signal, sys
 from pathlib import Path
 from portico.adapters.box.probing.canary_processes import asleep
+from tests.children import gone, lives
 with asleep(Path(sys.argv[1]), "KEY", sys.executable, None) as canary:
     print(canary, flush=True)
     signal.pause()
 """
-
-
-def lives(process: int) -> bool:
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_it_stays_while_somebody_looks(tmp_path: Path) -> None:
@@ -37,7 +31,7 @@ def test_it_stays_while_somebody_looks(tmp_path: Path) -> None:
         while_open = lives(canary)
 
     assert while_open
-    assert not lives(canary)
+    assert gone(canary)
 
 
 def test_it_does_not_outlive_whoever_started_it(tmp_path: Path) -> None:
@@ -50,9 +44,5 @@ def test_it_does_not_outlive_whoever_started_it(tmp_path: Path) -> None:
         before = lives(canary)
         server.send_signal(signal.SIGKILL)
 
-    until = time.monotonic() + 30
-    while lives(canary) and time.monotonic() < until:
-        time.sleep(0.05)
-
     assert before
-    assert not lives(canary)
+    assert gone(canary, patience=30)

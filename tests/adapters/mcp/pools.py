@@ -139,13 +139,6 @@ async def until(true: Callable[[], object], seconds: float = 30.0) -> None:
         await asyncio.sleep(0.01)
 
 
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def children() -> list[psutil.Process]:
     """Ours that live or are not yet buried, but for the warden."""
     return [child for child in psutil.Process().children() if not _is_warden(child)]

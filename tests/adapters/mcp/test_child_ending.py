@@ -13,7 +13,8 @@ from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
-from tests.adapters.mcp.pools import lives, until
+from tests.adapters.mcp.pools import until
+from tests.children import lives
 
 pytestmark = pytest.mark.timeout(40)
 

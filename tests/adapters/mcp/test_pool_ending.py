@@ -20,12 +20,12 @@ from tests.adapters.mcp.pools import (
     a_pool,
     children,
     launched,
-    lives,
     said,
     target,
     together,
     until,
 )
+from tests.children import lives
 
 pytestmark = pytest.mark.timeout(40)
 
@@ -111,8 +111,8 @@ async def test_a_servers_children_end_with_it_also_those_that_do_not_want_to(
         assert lives(far)
         await pool.stop(HOME, "server")
 
-        assert not lives(near)
-        assert not lives(far)
+        await until(lambda: not lives(near))
+        await until(lambda: not lives(far))
         assert pool.running() == 0
 
 
@@ -182,7 +182,7 @@ async def test_no_server_outlives_portico_however_it_ends(
     await until(lambda: not lives(near))
     # One that has left its parent's group is found only while Portico itself still lives.
     if number is signal.SIGTERM:
-        assert not lives(far)
+        await until(lambda: not lives(far))
     elif lives(far):
         os.kill(far, signal.SIGKILL)
 

@@ -25,12 +25,12 @@ from tests.adapters.mcp.pools import (
     a_pool,
     children,
     launched,
-    lives,
     said,
     target,
     together,
     until,
 )
+from tests.children import lives
 
 pytestmark = pytest.mark.timeout(30)
 

@@ -17,6 +17,7 @@ from portico.adapters.system.last_words import how_it_died
 from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
 from portico.engine.core.supervision import Patience
 from portico.kernel.json import JsonObject
+from tests.children import gone
 
 pytestmark = pytest.mark.timeout(40)
 
@@ -49,15 +50,6 @@ def until(true: Callable[[], bool]) -> None:
 def pids(folder: Path) -> list[int]:
     file = folder / "pids"
     return [int(line) for line in file.read_text().split()] if file.exists() else []
-
-
-def lives(pid: int) -> bool:
-    """A zombie does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def told(folder: Path) -> JsonObject:
@@ -118,7 +110,7 @@ def test_one_that_is_killed_comes_back_and_what_it_left_in_its_group_goes(tmp_pa
     assert code == 0
     assert told(tmp_path)["state"] == "ended"
     assert not told(tmp_path)["killed"]
-    assert not [pid for pid in (*left, *pids(tmp_path)) if lives(pid)]
+    assert gone(*left, *pids(tmp_path))
 
 
 def test_one_that_does_not_end_when_asked_is_killed_and_that_is_said(tmp_path: Path) -> None:
@@ -130,7 +122,7 @@ def test_one_that_does_not_end_when_asked_is_killed_and_that_is_said(tmp_path: P
 
     assert code == 0
     assert told(tmp_path)["killed"]
-    assert not lives(pids(tmp_path)[0])
+    assert gone(*pids(tmp_path))
 
 
 def test_of_two_one_keeps_it_up_and_the_other_leaves(tmp_path: Path) -> None:

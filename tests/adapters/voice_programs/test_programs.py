@@ -13,7 +13,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from portico.adapters.tokens.o200k import O200k
@@ -33,6 +32,7 @@ from portico.kernel.label import Label, Level
 from portico.testing.guard import a_person
 from tests.adapters.joins.debate_asks import a_voice, an_ask
 from tests.adapters.voice_programs.test_dialects import ANSWER, SAID
+from tests.children import gone
 from tests.real_servers.watching import eventually
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
@@ -259,12 +259,4 @@ async def test_it_is_not_asked_each_time_whether_it_is_there(tmp_path: Path) -> 
 
 def _gone(file: Path) -> bool:
     pids = [int(each) for each in file.read_text().split()]
-    eventually(lambda: not any(map(_lives, pids)), 10.0)
-    return not any(map(_lives, pids))
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    return gone(*pids)
