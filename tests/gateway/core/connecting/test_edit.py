@@ -120,6 +120,18 @@ def test_a_table_is_taken_out_however_it_was_written_anew(rewritten: str) -> Non
     [
         ("{}", '{\n  "mcpServers": {\n    "portico": {}\n  }\n}'),
         ('{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"mcpServers": {\n\t\t"portico": {}\n\t}\n}\n'),
+        (
+            '{\n\t/* a */ "a": 1,\n\t"mcpServers": {}\n}\n',
+            '{\n\t/* a */ "a": 1,\n\t"mcpServers": {\n\t\t"portico": {}\n\t}\n}\n',
+        ),
+        (
+            '{ "a": 1,\n\t"mcpServers": {} }',
+            '{ "a": 1,\n\t"mcpServers": {\n\t\t"portico": {}\n\t} }',
+        ),
+        (
+            '{ "a": {\n\t"b": 1 } }',
+            '{ "a": {\n\t"b": 1 },\n\t"mcpServers": {\n\t\t"portico": {}\n\t} }',
+        ),
         ('{"a": 1}', '{"a": 1, "mcpServers": {"portico": {}}}'),
         ('{"a":1}', '{"a":1,"mcpServers":{"portico":{}}}'),
         ('{"mcpServers": {}}', '{"mcpServers": {"portico": {}}}'),

@@ -42,14 +42,21 @@ class Style:
 def style_in(places: JsonPlaces, braces: Braces) -> Style:
     text = places.text
     first = places.root.members[:1]
-    own = _own_indent(text, first[0].key) if first else None
-    unit = (own or "").removeprefix(indent_of_line(text, places.root.open)) or _USUAL
+    unit = _unit(places) or ("\t" if "\n\t" in text else _USUAL)
     return Style(
         newline=newline_of(text),
         unit=unit,
         indent=_indent(places, braces, unit),
         spaced=not first or text[first[0].value - 1] in SPACE,
     )
+
+
+def _unit(places: JsonPlaces) -> str:
+    """By the first member of the whole that begins a line: one may stand beside the brace, or
+    behind a comment."""
+    text, outer = places.text, indent_of_line(places.text, places.root.open)
+    indents = (_own_indent(text, each.key) for each in places.root.members)
+    return next((each for each in indents if each is not None), "").removeprefix(outer)
 
 
 def indent_of_line(text: str, place: int) -> str:
