@@ -147,7 +147,9 @@ def test_why_it_waits_no_more(changes: dict[str, Any], said: str) -> None:
 
 def test_what_the_task_has_read_is_said() -> None:
     assert "  task      has read what strangers wrote" in lines()
-    assert "  task      has read team, and maybe what strangers wrote" in lines(label="team")
+    assert "  task      has read team, and what strangers wrote" in lines(label="team")
+    asked = lines(label="team", rule="ask-mail")
+    assert "  task      has read team, and maybe what strangers wrote" in asked
 
 
 def test_what_is_inside_of_something_dangerous_is_dangerous() -> None:

@@ -173,6 +173,23 @@ def test_what_is_too_long_for_a_form_is_not_edited_here() -> None:
     assert asked(request(), ANA, NOW).editable
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"tainted": False}, None),
+        ({"label": PUBLIC}, "Its task has read what strangers wrote."),
+        ({"rule": "default:taint"}, "Its task has read team, and what strangers wrote."),
+        ({"rule": "cold"}, "Its task has read team, and maybe what strangers wrote."),
+    ],
+)
+def test_what_the_task_has_read_is_said_as_far_as_it_is_known(
+    facts: dict[str, Any], said: str | None
+) -> None:
+    approval = request(**{"tainted": True, "label": Label.parse("team"), **facts})
+
+    assert asked(approval, ANA, NOW).has_read == said
+
+
 def test_what_an_answer_for_longer_lets_through_is_said() -> None:
     clean = asked(request(), ANA, NOW).grants
     read = asked(request(tainted=True, label=Label.parse("team")), ANA, NOW).grants

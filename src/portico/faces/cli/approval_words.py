@@ -37,6 +37,9 @@ ANSWERS: Final[Mapping[str, str]] = {
 _OF_AGENT: Final = re.compile(r"call-\d+-\d+")
 """What a step is called in which a run of an agent calls a tool."""
 
+_TAINT: Final = "default:taint"
+"""The rule that asks because of what strangers wrote."""
+
 
 def short(approval: str) -> str:
     return f"…{approval[-SHORT:]}"
@@ -185,7 +188,8 @@ def has_read(request: Told) -> str:
     """What its task had read when it was asked, as far as the request knows."""
     if request["label"] == "public":
         return "has read what strangers wrote"
-    return f"has read {request['label']}, and maybe what strangers wrote"
+    maybe = "" if request["rule"] == _TAINT else "maybe "
+    return f"has read {request['label']}, and {maybe}what strangers wrote"
 
 
 def grants(request: Told, kind: str, pattern: str | None = None) -> str:

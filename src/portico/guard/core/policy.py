@@ -19,6 +19,8 @@ from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label
 
 NO_TASK: Final = ContextId(UUID(int=0))
+TAINT: Final = "default:taint"
+"""The rule that asks because of what strangers wrote."""
 
 
 def decide(act: Act, context: TaskContext, rules: Iterable[Rule], now: datetime) -> Decision:
@@ -64,10 +66,10 @@ def _risky(act: Act, context: TaskContext, found: Sequence[Rule]) -> NeedsApprov
         return NeedsApproval("default:flow", f"{reason} {clearance} only")
     if context.untrusted and effect.destroys:
         reason = f"the task has read what strangers wrote, and {_finality(effect)}"
-        return NeedsApproval("default:taint", reason)
+        return NeedsApproval(TAINT, reason)
     if context.untrusted and effect.rank >= Effect.EXTERNAL_WRITE.rank and context.label != PUBLIC:
         reason = f"the task has read what strangers wrote, and {context.label}: this may send it"
-        return NeedsApproval("default:taint", f"{reason} out")
+        return NeedsApproval(TAINT, f"{reason} out")
     return None
 
 

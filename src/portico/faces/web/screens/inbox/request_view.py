@@ -26,6 +26,7 @@ from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.core.act import Action
 from portico.guard.core.approval import AnswerKind, Approval, Status, check_answerer
 from portico.guard.core.danger import Danger
+from portico.guard.core.policy import TAINT
 from portico.kernel.effect import EFFECT_WORDS, Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
@@ -220,7 +221,8 @@ def _has_read(approval: Approval) -> str | None:
         return None
     if approval.label == PUBLIC:
         return "Its task has read what strangers wrote."
-    return f"Its task has read {approval.label}, and maybe what strangers wrote."
+    maybe = "" if approval.rule == TAINT else "maybe "
+    return f"Its task has read {approval.label}, and {maybe}what strangers wrote."
 
 
 def _refusal(caller: Principal, approval: Approval) -> PorticoError | None:
