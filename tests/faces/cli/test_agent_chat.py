@@ -643,6 +643,28 @@ def test_whoever_leaves_at_a_request_leaves_it_waiting(
     assert sent(server) == [{"message": "Hi"}]
 
 
+@pytest.mark.parametrize("key", ["s", "q"])
+def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    live = Live(tool_began(tool="mail.send"), tool_waits(ID), then=run_ended())
+
+    def act(person: Person, server: ScriptedServer) -> None:
+        person.sees("a approve")
+        person.types(key)
+        person.sees("goes on waiting.")
+        person.sees("portico approvals watch.")
+        person.sees("While it works: type to say something to it")
+        live.over.set()
+        person.sees("completed")
+
+    some = answers() | {EVENTS: live.streamed, f"GET /approvals/{ID}": a_request()}
+
+    _, server, _ = talked(tmp_path, monkeypatch, some, act, "Hi")
+
+    assert sent(server) == [{"message": "Hi"}]
+
+
 def test_if_somebody_else_was_first_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,8 @@ _LEAVES: Final = "\x04"
 _COMMAND: Final = re.compile(r"/[A-Za-z?]+(\s|$)")
 WHILE_IT_WORKS: Final = """While it works: type to say something to it; /stop or Ctrl-C stops it;
 /leave or Ctrl-D leaves, and it goes on by itself."""
+_AS_SKIPPED: Final = {"q": "s"}
+"""Who quits a request here does not quit the talk."""
 _BROKE: Final = "error"
 """Said by the server where it cannot go on telling."""
 
@@ -229,10 +231,16 @@ class _Watch:
             if news == _LEAVES:
                 self._leave()
             if isinstance(news, str):
-                if news == "q" or keys.pressed(news, request):
+                if keys.pressed(_AS_SKIPPED.get(news, news), request):
+                    self._not_alone(skipped=approval in keys.skipped)
                     return
             elif not self._happened(news) or self._elsewhere(news, approval):
                 return
+
+    def _not_alone(self, *, skipped: bool) -> None:
+        """Nobody sits before a still screen without knowing what for."""
+        if skipped:
+            self.at.say(f"Until somebody answers it: portico approvals watch.\n{WHILE_IT_WORKS}")
 
     def _elsewhere(self, news: News, approval: str) -> bool:
         """Whether somebody else was first."""
