@@ -391,6 +391,7 @@ def openapi() -> str:
         entropy=nothing,
         pepper=b"",
         store_status=nothing,
+        leavings=nothing,
         version=_AS_BUILT,
         base_url="http://127.0.0.1:3100",
     )

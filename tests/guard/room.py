@@ -40,6 +40,7 @@ from portico.testing.guard import (
     TEAM,
     MemoryKeyRing,
     MemoryKeys,
+    MemoryLeavings,
     MemoryPrincipals,
     MemorySessions,
     MemorySpaces,
@@ -163,7 +164,8 @@ class Room:
         self.show_space = ShowSpace(spaces=spaces)
         self.rename_space = RenameSpace(spaces=spaces, together=together, audit=audit)
         self.export_space = ExportSpace(spaces=spaces)
-        self.delete_space = DeleteSpace(spaces=spaces, audit=audit)
+        self.leavings = MemoryLeavings()
+        self.delete_space = DeleteSpace(spaces=spaces, audit=audit, leavings=self.leavings)
 
     def holds(self, *identities: Identity, space: Space | None = None) -> None:
         """They were there before the story begins."""

@@ -152,6 +152,7 @@ async def test_a_space_is_deleted_only_by_saying_its_name() -> None:
         assert caught.value.name == "home"
 
     assert (await room.show_space(root)).name == "home"
+    assert room.leavings.cleared == []
 
 
 @pytest.mark.requirement("guard:spaces:delete")
@@ -168,6 +169,7 @@ async def test_a_deleted_space_is_gone_with_its_people_and_keys_and_the_others_s
     with pytest.raises(NotAuthenticated):
         await room.enters(bobs.key)
     assert await room.enters(key) == root
+    assert room.leavings.cleared == [acme.id]
 
 
 async def test_another_space_is_not_deleted() -> None:

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+import psutil
 import pytest
 
+from tests.children import named
 from tests.installation import Installation, installation
+from tests.real_servers.watching import eventually
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
 
@@ -20,14 +23,22 @@ def told(house: Installation, *arguments: str) -> Any:
 @pytest.mark.requirement("house:demo:removed")
 def test_everything_can_be_seen_and_is_gone_again() -> None:
     """That it needs neither `init` nor a server is seen where its page is walked through."""
-    with installation() as house, house.serving(), house.client() as own:
+    with installation() as house, house.serving() as server, house.client() as own:
         assert own.post("/projects", json={"name": "Mine"}).is_success
         made = told(house, "demo")
         assert (made["new"], made["serving"]) == (True, True)
         _everything_is_there(house, made)
+        assert _tool_servers(server.pid)
         _is_as_it_was(house, made)
         assert told(house, "demo", "--remove")["removed"]
         _nothing_is_left(house)
+        assert eventually(lambda: not _tool_servers(server.pid), 10)
+
+
+def _tool_servers(house: int) -> list[str]:
+    """That run for the demo, below the server."""
+    below = psutil.Process(house).children(recursive=True)
+    return [each for each in named(below) if "samples" in each]
 
 
 def _everything_is_there(house: Installation, made: dict[str, Any]) -> None:

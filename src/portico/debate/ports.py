@@ -16,7 +16,7 @@ from portico.debate.core.rules import Cap
 from portico.debate.core.voice import Voice, VoiceState
 from portico.guard.core.act import TaskContext
 from portico.kernel.budget import Cost
-from portico.kernel.ids import ApprovalId, ContextId
+from portico.kernel.ids import ApprovalId, ContextId, SpaceId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 
@@ -267,11 +267,11 @@ class Talk(Protocol):
 class Logs(Protocol):
     """A file a debate, on this machine, for whoever runs it."""
 
-    def write(self, whole: WholeDebate) -> str | None:
+    def write(self, space: SpaceId, whole: WholeDebate) -> str | None:
         """Where it is; None where none are kept."""
         ...
 
-    def remove(self, debate: DebateId) -> None:
+    def remove(self, space: SpaceId, debate: DebateId) -> None:
         """With the debate itself."""
         ...
 

@@ -37,4 +37,4 @@ class RemoveDebate:
             await self.blackboard.remove(caller, which)
             await self.audit.note(caller, AuditEntry(action="debate.removed", subject=str(which)))
         for each in (which, *(part.id for part in parts)):
-            await asyncio.to_thread(self.logs.remove, each)
+            await asyncio.to_thread(self.logs.remove, caller.space, each)

@@ -119,7 +119,7 @@ class TakeUp:
         """Its log, which nothing hangs on."""
         whole = await patiently(lambda: self.blackboard.read(caller, debate))
         with suppress(OSError):
-            await asyncio.to_thread(self.logs.write, whole)
+            await asyncio.to_thread(self.logs.write, caller.space, whole)
 
     async def failed(self, caller: Principal, debate: Debate, error: Exception) -> Discreet:
         """It ends, whatever it was; nothing here raises in its turn."""

@@ -13,7 +13,7 @@ from portico.guard.core.space import ExportedRow, Space
 from portico.guard.invite import INVITATION_LIFETIME, Invitation, invitation_for
 from portico.guard.issue_key import IssuedKey
 from portico.guard.permit import permit
-from portico.guard.ports import Audit, Spaces, Together
+from portico.guard.ports import Audit, Leavings, Spaces, Together
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId, SpaceId
@@ -141,11 +141,12 @@ class ExportSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteSpace:
-    """What was done in it goes with it; what stays is the head that its audit ended in, where
-    heads are exported to."""
+    """What was done in it goes with it, also what its programs have left; what stays is the head
+    that its audit ended in, where heads are exported to."""
 
     spaces: Spaces
     audit: Audit
+    leavings: Leavings
 
     async def __call__(self, caller: Principal, space: SpaceId, *, confirm: str) -> None:
         """Raises `NotConfirmed` unless `confirm` repeats the space's name."""
@@ -155,6 +156,7 @@ class DeleteSpace:
             raise NotConfirmed(doomed.name)
         await self.audit.note(caller, about_space("space.deleted", doomed))
         await self.spaces.delete(caller)
+        await self.leavings.clear(doomed.id)
 
 
 async def _own(spaces: Spaces, caller: Principal, space: SpaceId | None) -> Space:

@@ -124,6 +124,14 @@ class Spaces(Protocol):
     def export(self, caller: Principal) -> AsyncGenerator[ExportedRow, None]: ...
 
 
+class Leavings(Protocol):
+    """What a space has beside the database, where this runs: programs and files."""
+
+    async def clear(self, space: SpaceId) -> None:
+        """Once the space is gone. What cannot be removed is told in the log."""
+        ...
+
+
 class Together(Protocol):
     """What is written inside is written as one: all of it, or none."""
 

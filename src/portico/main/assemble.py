@@ -53,6 +53,7 @@ from portico.guard.ports import (
     ContextBook,
     KeyRing,
     Keys,
+    Leavings,
     Principals,
     Sessions,
     Spaces,
@@ -111,6 +112,7 @@ class Doors:
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
     boxes: Callable[[], Sequence[Report] | None] = nothing_tried
     secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
+    leavings: Leavings
 
 
 def assemble(doors: Doors) -> UseCases:
@@ -147,7 +149,7 @@ def assemble(doors: Doors) -> UseCases:
         show_space=ShowSpace(spaces=spaces),
         rename_space=RenameSpace(spaces=spaces, together=together, audit=audit),
         export_space=ExportSpace(spaces=spaces),
-        delete_space=DeleteSpace(spaces=spaces, audit=audit),
+        delete_space=DeleteSpace(spaces=spaces, audit=audit, leavings=doors.leavings),
         add_principal=add_principal,
         list_principals=ListPrincipals(principals=principals),
         show_principal=ShowPrincipal(principals=principals),

@@ -239,6 +239,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
         metrics_text=observing.metrics_text,
         boxes=lambda: opened.boxes.reports,
         secrets_in=secret_doors.kept_in,
+        stop_space=opened.pool.stop_space,
         auditing=auditing,
     )
     use = use_cases(ground, transactions, shared)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.inline.bus import InlineBus
+from portico.adapters.joins.space_leavings import SpaceLeavings
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
 from portico.adapters.postgres.principals import PostgresPrincipals
@@ -21,10 +22,15 @@ from portico.box.core.report import Report
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Line
 from portico.faces.http.use_cases import UseCases
+from portico.kernel.ids import SpaceId
 from portico.main.assemble import Doors, assemble, nothing_kept, nothing_measured, nothing_tried
 from portico.main.audit import Auditing, open_audit
 from portico.main.ground import Ground
 from portico.main.oauth import token_doors
+
+
+async def nothing_runs(_space: SpaceId) -> None:
+    """Only a server runs programs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class Shared:
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
     boxes: Callable[[], Sequence[Report] | None] = nothing_tried
     secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
+    stop_space: Callable[[SpaceId], Awaitable[None]] = nothing_runs
     auditing: Auditing | None = None
     """A process that ends when it has done one thing has an audit of its own."""
 
@@ -76,5 +83,6 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             metrics_text=shared.metrics_text,
             boxes=shared.boxes,
             secrets_in=shared.secrets_in,
+            leavings=SpaceLeavings(stop=shared.stop_space, folders=ground.loaded.paths.of_spaces),
         )
     )

@@ -101,6 +101,11 @@ class Paths:
         return self.state / "debates"
 
     @property
+    def of_spaces(self) -> tuple[Path, ...]:
+        """In each, a space has a folder by its own id, which goes with it."""
+        return self.homes, self.workspaces, self.debate_logs
+
+    @property
     def clients(self) -> Path:
         """What `connect` has written into the files of clients, and how they were before."""
         return self.state / "clients"

@@ -15,7 +15,7 @@ from portico.guard.core.act import TaskContext
 from portico.guard.core.context import OpenedContext
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
-from portico.kernel.ids import ApprovalId, ContextId
+from portico.kernel.ids import ApprovalId, ContextId, SpaceId
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
 from portico.testing.contexts import MemoryTaskContexts
@@ -149,11 +149,11 @@ class MemoryDebateLogs:
         self.files: dict[DebateId, str] = {}
         self.most = most
 
-    def write(self, whole: WholeDebate) -> str | None:
+    def write(self, space: SpaceId, whole: WholeDebate) -> str | None:  # there is one space
         self.files[whole.debate.id] = log_text(whole)
         return f"memory/{whole.debate.id}"
 
-    def remove(self, debate: DebateId) -> None:
+    def remove(self, space: SpaceId, debate: DebateId) -> None:  # there is one space
         self.files.pop(debate, None)
 
     def purge(self, now: datetime) -> int:

@@ -224,6 +224,14 @@ class MemorySpaces:
             yield row
 
 
+class MemoryLeavings:
+    def __init__(self) -> None:
+        self.cleared: list[SpaceId] = []
+
+    async def clear(self, space: SpaceId) -> None:
+        self.cleared.append(space)
+
+
 class MemorySpaceSettings:
     def __init__(self, world: MemoryWorld) -> None:
         self._world = world

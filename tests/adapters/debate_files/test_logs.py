@@ -15,11 +15,12 @@ from portico.adapters.debate_files.logs import DebateLogs
 from portico.debate.core.debate import Debate, DebateId, WholeDebate
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.kernel.ids import PrincipalId, RunId
+from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 DAY = timedelta(days=1)
+SPACE = SpaceId.mint(BEGINNING, SeededEntropy("home"))
 
 
 def a_debate(name: str = "one", text: str = "Tabs or spaces?") -> WholeDebate:
@@ -56,9 +57,9 @@ def put(folder: Path, name: str, *, age: timedelta, size: int = 10) -> Path:
 def test_a_debate_is_written_down_whole_for_its_owner_alone(tmp_path: Path) -> None:
     logs, whole = DebateLogs(folder=tmp_path / "state" / "debates"), a_debate()
 
-    where = logs.write(whole)
+    where = logs.write(SPACE, whole)
 
-    assert where == str(tmp_path / "state" / "debates" / f"{whole.debate.id}.log")
+    assert where == str(tmp_path / "state" / "debates" / str(SPACE) / f"{whole.debate.id}.log")
     assert "Tabs or spaces?" in Path(where).read_text()
     assert stat.S_IMODE(Path(where).stat().st_mode) == 0o600
     assert stat.S_IMODE(Path(where).parent.stat().st_mode) == 0o700
@@ -67,14 +68,14 @@ def test_a_debate_is_written_down_whole_for_its_owner_alone(tmp_path: Path) -> N
 def test_written_again_it_is_one_file(tmp_path: Path) -> None:
     logs, whole = DebateLogs(folder=tmp_path / "debates"), a_debate(text="half \ud800 a pair \0")
 
-    logs.write(whole)
-    logs.write(whole)
+    logs.write(SPACE, whole)
+    logs.write(SPACE, whole)
 
-    assert kept(tmp_path / "debates") == [f"{whole.debate.id}.log"]
+    assert kept(tmp_path / "debates" / str(SPACE)) == [f"{whole.debate.id}.log"]
 
 
 def test_what_is_switched_off_leaves_no_file(tmp_path: Path) -> None:
-    assert DebateLogs(folder=tmp_path / "debates", on=False).write(a_debate()) is None
+    assert DebateLogs(folder=tmp_path / "debates", on=False).write(SPACE, a_debate()) is None
     assert not (tmp_path / "debates").exists()
 
 
@@ -84,7 +85,7 @@ def test_where_nothing_can_be_written_only_the_log_is_lost(
     (tmp_path / "debates").write_text("no folder")
 
     with caplog.at_level(logging.WARNING):
-        assert DebateLogs(folder=tmp_path / "debates").write(a_debate()) is None
+        assert DebateLogs(folder=tmp_path / "debates").write(SPACE, a_debate()) is None
 
     assert "was not written" in caplog.text
     assert "Tabs" not in caplog.text
@@ -92,13 +93,13 @@ def test_where_nothing_can_be_written_only_the_log_is_lost(
 
 def test_a_debate_that_is_removed_leaves_no_file(tmp_path: Path) -> None:
     logs, one, other = DebateLogs(folder=tmp_path / "debates"), a_debate("one"), a_debate("other")
-    logs.write(one)
-    logs.write(other)
+    logs.write(SPACE, one)
+    logs.write(SPACE, other)
 
-    logs.remove(one.debate.id)
-    logs.remove(one.debate.id)
+    logs.remove(SPACE, one.debate.id)
+    logs.remove(SPACE, one.debate.id)
 
-    assert kept(tmp_path / "debates") == [f"{other.debate.id}.log"]
+    assert kept(tmp_path / "debates" / str(SPACE)) == [f"{other.debate.id}.log"]
 
 
 @pytest.mark.parametrize(
@@ -127,12 +128,24 @@ def test_the_oldest_go_by_count_by_date_or_by_size(
     assert removed == 4 - len(left)
 
 
+def test_those_of_all_spaces_are_counted_together_also_where_they_were_once(tmp_path: Path) -> None:
+    places = [tmp_path / "spc_1", tmp_path / "spc_2", tmp_path]
+    files = [put(each, "dbt_a.log", age=age * DAY) for age, each in enumerate(places, 1)]
+
+    removed = DebateLogs(folder=tmp_path, most_files=1).purge(BEGINNING)
+
+    assert removed == 2
+    assert [file.exists() for file in files] == [True, False, False]
+
+
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     put(tmp_path, "notes.txt", age=1_000 * DAY)
     put(tmp_path, "dbt_a.txt", age=1_000 * DAY)
+    put(tmp_path / "theirs", "dbt_a.log", age=1_000 * DAY)
 
     assert DebateLogs(folder=tmp_path, most_files=1).purge(BEGINNING) == 0
-    assert kept(tmp_path) == ["dbt_a.txt", "notes.txt"]
+    assert kept(tmp_path) == ["dbt_a.txt", "notes.txt", "theirs"]
+    assert kept(tmp_path / "theirs") == ["dbt_a.log"]
     assert DebateLogs(folder=tmp_path / "none").purge(BEGINNING) == 0
 
 

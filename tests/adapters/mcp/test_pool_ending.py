@@ -4,8 +4,10 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import psutil
 import pytest
@@ -14,6 +16,7 @@ from blockbuster import blockbuster_ctx
 from portico.gateway.core.errors import UpstreamBusy, UpstreamDown
 from portico.gateway.core.server import FromFile, Http, Stdio
 from portico.gateway.core.upstream import Phase
+from portico.kernel.ids import SpaceId
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,
@@ -96,6 +99,20 @@ async def test_nothing_blocks_while_servers_are_started_called_and_ended(tmp_pat
             await pool.stop(HOME, "server")
 
         assert children() == []
+
+
+async def test_a_space_that_goes_takes_all_that_runs_for_it_and_nothing_of_others() -> None:
+    theirs = replace(PLAIN, space=SpaceId(UUID(int=2)))
+
+    async with a_pool() as pool:
+        for each in (PLAIN, target(launched("plain"), "second"), theirs):
+            await pool.look(each)
+        await pool.stop_space(HOME)
+
+        assert pool.running() == 1
+        assert pool.vitals(theirs.space, theirs.server).phase is Phase.RUNNING
+
+    await pool.stop_space(HOME)
 
 
 @pytest.mark.parametrize("manner", ["gentle", "stubborn"])

@@ -265,5 +265,5 @@ class ScriptedDemo:
     def __init__(self, house: ScriptedHouse) -> None:
         self.house = house
 
-    def forget(self, space: str | None) -> None:
-        raise AssertionError(space)
+    def forget(self) -> None:
+        raise AssertionError

@@ -44,6 +44,7 @@ from portico.testing.gateway_doors import ANYTHING, memory_gateway
 from portico.testing.guard import (
     MemoryKeyRing,
     MemoryKeys,
+    MemoryLeavings,
     MemoryPrincipals,
     MemorySessions,
     MemorySpaces,
@@ -151,6 +152,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         store_status=good_store,
         version="1.2.3",
         base_url="http://127.0.0.1:3100",
+        leavings=MemoryLeavings(),
     )
     install = InstallHome(
         spaces=doors.spaces,

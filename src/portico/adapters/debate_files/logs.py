@@ -1,4 +1,5 @@
-"""A file a debate: all that was asked and said in it, for whoever runs this machine alone.
+"""A file a debate: all that was asked and said in it, for whoever runs this machine alone. A space
+has a folder of its own, which goes with it.
 
 Too many, too old or too large together, the oldest go first.
 """
@@ -15,6 +16,7 @@ from typing import Final
 from portico.adapters.system.private_files import write_private
 from portico.debate.core.debate import DebateId, WholeDebate
 from portico.debate.core.log_text import log_text
+from portico.kernel.ids import SpaceId
 
 _log: Final = logging.getLogger("portico.debates")
 
@@ -29,11 +31,11 @@ class DebateLogs:
     most_days: int = 14
     most_bytes: int = 100_000_000
 
-    def write(self, whole: WholeDebate) -> str | None:
+    def write(self, space: SpaceId, whole: WholeDebate) -> str | None:
         """A full disk costs the log, not the debate."""
         if not self.on:
             return None
-        file = self._file(whole.debate.id)
+        file = self._file(space, whole.debate.id)
         try:
             write_private(file, _writable(log_text(whole)))
         except OSError as error:
@@ -41,9 +43,8 @@ class DebateLogs:
             return None
         return str(file)
 
-    def remove(self, debate: DebateId) -> None:
-        with suppress(FileNotFoundError):
-            self._file(debate).unlink()
+    def remove(self, space: SpaceId, debate: DebateId) -> None:
+        self._file(space, debate).unlink(missing_ok=True)
 
     def purge(self, now: datetime) -> int:
         """By count, then by date, then by size; the newest is kept until it is too old."""
@@ -67,14 +68,17 @@ class DebateLogs:
                 yield each
 
     def _files(self) -> Iterator["_File"]:
-        """Only what we have written: whatever else somebody puts there is theirs."""
-        for file in self.folder.glob(f"{DebateId.prefix}_*.log") if self.folder.is_dir() else ():
-            with suppress(FileNotFoundError):
-                found = os.lstat(file)
-                yield _File(file, found.st_mtime, found.st_size)
+        """Only what we have written: whatever else somebody puts there is theirs. Once all were
+        in one folder."""
+        ours = f"{DebateId.prefix}_*.log"
+        for pattern in (f"{SpaceId.prefix}_*/{ours}", ours):
+            for file in self.folder.glob(pattern) if self.folder.is_dir() else ():
+                with suppress(FileNotFoundError):
+                    found = os.lstat(file)
+                    yield _File(file, found.st_mtime, found.st_size)
 
-    def _file(self, debate: DebateId) -> Path:
-        return self.folder / f"{debate}.log"
+    def _file(self, space: SpaceId, debate: DebateId) -> Path:
+        return self.folder / str(space) / f"{debate}.log"
 
 
 @dataclass(frozen=True, slots=True)

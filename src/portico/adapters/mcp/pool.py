@@ -197,6 +197,11 @@ class UpstreamPool:
             entered = self._entered
             await entered.stop([*entered.of(space, server), *entered.former(space, server)])
 
+    async def stop_space(self, space: SpaceId) -> None:
+        """All that it has running here."""
+        if self._entered is not None:
+            await self._entered.stop(self._entered.in_space(space))
+
     def vitals(self, space: SpaceId, server: str) -> Vitals:
         found = [] if self._entered is None else self._entered.of(space, server)
         if not found:

@@ -67,6 +67,9 @@ class Stations:
         here = (space, server)
         return [its for its in self._dismissed if (its.target.space, its.target.server) == here]
 
+    def in_space(self, space: SpaceId) -> Sequence[Station]:
+        return [station for station in self._all() if station.target.space == space]
+
     def _all(self) -> Iterator[Station]:
         yield from self._dismissed
         yield from (station for each in self._stations.values() for station in each.values())

@@ -1,7 +1,6 @@
 """Sample servers and sample content, to look at everything without a key, a model or a network."""
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
@@ -10,8 +9,6 @@ from portico.faces.cli.errors import BadUsage, DemoElsewhere
 from portico.faces.cli.terminal import At, Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from portico.faces.cli.house import House
     from portico.faces.cli.server import Server
 
@@ -122,7 +119,7 @@ def _entered(house: "House", demo: "House") -> "tuple[Server, bool]":
         except PorticoError as error:
             if error.kind is not Kind.DENIED:
                 raise
-            house.demo().forget(None)  # the database is another one by now
+            house.demo().forget()  # the database is another one by now
         else:
             return there, False
     own = Server(house)
@@ -141,7 +138,7 @@ def _remove(at: Terminal) -> None:
         return
     with at.working("taking the demo away"), at.house.serving():
         space = _emptied(Server(demo.house))
-    demo.forget(space)
+    demo.forget()
     at.data({"removed": space}, "The demo is gone, with all that was in it.")
 
 
@@ -156,17 +153,5 @@ def _emptied(server: "Server") -> str | None:
         if error.kind is not Kind.DENIED:
             raise
         return None
-    for each in server.get("/servers"):  # so that none of them runs on
-        if _can_be_removed(each):
-            server.delete(path_to("servers", each["name"]))
-    for each in [*server.pages("/debates")]:  # so that none leaves its log
-        with suppress(PorticoError):
-            server.delete(path_to("debates", each["id"]))
     server.delete(path_to("spaces", space["id"]), confirm=space["name"])
     return str(space["id"])
-
-
-def _can_be_removed(server: "Mapping[str, Any]") -> bool:
-    from portico.gateway.core.server import OURS
-
-    return bool(server["origin"] != OURS)

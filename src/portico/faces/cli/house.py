@@ -170,8 +170,8 @@ class Demo(Protocol):
         """This one, as whoever has the demo's keys."""
         ...
 
-    def forget(self, space: str | None) -> None:
-        """Its keys here, and what its servers and tools have left in files."""
+    def forget(self) -> None:
+        """Its keys here: the rest goes with the space."""
         ...
 
 
