@@ -16,6 +16,9 @@ VERSION: Final = "1"
 """Of how legs are stored. Left to itself DBOS would hash the program, and whatever was running
 when Portico was upgraded would stay where it is for ever."""
 LEG: Final = "portico.leg"
+_SELDOM: Final = 0.5
+"""Seconds between two looks for notices that are to be sent. None ever are, and left to itself it
+looks a hundred times a second."""
 SERIALIZER: Final = DBOSPortableJSON
 """Its own choice would be pickle: whoever can write the table could run code."""
 
@@ -31,5 +34,6 @@ def configuration(engine: str, executor: str, pool_size: int) -> DBOSConfig:
         "executor_id": executor,
         "serializer": SERIALIZER,
         "run_migrations": False,
+        "notification_coalesce_sec": _SELDOM,
         "log_level": "ERROR",
     }

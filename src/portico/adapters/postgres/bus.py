@@ -10,6 +10,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from portico.adapters.inline.bus import InlineBus, InlineWakeups
+from portico.adapters.postgres.listening import ListeningConnection
 from portico.adapters.postgres.transaction import KEEPALIVE
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import SpaceId
@@ -107,7 +108,7 @@ class PostgresBus:
             self._here.wake(SpaceId.parse(space), topic)
 
     async def _connect(self, name: str) -> AsyncConnection:
-        return await AsyncConnection.connect(
+        return await ListeningConnection.connect(
             self._address, autocommit=True, application_name=name, **KEEPALIVE
         )
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
+
+from portico.adapters.postgres.listening import ListeningConnection
 
 _log: Final = logging.getLogger("portico.postgres")
 _PAUSE: Final = 0.5
@@ -39,7 +40,7 @@ class Healer:
 
     async def _until_it_breaks(self) -> None:
         try:
-            async with await AsyncConnection.connect(
+            async with await ListeningConnection.connect(
                 self._address, autocommit=True, application_name="portico sentinel"
             ) as connection:
                 async for _ in connection.notifies():

@@ -12,6 +12,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg import AsyncConnection
 
+from portico.adapters.postgres.listening import ListeningConnection
 from portico.adapters.postgres.transaction import KEEPALIVE
 from portico.engine.core.errors import StoreUnavailable
 
@@ -37,7 +38,7 @@ class Lease:
     async def held(self) -> AsyncIterator["Held"]:
         """Raises `StoreUnavailable`, also where another process goes by the same name."""
         try:
-            connection = await AsyncConnection.connect(
+            connection = await ListeningConnection.connect(
                 self._address,
                 autocommit=True,
                 application_name=f"portico lease {self._executor}"[:63],
