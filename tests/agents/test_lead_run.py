@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from portico.agents.core.errors import (
 from portico.agents.core.happening import Heard, RunEnded, TextAdded, Told, ToolWaits
 from portico.agents.core.trace import AgentRunStatus, RunTrace
 from portico.engine.core.errors import RunNotOver
-from portico.engine.core.run import RunStatus
+from portico.engine.core.run import Run, RunStatus
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.guard.core.approval import Status
 from portico.guard.core.errors import NotPermitted
@@ -105,6 +106,43 @@ async def test_a_run_that_ended_without_a_word_is_settled() -> None:
     assert isinstance(ended, RunEnded)
     assert (ended.status, ended.error_code) == (AgentRunStatus.FAILED, "agent_run_broken")
     assert (await town.trace(started.run)).run.status is AgentRunStatus.FAILED
+
+
+class EndsMeanwhile:
+    """A book in which a run is looked up just when it has come to its end; that somebody has told
+    it to stop came too late for it."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+
+    async def get(self, caller: Principal, run: RunId) -> Run:
+        self.town.world.agent_stops.clear()
+        await self.town.leg(run)
+        return await self.town.runs.get(caller, run)
+
+    def __getattr__(self, name: str) -> Any:  # all the rest is the town's own
+        return getattr(self.town.runs, name)
+
+
+async def test_a_run_that_ends_while_it_is_looked_at_has_ended_as_it_says() -> None:
+    town = Town(says("Good day."))
+    run = (await town.begin()).run
+
+    ended = await replace(town.follow, book=EndsMeanwhile(town)).settled(ANA, run)
+
+    assert (ended.status, ended.answer) == (AgentRunStatus.COMPLETED, "Good day.")
+
+
+async def test_a_run_that_ends_while_it_is_stopped_is_told_as_it_ended() -> None:
+    town = Town(says("Good day."))
+    run = (await town.begin()).run
+
+    await replace(town.stop, book=EndsMeanwhile(town))(ANA, run)
+
+    told = [each async for each in town.talk.follow(ANA, run, after=None)]
+    ends = [each.happening for each in told if isinstance(each.happening, RunEnded)]
+    assert {each.status for each in ends} == {AgentRunStatus.COMPLETED}
+    assert (await town.trace(run)).run.status is AgentRunStatus.COMPLETED
 
 
 async def test_a_run_that_is_queued_or_running_is_left_as_it_is() -> None:

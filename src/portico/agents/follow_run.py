@@ -93,7 +93,8 @@ class FollowRun:
             error=f"It is {found.status}." if failure is None else failure.message,
         )
         await self.traces.end(caller, broken)
-        return broken
+        # What is kept, which is not this if it has said so meanwhile.
+        return (await self.traces.read(caller, run)).run
 
 
 def _all(run: RunTrace, read: TaskContext) -> bool:

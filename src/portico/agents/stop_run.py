@@ -71,10 +71,11 @@ class StopRun:
             await self._end(caller, found, trace)
 
     async def _end(self, caller: Principal, found: Run, trace: WholeTrace) -> None:
-        ended = _stopped(trace, self.clock)
         async with self.together(caller):
             turn = None if found.status.over else await self.runs.cancel(caller, found.id)
-            await self.traces.end(caller, ended)
+            await self.traces.end(caller, _stopped(trace, self.clock))
+        # What is kept, which is not this if it has ended by itself meanwhile.
+        ended = (await self.traces.read(caller, found.id)).run
         self.bus.wake(caller.space, control_topic(found.id))
         if turn is not None:
             await self.line.leave(turn.leg)
