@@ -224,10 +224,12 @@ async def test_who_is_killed_at_the_very_beginning_leaves_nobody(made: Made) -> 
 def holders(name: str) -> list[str]:
     """Processes that have it open; by the names of their links."""
     found = []
-    for each in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):
-            if os.readlink(each) == name:  # noqa: PTH115 # no path, but a name
-                found.append(str(each))
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may end meanwhile, or close something
+            for each in (process / "fd").iterdir():
+                with suppress(OSError):
+                    if os.readlink(each) == name:  # noqa: PTH115 # no path, but a name
+                        found.append(str(each))
     return found
 
 

@@ -125,7 +125,7 @@ children = 0
 try:
     while True:
         if os.fork() == 0:
-            os.execv("/bin/sh", ["sh", "-c", "sleep 600; :", "{word}"])
+            os.execv("/bin/sleep", ["{word}", "600"])  # needs no further process, and so stays
         children += 1
 except OSError:
     print(children)
