@@ -86,8 +86,9 @@ def _filled(town: Town) -> Gallery:
     with town.house.client(agent) as client:
         started = client.post("/workflows", json=wish, headers={"Prefer": "wait=0"})
     assert started.is_success, started.text
-    town.until("/approvals?status=waiting", lambda found: found["data"])
-    return Gallery(town, ana, started.json()["run"], chat, project, conversation, debate)
+    report = started.json()["run"]
+    town.until(f"/workflows/{report}", lambda found: found["status"] == "waiting")
+    return Gallery(town, ana, report, chat, project, conversation, debate)
 
 
 def _furnish(town: Town, tools: Mapping[str, Sequence[dict[str, Any]]]) -> None:

@@ -185,9 +185,9 @@ def test_what_is_too_long_for_a_form_is_not_edited_here() -> None:
 def test_what_the_task_has_read_is_said_as_far_as_it_is_known(
     facts: dict[str, Any], said: str | None
 ) -> None:
-    approval = request(**{"tainted": True, "label": Label.parse("team"), **facts})
+    told: dict[str, Any] = {"tainted": True, "label": Label.parse("team"), **facts}
 
-    assert asked(approval, ANA, NOW).has_read == said
+    assert asked(request(**told), ANA, NOW).has_read == said
 
 
 def test_what_an_answer_for_longer_lets_through_is_said() -> None:
