@@ -14,7 +14,9 @@ from portico.agents.core.happening import Happening, RunEnded
 from portico.agents.core.message import Message
 from portico.agents.core.trace import PersonSaid, RunTrace, WholeTrace
 from portico.agents.make_calls import MakeCalls
+from portico.agents.margins import Margins
 from portico.agents.ports import Models, Toolbox, Traces
+from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.resume_run import ResumeAgentRun
 from portico.agents.run_agent import RunAgent
 from portico.agents.take_turn import TakeTurn
@@ -81,16 +83,7 @@ class Room:
         )
         self.early_start = early_start
         self.bus = bus
-        self.ask_model = AskModel(
-            models=self.models,
-            book=self.book,
-            toolbox=self.toolbox,
-            talk=self.talk,
-            tokenizer=self.tokenizer,
-            clock=self.engine.clock,
-            entropy=self.entropy,
-            pause=self._pause,
-        )
+        self.margins = Margins()
 
     async def _pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -106,9 +99,25 @@ class Room:
     @property
     def run_agent(self) -> RunAgent:
         clock, entropy = self.engine.clock, self.entropy
+        prepare = PrepareQuestion(
+            book=self.book,
+            toolbox=self.toolbox,
+            talk=self.talk,
+            tokenizer=self.tokenizer,
+            margins=self.margins,
+        )
         return RunAgent(
             take_turn=TakeTurn(
-                ask_model=self.ask_model,
+                prepare=prepare,
+                ask_model=AskModel(
+                    models=self.models,
+                    prepare=prepare,
+                    talk=self.talk,
+                    tokenizer=self.tokenizer,
+                    clock=clock,
+                    entropy=entropy,
+                    pause=self._pause,
+                ),
                 traces=self.traces,
                 talk=self.talk,
                 clock=clock,

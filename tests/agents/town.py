@@ -19,6 +19,7 @@ from portico.agents.core.happening import Happening
 from portico.agents.core.trace import WholeTrace
 from portico.agents.follow_run import AnswerOf, FollowRun
 from portico.agents.make_calls import MakeCalls
+from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.resume_run import ResumeAgentRun
 from portico.agents.run_agent import RunAgent
 from portico.agents.start_run import AGENT, AgentRunWish, StartAgentRun, StartedAgentRun
@@ -113,15 +114,12 @@ class Town(PlanRoom):
     def _work(self) -> AgentWork:
         shared = {"clock": self.clock, "talk": self.talk}
         both: dict[str, Any] = {**shared, "entropy": self.entropy}
-        ask = AskModel(
-            models=self.models,
-            book=self.book,
-            toolbox=self.toolbox,
-            tokenizer=Words(),
-            **both,
+        prepare = PrepareQuestion(
+            book=self.book, toolbox=self.toolbox, talk=self.talk, tokenizer=Words()
         )
+        ask = AskModel(models=self.models, prepare=prepare, tokenizer=Words(), **both)
         run_agent = RunAgent(
-            take_turn=TakeTurn(ask_model=ask, traces=self.traces, **both),
+            take_turn=TakeTurn(prepare=prepare, ask_model=ask, traces=self.traces, **both),
             make_calls=MakeCalls(toolbox=self.toolbox, traces=self.traces, **both),
             toolbox=self.toolbox,
             acting=acting_in,

@@ -61,8 +61,7 @@ async def one(seed: int, found: Found) -> None:
     clock = room.engine.clock
     servers = LyingServers(dice, clock, limits, room.book.models, clock.now())
     toolbox = a_toolbox(room, dice)
-    room.ask_model = replace(room.ask_model, models=servers, toolbox=toolbox)
-    room.toolbox = toolbox
+    room.models, room.toolbox = servers, toolbox
     message = "word " * dice.choice([1, 40, 400])
     servers.people = UserSaid(message)
     run = await room.start(message)

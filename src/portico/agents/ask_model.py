@@ -4,23 +4,13 @@ the next in line. Each question is paid for before it is asked."""
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.agents.core.agent import ToolMode
 from portico.agents.core.answer import Answer, Asked, Ledger
-from portico.agents.core.asking import Finish, ModelAsk, Reply, ToolShown, Usage
-from portico.agents.core.calling import Offer, Wanted
-from portico.agents.core.compaction import (
-    A_MESSAGE,
-    Fitted,
-    TooLong,
-    as_it_is,
-    fit,
-    tokens_of_tool,
-)
-from portico.agents.core.conversation import Line, for_model, words_of
+from portico.agents.core.asking import Finish, ModelAsk, Reply, Usage
+from portico.agents.core.calling import Wanted
 from portico.agents.core.errors import (
     BadModelRef,
     BudgetSpent,
@@ -37,30 +27,19 @@ from portico.agents.core.errors import (
     ProviderNotFound,
 )
 from portico.agents.core.form import (
-    as_form,
     correction,
-    form_instructions,
-    form_schema,
     from_form,
 )
-from portico.agents.core.happening import Noted
 from portico.agents.core.message import Message, ModelSaid, ToolCall
-from portico.agents.core.model import ModelInfo, ModelRef
-from portico.agents.core.showing import mode_for, shelf_for
-from portico.agents.core.spending import LEAST_ANSWER, Question, Reserved, Short
-from portico.agents.early_calls import EarlyCalls
+from portico.agents.core.model import ModelRef
+from portico.agents.core.spending import Question, Reserved, Short
 from portico.agents.hearing import Hearing
-from portico.agents.leg import Leg
-from portico.agents.margins import Margins
-from portico.agents.ports import ModelBook, Models, Speaking, Talk, Toolbox
-from portico.agents.stop_watch import StopWatch
-from portico.agents.tell_untold import tell_untold
-from portico.engine.run_leg import patiently
+from portico.agents.ports import Models, Speaking, Talk
+from portico.agents.prepare_question import Prepared, PrepareQuestion
+from portico.agents.turn import Turn, note
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError
-from portico.kernel.json import JsonObject
-from portico.kernel.label import Label
 from portico.kernel.tokens import Tokenizer
 
 _TRIES: Final = 3
@@ -70,11 +49,6 @@ _LONGEST_PAUSE: Final = 30.0
 """Seconds; whoever says to come back later than this is not waited for."""
 _MODEL_PATIENCE: Final = timedelta(minutes=10)
 """For one whole answer, where the run has as much time."""
-
-_NO_TOOLS: Final = (
-    "None of the tools that it may use can be used now: `portico servers list` shows what waits to "
-    "be approved."
-)
 
 _PASSED_OVER: Final = (
     BadModelRef,
@@ -95,53 +69,13 @@ _PASSED_OVER: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """That is to be taken."""
-
-    leg: Leg
-    number: int
-    lines: Sequence[Line]
-    label: Label
-    early: EarlyCalls
-    stop: StopWatch
-
-    @property
-    def words(self) -> str:
-        return words_of(self.lines)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
-    """One model, and what it is to be asked."""
-
-    info: ModelInfo
-    offer: Offer
-    by_form: bool
-    instructions: str
-    tools: Sequence[ToolShown]
-    schema: JsonObject | None
-    messages: Sequence[Message]
-    prompt: int
-    """Tokens of all of it, by our count."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether by far the most of it is ASCII."""
-        texts = [self.instructions, *(message.text for message in self.messages)]
-        other = sum(len(text) for text in texts if not text.isascii())
-        return other * 10 <= sum(map(len, texts))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AskModel:
     models: Models
-    book: ModelBook
-    toolbox: Toolbox
+    prepare: PrepareQuestion
     talk: Talk
     tokenizer: Tokenizer
     clock: Clock
     entropy: Entropy
-    margins: Margins = field(default_factory=Margins)
     pause: Callable[[float], Awaitable[object]] = asyncio.sleep
 
     async def __call__(self, turn: Turn, ledger: Ledger) -> Asked:
@@ -154,23 +88,18 @@ class AskModel:
             except _PASSED_OVER as problem:
                 ledger.problems.append(problem)
                 if place + 1 < len(chain):
-                    await self._note(
-                        turn, ledger, "fallback", f"{problem} Next: {chain[place + 1]}."
-                    )
+                    what = f"{problem} Next: {chain[place + 1]}."
+                    await note(self.talk, turn, ledger, "fallback", what)
                 continue
             return Asked(answer, ledger)
         return Asked(None, ledger)
-
-    async def offer(self, turn: Turn, model: ModelRef) -> Offer:
-        """What this model is shown of the tools."""
-        return await self._offered(turn, await self.book.get(turn.leg.acts.caller, model))
 
     async def _asked(self, turn: Turn, ref: ModelRef, ledger: Ledger) -> Answer:
         """As often as there is a point in it."""
         said: Sequence[Message] = ()
         for number in range(1, _TRIES + 1):
             try:
-                prepared = await self._prepared(turn, ref, ledger, said)
+                prepared = await self.prepare(turn, ref, ledger, said)
                 answer = await self._attempt(turn, prepared, ledger)
             except (ModelUnavailable, ModelBroke, ModelTruncated) as problem:
                 pause = self._pause_after(problem, number)
@@ -178,7 +107,7 @@ class AskModel:
                 last = _TRIES if not isinstance(problem, ModelTruncated) else 2
                 if number >= last or pause is None or pause >= left:
                     raise
-                await self._note(turn, ledger, "retry", f"{problem} It is asked again.")
+                await note(self.talk, turn, ledger, "retry", f"{problem} It is asked again.")
                 await self._pause(ledger, pause)
                 continue
             if not prepared.by_form or answer.stopped:
@@ -191,71 +120,8 @@ class AskModel:
             said = (ModelSaid(answer.text), correction(read))
         raise ModelBroke(str(ref), "what it said was not of the form that it was to have.")
 
-    async def _prepared(
-        self, turn: Turn, ref: ModelRef, ledger: Ledger, said: Sequence[Message]
-    ) -> _Prepared:
-        info = await self.book.get(turn.leg.acts.caller, ref)
-        if not info.clearance.covers(turn.label):
-            raise ModelNotCleared(str(ref), str(turn.label), str(info.clearance))
-        spec = turn.leg.given.agent.spec
-        offer = await self._offered(turn, info)
-        if spec.tools and not offer.shown and _NO_TOOLS not in ledger.notes:
-            await self._note(turn, ledger, "no_tools", _NO_TOOLS)
-        by_form = bool(offer.shown) and mode_for(info, spec.tool_mode) is ToolMode.FORM
-        messages = [*for_model(turn.lines, str(ref)), *said]
-        prepared = _Prepared(
-            info=info,
-            offer=offer,
-            by_form=by_form,
-            instructions=form_instructions(spec.instructions, offer.shown)
-            if by_form
-            else spec.instructions,
-            tools=() if by_form else offer.shown,
-            schema=form_schema(offer.shown) if by_form else None,
-            messages=messages,
-            prompt=0,
-        )
-        return await self._fitted(turn, prepared, ledger)
-
-    async def _offered(self, turn: Turn, info: ModelInfo) -> Offer:
-        if not turn.leg.given.agent.spec.tools:
-            return Offer(names={})
-        shelf = shelf_for(info)
-        return await patiently(
-            lambda: self.toolbox.offered(
-                turn.leg.acts, words=turn.words, most=shelf.most, tokens=shelf.tokens
-            )
-        )
-
-    async def _fitted(self, turn: Turn, prepared: _Prepared, ledger: Ledger) -> _Prepared:
-        """Raises `ContextTooSmall`."""
-        count = turn.leg.counting(self.tokenizer)
-        fixed = count(prepared.instructions) + A_MESSAGE
-        fixed += sum(tokens_of_tool(tool, count) for tool in prepared.tools)
-        info = prepared.info
-        room = 1 << 60
-        if info.window is not None:
-            answer = min(self._most(turn, info), max(info.window // 4, LEAST_ANSWER))
-            margin = self.margins.of(info.ref, plain=prepared.plain)
-            room = (info.window - answer) * 100 // margin - fixed
-        as_sent = as_form if prepared.by_form else as_it_is
-        fitted = fit(prepared.messages, room, count, as_sent)
-        match fitted:
-            case TooLong(needed):
-                raise ContextTooSmall(str(info.ref), needed + fixed, info.window or 0)
-            case Fitted(messages, tokens, shortened):
-                if shortened:
-                    older = "older message was" if shortened == 1 else "older messages were"
-                    what = f"{shortened} {older} shortened to fit into its window."
-                    await self._note(turn, ledger, "compacted", what)
-                return replace(prepared, messages=[*map(as_sent, messages)], prompt=fixed + tokens)
-
-    def _most(self, turn: Turn, info: ModelInfo) -> int:
-        most = turn.leg.given.agent.spec.most_output
-        return most if info.most_output is None else min(most, info.most_output)
-
-    async def _attempt(self, turn: Turn, prepared: _Prepared, ledger: Ledger) -> Answer:
-        reserved = self._reserved(turn, prepared, ledger)
+    async def _attempt(self, turn: Turn, prepared: Prepared, ledger: Ledger) -> Answer:
+        reserved = self._reserved(prepared, ledger)
         ledger.attempts += 1
         leg, began = turn.leg, self.clock.now()
         async with self.talk.speaking(
@@ -279,17 +145,17 @@ class AskModel:
         ledger.settled(ledger.spending.settle(reserved, hearing.read, usage, took))
         if hearing.reply is None:
             return self._broken_off(turn, prepared, hearing, ledger)
-        self.margins.learn(prepared.info.ref, prepared.prompt, hearing.reply.usage)
+        self.prepare.margins.learn(prepared.info.ref, prepared.prompt, hearing.reply.usage)
         return _whole(prepared, hearing, hearing.reply)
 
-    def _reserved(self, turn: Turn, prepared: _Prepared, ledger: Ledger) -> Reserved:
+    def _reserved(self, prepared: Prepared, ledger: Ledger) -> Reserved:
         """Raises `BudgetSpent`."""
         info = prepared.info
-        margin = self.margins.of(info.ref, plain=prepared.plain)
+        margin = self.prepare.margins.of(info.ref, plain=prepared.plain)
         room = None if info.window is None else info.window - prepared.prompt * margin // 100
         question = Question(
             prompt=prepared.prompt,
-            most=self._most(turn, info),
+            most=prepared.most,
             price=info.price,
             margin=margin,
             room=room,
@@ -303,7 +169,7 @@ class AskModel:
         return reserved
 
     def _hearing(
-        self, turn: Turn, prepared: _Prepared, reserved: Reserved, speaking: Speaking
+        self, turn: Turn, prepared: Prepared, reserved: Reserved, speaking: Speaking
     ) -> Hearing:
         def called(place: int, call: ToolCall) -> None:
             aim = None if prepared.by_form else prepared.offer.aimed_at(call)
@@ -321,7 +187,7 @@ class AskModel:
             called=called,
         )
 
-    def _ask(self, turn: Turn, prepared: _Prepared, reserved: Reserved) -> ModelAsk:
+    def _ask(self, turn: Turn, prepared: Prepared, reserved: Reserved) -> ModelAsk:
         return ModelAsk(
             model=prepared.info.ref,
             instructions=prepared.instructions,
@@ -356,7 +222,7 @@ class AskModel:
         raise ModelBroke(str(ask.model), "it ended without an end.")
 
     def _broken_off(
-        self, turn: Turn, prepared: _Prepared, hearing: Hearing, ledger: Ledger
+        self, turn: Turn, prepared: Prepared, hearing: Hearing, ledger: Ledger
     ) -> Answer:
         stopped, ref = turn.stop.asked, prepared.info.ref
         if not stopped:
@@ -387,11 +253,6 @@ class AskModel:
             pause = max(hint.total_seconds(), 0.0) + self.entropy(1)[0] / 255 / 4
         return pause if pause <= _LONGEST_PAUSE else None
 
-    async def _note(self, turn: Turn, ledger: Ledger, code: str, message: str) -> None:
-        ledger.notes.append(message)
-        turn.leg.untold.append(Noted(code=code, message=message))
-        await tell_untold(self.talk, turn.leg, turn.label)
-
 
 def _held(ledger: Ledger, question: Question) -> Reserved:
     """Raises `BudgetSpent`."""
@@ -409,7 +270,7 @@ def _count_lost(ledger: Ledger, reserved: Reserved) -> None:
     _once(ledger, "It was cut off while a model was being asked: that is counted as an answer.")
 
 
-def _whole(prepared: _Prepared, hearing: Hearing, reply: Reply) -> Answer:
+def _whole(prepared: Prepared, hearing: Hearing, reply: Reply) -> Answer:
     return Answer(
         model=str(prepared.info.ref),
         text=reply.text,
@@ -424,11 +285,11 @@ def _whole(prepared: _Prepared, hearing: Hearing, reply: Reply) -> Answer:
     )
 
 
-def _counted(prepared: _Prepared, hearing: Hearing) -> Usage:
+def _counted(prepared: Prepared, hearing: Hearing) -> Usage:
     return Usage(input=prepared.prompt, output=hearing.read, reported=False)
 
 
-def _speak_out(prepared: _Prepared, hearing: Hearing, speaking: Speaking) -> None:
+def _speak_out(prepared: Prepared, hearing: Hearing, speaking: Speaking) -> None:
     """What a form says is known when it is whole."""
     if prepared.by_form and hearing.reply is not None:
         read = from_form(hearing.reply.text, "")

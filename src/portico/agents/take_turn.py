@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from portico.agents.ask_model import AskModel, Turn
+from portico.agents.ask_model import AskModel
 from portico.agents.core.answer import Answer, Asked, Ledger
 from portico.agents.core.calling import CALL, Offer
 from portico.agents.core.errors import BudgetSpent
@@ -19,8 +19,10 @@ from portico.agents.core.trace import News, PersonSaid, TurnTrace
 from portico.agents.early_calls import EarlyCalls
 from portico.agents.leg import Leg
 from portico.agents.ports import Talk, Traces
+from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.stop_watch import StopWatch
 from portico.agents.tell_untold import tell_untold
+from portico.agents.turn import Turn
 from portico.engine.core.run import Discreet, Failure
 from portico.engine.run_leg import patiently
 from portico.kernel.clock import Clock
@@ -47,6 +49,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeTurn:
+    prepare: PrepareQuestion
     ask_model: AskModel
     traces: Traces
     talk: Talk
@@ -184,7 +187,7 @@ class TakeTurn:
         for call in calls:
             aim = _aim(offer, call)
             name = call.name if aim is None else aim.tool
-            real = await self.ask_model.toolbox.named(leg.acts, name)
+            real = await self.prepare.toolbox.named(leg.acts, name)
             inside = aim is not None and aim.inside
             found.append(aim if real == name else Aim(real, inside))
         return tuple(found)
@@ -197,7 +200,7 @@ class TakeTurn:
         if turn.calls:
             known = await self._turn(leg, state, turn.number, early)
             with suppress(PorticoError):  # a name alone says enough in most cases
-                offer = await self.ask_model.offer(known, ModelRef.parse(turn.model))
+                offer = await self.prepare.offer(known, ModelRef.parse(turn.model))
         noted = TurnNoted(aims=await self._aims(leg, offer, turn.calls))
         await self._tell(leg, turn, noted)
         return noted

@@ -38,6 +38,7 @@ from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
 from portico.agents.core.trace_filter import TraceFilter
 from portico.agents.follow_run import AnswerOf, FollowRun
 from portico.agents.make_calls import MakeCalls
+from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.resume_run import ResumeAgentRun
 from portico.agents.run_agent import RunAgent
 from portico.agents.start_run import AGENT, StartAgentRun
@@ -199,14 +200,18 @@ class AgentDoors:
     def kind(self) -> Kind:
         """Nobody starts one by its name: it begins with an agent."""
         clock, entropy, toolbox = self.outside.clock, self.outside.entropy, self.toolbox()
+        tokenizer = O200k()
+        prepare = PrepareQuestion(
+            book=self.models, toolbox=toolbox, talk=self.talk, tokenizer=tokenizer
+        )
         run_agent = RunAgent(
             take_turn=TakeTurn(
+                prepare=prepare,
                 ask_model=AskModel(
                     models=self.models,
-                    book=self.models,
-                    toolbox=toolbox,
+                    prepare=prepare,
                     talk=self.talk,
-                    tokenizer=O200k(),
+                    tokenizer=tokenizer,
                     clock=clock,
                     entropy=entropy,
                 ),
