@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from portico.adapters.box.reserved import Reserved
 from portico.adapters.box.server_cells import ServerCells
 from portico.adapters.box.server_walls import ServerWalls
 from portico.adapters.box.surroundings import Looking
+from portico.adapters.system.removing import remove_tree
 from portico.adapters.system.sockets import short_folder
 from portico.adapters.web.dialer import Dialer
 from portico.box.core.errors import BoxUnavailable
@@ -109,7 +109,7 @@ class Boxes:
             with _nothing_said(_WAY_OUT):  # what the probes are refused is no news
                 [report] = await SelfTest(attempts=attempts, situation=situation())([box])
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, folder)
         return report
 
     def _made(self, backend: Backend, report: Report | None = None) -> Box:

@@ -18,6 +18,7 @@ from portico.adapters.box.rig import Rig
 from portico.adapters.box.runner import run_in
 from portico.adapters.box.seccomp import Filter
 from portico.adapters.box.task import Task
+from portico.adapters.system.removing import remove_tree
 from portico.adapters.web.dialer import Dialer
 from portico.box.core.errors import BadProfile
 from portico.box.core.limits import Limits
@@ -65,7 +66,7 @@ class LandlockBox:
         self._premises.hand_over(settled)
         with ExitStack() as undo:
             folder = scratch.make(settled.account)
-            undo.callback(scratch.remove, folder)
+            undo.callback(remove_tree, folder)
             cell = self._cell(settled, folder, undo)
             undo.pop_all()
         return cell
@@ -111,7 +112,7 @@ class LandlockBox:
             group=self._premises.group(settled.limits),
             namespaces=False,
             most_memory=settled.limits.memory,
-            clean_up=partial(scratch.remove, folder),
+            clean_up=partial(remove_tree, folder),
         )
 
 

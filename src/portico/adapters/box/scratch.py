@@ -1,17 +1,14 @@
 """A folder that is there as long as a box is, where a box has no files of its own."""
 
 import os
-import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from portico.adapters.box.account import Account
 from portico.adapters.box.leavings import is_left, name_for
-
-_PROGRAMS: Final = (("/bin/chmod", "-R", "u+rwX", "--"), ("/bin/rm", "-rf", "--"))
+from portico.adapters.system.removing import remove_tree
 
 
 def make(account: Account) -> Path:
@@ -35,10 +32,4 @@ def sweep(place: str, account: Account) -> None:
         left = [each for each in Path(place).iterdir() if is_left(each.name)]
         for each in left:
             if not each.is_symlink() and each.stat().st_uid in ours:
-                remove(each)
-
-
-def remove(folder: Path) -> None:
-    """By programs that are not stopped by how deep it is, nor by folders that nobody may read."""
-    for program in _PROGRAMS:
-        subprocess.run([*program, str(folder)], check=False, capture_output=True, env={})  # noqa: S603 # fixed programs, our own path
+                remove_tree(each)

@@ -2,10 +2,13 @@
 
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+
+from portico.adapters.system.removing import remove_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +39,14 @@ def is_anothers(folder: Path, home: Path) -> bool:
 
 def size_of(path: Path) -> int:
     """Bytes of all that is in it; a link is as large as it is itself."""
-    return sum(_sizes(path))
-
-
-def _sizes(path: Path) -> Iterator[int]:
-    try:
-        state = path.lstat()
-        yield state.st_size if stat.S_ISREG(state.st_mode) else 0
-        inside = sorted(path.iterdir()) if stat.S_ISDIR(state.st_mode) else []
-    except OSError:  # it may have gone meanwhile, or be another's
-        return
-    for each in inside:
-        yield from _sizes(each)
+    size, left = 0, [path]
+    while left:
+        each = left.pop()
+        with suppress(OSError):  # it may have gone meanwhile, or be another's
+            state = each.lstat()
+            size += state.st_size if stat.S_ISREG(state.st_mode) else 0
+            left += each.iterdir() if stat.S_ISDIR(state.st_mode) else []
+    return size
 
 
 def remove(path: Path) -> None:
@@ -55,7 +54,9 @@ def remove(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     else:
-        shutil.rmtree(path)
+        remove_tree(path)
+        if path.exists():
+            shutil.rmtree(path)  # it says why not
 
 
 def remove_if_empty(folder: Path) -> bool:

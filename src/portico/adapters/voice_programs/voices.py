@@ -3,7 +3,6 @@ with all that they have started. Nothing holds them to a maximum: what they spen
 
 import asyncio
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from portico.adapters.system.removing import remove_tree
 from portico.adapters.voice_programs.availability import Availability
 from portico.adapters.voice_programs.dialect import Heard, table
 from portico.adapters.voice_programs.program import CLEARANCE, Program
@@ -111,7 +111,7 @@ class ProgramVoices:
                 code = 0 if heard.ended else await running.ended()
                 return _why(heard, code, running.complaint)
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, folder)
 
     async def _heard(
         self, program: Program, running: Running, heard: Heard, hear: Callable[[str], None]
