@@ -125,7 +125,7 @@ class Spaces(Protocol):
 
 
 class Leavings(Protocol):
-    """What a space has beside the database, where this runs: programs and files."""
+    """What a space has beside the database, where this runs: programs, secrets and files."""
 
     async def clear(self, space: SpaceId) -> None:
         """Once the space is gone. What cannot be removed is told in the log."""

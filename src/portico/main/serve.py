@@ -240,6 +240,7 @@ def app(  # noqa: PLR0915 # what is put together, one by one
         boxes=lambda: opened.boxes.reports,
         secrets_in=secret_doors.kept_in,
         stop_space=opened.pool.stop_space,
+        forget_secrets=secret_doors.secrets.forget,
         auditing=auditing,
     )
     use = use_cases(ground, transactions, shared)

@@ -29,8 +29,8 @@ from portico.main.ground import Ground
 from portico.main.oauth import token_doors
 
 
-async def nothing_runs(_space: SpaceId) -> None:
-    """Only a server runs programs."""
+async def nothing_there(_space: SpaceId) -> None:
+    """Only a server runs programs, and is given secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,8 @@ class Shared:
     metrics_text: Callable[[], Awaitable[str]] = nothing_measured
     boxes: Callable[[], Sequence[Report] | None] = nothing_tried
     secrets_in: Callable[[], Awaitable[str | None]] = nothing_kept
-    stop_space: Callable[[SpaceId], Awaitable[None]] = nothing_runs
+    stop_space: Callable[[SpaceId], Awaitable[None]] = nothing_there
+    forget_secrets: Callable[[SpaceId], Awaitable[None]] = nothing_there
     auditing: Auditing | None = None
     """A process that ends when it has done one thing has an audit of its own."""
 
@@ -83,6 +84,10 @@ def use_cases(ground: Ground, transactions: Transactions, shared: Shared | None 
             metrics_text=shared.metrics_text,
             boxes=shared.boxes,
             secrets_in=shared.secrets_in,
-            leavings=SpaceLeavings(stop=shared.stop_space, folders=ground.loaded.paths.of_spaces),
+            leavings=SpaceLeavings(
+                stop=shared.stop_space,
+                forget_secrets=shared.forget_secrets,
+                folders=ground.loaded.paths.of_spaces,
+            ),
         )
     )

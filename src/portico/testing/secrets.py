@@ -35,7 +35,7 @@ class MemoryDrawer:
         return self._kept.get(space, {})
 
     def spaces(self) -> Iterator[str]:
-        return iter([*self._kept])
+        return iter([space for space, kept in self._kept.items() if kept])
 
 
 class MemorySecrets:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.joins.space_leavings import SpaceLeavings
+from portico.guard.core.secret import SecretsUnavailable
 from portico.kernel.ids import SpaceId
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
@@ -20,6 +21,11 @@ class Running:
         self.file = file
         self.stopped: list[SpaceId] = []
 
+        self.forgotten: list[SpaceId] = []
+
+    async def forget(self, space: SpaceId) -> None:
+        self.forgotten.append(space)
+
     async def stop(self, space: SpaceId) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text("last words")
@@ -32,6 +38,10 @@ def put(file: Path) -> Path:
     return file
 
 
+def leavings(running: Running, *folders: Path) -> SpaceLeavings:
+    return SpaceLeavings(stop=running.stop, forget_secrets=running.forget, folders=folders)
+
+
 async def test_programs_are_ended_before_the_folders_go(tmp_path: Path) -> None:
     homes, workspaces, logs = tmp_path / "homes", tmp_path / "workspaces", tmp_path / "logs"
     elsewhere = put(tmp_path / "elsewhere" / "theirs")
@@ -40,10 +50,10 @@ async def test_programs_are_ended_before_the_folders_go(tmp_path: Path) -> None:
     (workspaces / str(GONE) / "prn_1" / "link").symlink_to(elsewhere.parent)
     running = Running(homes / str(GONE) / "server" / "d")
 
-    leavings = SpaceLeavings(stop=running.stop, folders=[homes, workspaces, logs])
-    await leavings.clear(GONE)
+    await leavings(running, homes, workspaces, logs).clear(GONE)
 
     assert running.stopped == [GONE]
+    assert running.forgotten == [GONE]
     assert not (homes / str(GONE)).exists()
     assert not (workspaces / str(GONE)).exists()
     assert other.exists()
@@ -57,6 +67,23 @@ async def test_what_cannot_be_removed_is_told(
     running = Running(tmp_path / "d")
 
     with caplog.at_level(logging.WARNING):
-        await SpaceLeavings(stop=running.stop, folders=[tmp_path]).clear(GONE)
+        await leavings(running, tmp_path).clear(GONE)
 
     assert f"{tmp_path / str(GONE)} could not be removed" in caplog.text
+
+
+async def test_secrets_that_cannot_be_reached_keep_no_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Locked(Running):
+        async def forget(self, space: SpaceId) -> None:
+            raise SecretsUnavailable("the keyring is locked", "Unlock it.")
+
+    running = Locked(tmp_path / "homes" / str(GONE) / "d")
+
+    with caplog.at_level(logging.WARNING):
+        await leavings(running, tmp_path / "homes").clear(GONE)
+
+    assert not (tmp_path / "homes" / str(GONE)).exists()
+    assert f"the secrets of {GONE} stay" in caplog.text
+    assert "the keyring is locked" in caplog.text

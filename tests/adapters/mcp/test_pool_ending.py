@@ -115,6 +115,22 @@ async def test_a_space_that_goes_takes_all_that_runs_for_it_and_nothing_of_other
     await pool.stop_space(HOME)
 
 
+async def test_a_space_that_goes_waits_for_what_was_about_to_end(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+
+    async with a_pool() as pool:
+        stubborn = target(launched("parent", str(pids), "stubborn"))
+        await pool.call(stubborn, "echo", {}, timeout=AMPLE)
+        near = int(pids.read_text().split()[0])
+        ending = asyncio.create_task(pool.stop(HOME, "server"))
+        await asyncio.sleep(0)
+        assert lives(near)
+        await pool.stop_space(HOME)
+
+        assert not lives(near)
+        await ending
+
+
 @pytest.mark.parametrize("manner", ["gentle", "stubborn"])
 async def test_a_servers_children_end_with_it_also_those_that_do_not_want_to(
     tmp_path: Path, manner: str

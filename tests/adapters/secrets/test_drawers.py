@@ -75,6 +75,18 @@ def test_what_is_removed_is_gone(drawer: Drawer) -> None:
     assert put(drawer, "here", "github", None) == KEPT
     assert put(drawer, "here", "github", None) is None
     assert drawer.all("here") == {}
+    assert [*drawer.spaces()] == []
+
+
+def test_an_empty_keyring_has_no_entry_of_ours(tmp_path: Path) -> None:
+    backend = MemoryKeyring()
+    drawer = OsKeyring(backend, "portico x", tmp_path / "lock")
+    for name in ("github", "aws"):
+        put(drawer, "here", name, KEPT)
+    for name in ("github", "aws"):
+        put(drawer, "here", name, None)
+
+    assert backend.entries == {}
 
 
 def test_what_does_not_change_is_not_written_again(tmp_path: Path) -> None:

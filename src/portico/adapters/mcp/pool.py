@@ -200,7 +200,7 @@ class UpstreamPool:
     async def stop_space(self, space: SpaceId) -> None:
         """All that it has running here."""
         if self._entered is not None:
-            await self._entered.stop(self._entered.in_space(space))
+            await self._entered.stop_space(space)
 
     def vitals(self, space: SpaceId, server: str) -> Vitals:
         found = [] if self._entered is None else self._entered.of(space, server)

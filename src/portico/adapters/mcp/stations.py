@@ -40,7 +40,7 @@ class Stations:
         self._places = Places(terms.processes, self._make_way)
         self._stations: dict[tuple[SpaceId, str], dict[str, Station]] = {}
         self._dismissed: set[Station] = set()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._endings: dict[asyncio.Task[None], SpaceId] = {}
         self._leaving = 0
         self._now = asyncio.get_running_loop().time
         self.clean = opening.secrets.clean
@@ -66,9 +66,6 @@ class Stations:
         """Launches that have been replaced, and still serve somebody."""
         here = (space, server)
         return [its for its in self._dismissed if (its.target.space, its.target.server) == here]
-
-    def in_space(self, space: SpaceId) -> Sequence[Station]:
-        return [station for station in self._all() if station.target.space == space]
 
     def _all(self) -> Iterator[Station]:
         yield from self._dismissed
@@ -176,7 +173,7 @@ class Stations:
             station.silent = 0
             self.broke(station, conversation, "it hangs")
             if station.is_process:
-                _ = self._end(conversation)
+                _ = self._end(station, conversation)
 
     def came(self, station: Station, *, looks: bool) -> None:
         station.calls += 1
@@ -201,13 +198,13 @@ class Stations:
         if conversation.spent and not conversation.users:
             if station.conversation is conversation:
                 station.conversation = None
-            _ = self._end(conversation)
+            _ = self._end(station, conversation)
 
-    def _end(self, conversation: Conversation) -> asyncio.Task[None]:
+    def _end(self, station: Station, conversation: Conversation) -> asyncio.Task[None]:
         if conversation.ending is None:
             ending = conversation.ending = self._spawn(self._close(conversation))
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
+            self._endings[ending] = station.target.space
+            ending.add_done_callback(self._endings.pop)
         return conversation.ending
 
     async def _close(self, conversation: Conversation) -> None:
@@ -238,7 +235,7 @@ class Stations:
         if conversation is None:
             raise LookupError
         station.conversation = None
-        return self._end(conversation)
+        return self._end(station, conversation)
 
     def _dismiss(self, station: Station) -> None:
         """Whoever it serves, or who waits for it, is served to the end."""
@@ -288,6 +285,12 @@ class Stations:
             station.breaker.answered()
             station.silent = 0
         if ending:
+            await asyncio.wait(ending)
+
+    async def stop_space(self, space: SpaceId) -> None:
+        """And waits for those that were about to end by themselves."""
+        await self.stop([each for each in self._all() if each.target.space == space])
+        if ending := [task for task, its in self._endings.items() if its == space]:
             await asyncio.wait(ending)
 
     async def stop_all(self) -> None:

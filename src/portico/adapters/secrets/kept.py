@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from portico.adapters.secrets.drawer import Drawer, Kept
 from portico.guard.core.secret import KeptSecret
+from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 
 
@@ -32,6 +33,10 @@ class DrawerSecrets:
         before = await asyncio.to_thread(self._change, str(caller.space), name, None)
         return before is not None
 
+    async def forget(self, space: SpaceId) -> None:
+        """All that it has. Raises `SecretsUnavailable`."""
+        await asyncio.to_thread(self._forget, str(space))
+
     async def all(self, caller: Principal) -> Sequence[KeptSecret]:
         found = await asyncio.to_thread(self._all, str(caller.space))
         return [KeptSecret(name, kept.set_at, kept.set_by) for name, kept in sorted(found)]
@@ -44,6 +49,11 @@ class DrawerSecrets:
 
     def _change(self, space: str, name: str, kept: Kept | None) -> Kept | None:
         return self._drawer().change(space, name, lambda _before: kept)
+
+    def _forget(self, space: str) -> None:
+        drawer = self._drawer()
+        for name in drawer.all(space):
+            drawer.change(space, name, lambda _before: None)
 
     def _all(self, space: str) -> list[tuple[str, Kept]]:
         return [*self._drawer().all(space).items()]

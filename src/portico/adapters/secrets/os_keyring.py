@@ -82,15 +82,20 @@ class OsKeyring:
             if after == before:
                 return before
             if after is None:
-                self._list(f"{_LIST} {space}", lambda names: names - {name})
-                with _translated():
-                    self.backend.delete_password(self.service, f"{space}/{name}")
+                self._remove(space, name)
             else:
                 # named first: what is listed and missing can be told, what is not listed is lost
                 self._list(_SPACES, lambda spaces: spaces | {space})
                 self._list(f"{_LIST} {space}", lambda names: names | {name})
                 self._put(f"{space}/{name}", [after.value, after.set_at.isoformat(), after.set_by])
             return before
+
+    def _remove(self, space: str, name: str) -> None:
+        self._drop(f"{space}/{name}")
+        names = f"{_LIST} {space}"
+        self._list(names, lambda names: names - {name})
+        if not self._listed(names):
+            self._list(_SPACES, lambda spaces: spaces - {space})
 
     def all(self, space: str) -> Mapping[str, Kept]:
         found = {name: self.get(space, name) for name in self._listed(f"{_LIST} {space}")}
@@ -102,13 +107,20 @@ class OsKeyring:
     def _list(self, place: str, to: Callable[[frozenset[str]], frozenset[str]]) -> None:
         before = self._listed(place)
         after = to(before)
-        if after != before:
+        if not after:
+            self._drop(place)
+        elif after != before:
             self._put(place, sorted(after))
 
     def _listed(self, place: str) -> frozenset[str]:
         with _translated():
             text = self.backend.get_password(self.service, place)
         return frozenset() if text is None else frozenset(json.loads(text))
+
+    def _drop(self, place: str) -> None:
+        with _translated():
+            if self.backend.get_password(self.service, place) is not None:
+                self.backend.delete_password(self.service, place)
 
     def _put(self, place: str, content: list[str]) -> None:
         with _translated():

@@ -78,7 +78,8 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
 def delete(*, confirm: str, at: At) -> None:
     """Remove your space and everything in it, for ever.
 
-    What runs for it is ended, and what that has left in files on the server's machine goes too.
+    What runs for it on the server that is asked is ended; its secrets and its files on that
+    machine go too.
 
     Parameters
     ----------
