@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from portico.faces.cli.app import run
-from portico.faces.cli.keeping import Keeper
+from portico.faces.cli.keeping import Keeper, Running
 from tests.faces.cli.house import ScriptedHouse
 from tests.faces.cli.keeping import (
     SINCE,
@@ -140,7 +140,7 @@ def test_one_that_others_started_and_that_dies_is_told(
 ) -> None:
     kept = house.scripted_keeping
     kept.kept = keeper()
-    once, dead = iter([keeper(), keeper()]), keeper(alive=False, why="Taken.", gave_up=True)
+    once, dead = iter([keeper()] * 3), keeper(alive=False, why="Taken.", gave_up=True)
     kept.keeper = lambda: next(once, dead)  # type: ignore[method-assign] # it dies meanwhile
 
     assert run(house, ["up"]) == 4
@@ -149,21 +149,42 @@ def test_one_that_others_started_and_that_dies_is_told(
     assert "did_not_start" in capsys.readouterr().err
 
 
+GIVEN_UP_LONG_AGO = keeper(alive=False, died_at=SINCE, why="Taken last week.", gave_up=True)
+
+
+@pytest.mark.parametrize("before", [None, GIVEN_UP_LONG_AGO])
+@pytest.mark.parametrize("others", [[], [running(80, "http://127.0.0.1:10")]])
 def test_one_that_was_about_to_end_is_followed_by_another(
-    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch
+    house: ScriptedHouse,
+    monkeypatch: pytest.MonkeyPatch,
+    before: Keeper | None,
+    others: list[Running],
 ) -> None:
     kept = house.scripted_keeping
-    kept.running = [running(70)]
+    kept.kept, kept.running = before, [running(70), *others]
 
     def ready(_where: object) -> bool:
         """The one that was there ends while it is asked."""
         kept.running = [each for each in kept.running if each.pid != 70]
-        return bool(kept.running)
+        return any(each.url == URL for each in kept.running)
 
     monkeypatch.setattr("portico.faces.cli.starting.ready", ready)
 
     assert run(house, ["up"]) == 0
     assert kept.starts == 1
+
+
+def test_why_one_was_given_up_long_ago_is_not_told_of_another(
+    house: ScriptedHouse, capsys: Captured
+) -> None:
+    kept = house.scripted_keeping
+    kept.kept = kept.after_start = GIVEN_UP_LONG_AGO
+
+    assert run(house, ["up"]) == 4
+
+    told = capsys.readouterr().err
+    assert "did_not_start" in told
+    assert "last week" not in told
 
 
 def test_what_dies_after_a_long_start_is_told_too(house: ScriptedHouse, capsys: Captured) -> None:

@@ -29,57 +29,71 @@ def bring_up(house: House) -> Started:
     Raises `DidNotStart`, `StillStarting`, `NoBackground`, `NotProvisioned`.
     """
     where, keeping = house.whereabouts(), house.keeping()
-    kept = _alive(keeping)
+    watch = _Watch(where=where, keeping=keeping, before=keeping.keeper())
+    kept = watch.kept
     if kept is not None and kept.url != where.server_url:
         return Started(url=kept.url, already=True)
-    there = kept is not None or any(each.url == where.server_url for each in keeping.servers())
-    launched = None if there else keeping.start()
-    launched = _wait(where, keeping, launched)
+    launched = _wait(watch, None if watch.there else keeping.start())
     return Started(url=where.server_url, already=launched is None)
 
 
-def _wait(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> "Launched | None":
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watch:
+    """Over the server at our address; other workers of the same installation are none of it."""
+
+    where: Whereabouts
+    keeping: "Keeping"
+    before: "Keeper | None"
+    """The keeper that was found when we came, or what was left of it."""
+
+    @property
+    def kept(self) -> "Keeper | None":
+        keeper = self.keeping.keeper()
+        return keeper if keeper is not None and keeper.alive else None
+
+    @property
+    def there(self) -> bool:
+        here = self.where.server_url
+        return self.kept is not None or any(each.url == here for each in self.keeping.servers())
+
+    @property
+    def news(self) -> "Keeper | None":
+        """Of what has happened since we came: what was given up long ago is no reason not to start,
+        nor why we did not."""
+        keeper = self.keeping.keeper()
+        return None if keeper == self.before else keeper
+
+    @property
+    def given_up(self) -> bool:
+        return self.news is not None and self.news.gave_up
+
+
+def _wait(watch: _Watch, launched: "Launched | None") -> "Launched | None":
     """What we have launched in the end: whoever was there may have been about to end."""
     began = time.monotonic()
-    while not ready(where):
-        if launched is None and _has_ended(keeping):
-            launched = keeping.start()
-        _see_that_it_lives(where, keeping, launched)
+    while not ready(watch.where):
+        if launched is None and not watch.there and not watch.given_up:
+            launched = watch.keeping.start()
+        _see_that_it_lives(watch, launched)
         if time.monotonic() - began > _TO_START:
-            raise StillStarting(_TO_START, where.log_file)
+            raise StillStarting(_TO_START, watch.where.log_file)
         time.sleep(_PAUSE)
     return launched
 
 
-def _has_ended(keeping: "Keeping") -> bool:
-    """Not if it was given up: that is told, and not tried again."""
-    return _alive(keeping) is None and not keeping.servers() and not _given_up(keeping)
-
-
-def _see_that_it_lives(where: Whereabouts, keeping: "Keeping", launched: "Launched | None") -> None:
+def _see_that_it_lives(watch: _Watch, launched: "Launched | None") -> None:
     """Raises `DidNotStart`."""
-    kept = _alive(keeping)
+    kept, keeping = watch.kept, watch.keeping
     if launched is None:
-        if kept is not None or keeping.servers() or not _given_up(keeping):
+        if watch.there or not watch.given_up:
             return
     elif (kept is None and not launched.gone) or (kept is not None and kept.died_at is None):
         return
     if launched is not None:
         keeping.end(lambda _: None)
-    last = keeping.keeper()
-    died = last is not None and last.died_at is not None
-    why, words = (last.why, last.words) if last is not None and died else (None, None)
-    raise DidNotStart(why, where.log_file, words)
-
-
-def _given_up(keeping: "Keeping") -> bool:
-    keeper = keeping.keeper()
-    return keeper is not None and keeper.gave_up
-
-
-def _alive(keeping: "Keeping") -> "Keeper | None":
-    keeper = keeping.keeper()
-    return keeper if keeper is not None and keeper.alive else None
+    last = watch.news
+    why, words = (None, None) if last is None or last.died_at is None else (last.why, last.words)
+    raise DidNotStart(why, watch.where.log_file, words)
 
 
 def ready(where: Whereabouts) -> bool:
