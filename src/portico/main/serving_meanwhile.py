@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from tempfile import TemporaryFile
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NoReturn
 
 from portico.adapters.system.listening import is_ready
 from portico.engine.core.supervision import Patience
@@ -29,7 +29,7 @@ def serving_meanwhile(ground: Ground) -> Iterator[bool]:
     if ground.private_socket is None or ready():
         yield False  # where there is no private socket, whoever asks is told that nobody answers
         return
-    with TemporaryFile() as said, _leaving_in_order():
+    with TemporaryFile() as said, _leaving_in_order() as leaving:
         process = subprocess.Popen(  # noqa: S603 # this program itself
             _command(ground),
             stdin=subprocess.DEVNULL,
@@ -38,31 +38,62 @@ def serving_meanwhile(ground: Ground) -> Iterator[bool]:
             start_new_session=True,  # Ctrl-C is for us, and we end it
         )
         try:
+            leaving.from_now_on()
             _wait_for(process, ready, said)
             yield True
         finally:
             _end(process)
 
 
+class _Leaving:
+    """Whoever closes our window, or asks us to end, is heeded as Ctrl-C is: nothing stays. Once: a
+    window that is closed says so twice, and the end is not to be cut short."""
+
+    def __init__(self) -> None:
+        self._numbers = [
+            number
+            for name in ("SIGTERM", "SIGHUP")
+            if (number := getattr(signal, name, None))
+            and signal.getsignal(number) is signal.SIG_DFL
+        ]
+        self._asked: int | None = None
+        self._at_once = False
+
+    def listen(self) -> None:
+        for number in self._numbers:
+            signal.signal(number, self._heard)
+
+    def _heard(self, number: int, _frame: object) -> None:
+        self._set(signal.SIG_IGN)
+        self._asked = number
+        if self._at_once:
+            self._leave(number)
+
+    def from_now_on(self) -> None:
+        """Until then it waits: who is being started is known to nobody yet."""
+        self._at_once = True
+        if self._asked is not None:
+            self._leave(self._asked)
+
+    def _leave(self, number: int) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    def forget(self) -> None:
+        self._set(signal.SIG_DFL)
+
+    def _set(self, to: signal.Handlers) -> None:
+        for number in self._numbers:
+            signal.signal(number, to)
+
+
 @contextmanager
-def _leaving_in_order() -> Iterator[None]:
-    """Whoever closes our window, or asks us to end, is heeded as Ctrl-C is: nothing stays."""
-    numbers = [
-        number
-        for name in ("SIGTERM", "SIGHUP")
-        if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL
-    ]
-    for number in numbers:
-        signal.signal(number, _leave)
+def _leaving_in_order() -> Iterator[_Leaving]:
+    leaving = _Leaving()
+    leaving.listen()
     try:
-        yield
+        yield leaving
     finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _leave(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
+        leaving.forget()
 
 
 def _command(ground: Ground) -> Sequence[str]:
