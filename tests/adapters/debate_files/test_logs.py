@@ -95,11 +95,13 @@ def test_a_debate_that_is_removed_leaves_no_file(tmp_path: Path) -> None:
     logs, one, other = DebateLogs(folder=tmp_path / "debates"), a_debate("one"), a_debate("other")
     logs.write(SPACE, one)
     logs.write(SPACE, other)
+    once = put(tmp_path / "debates", f"{one.debate.id}.log", age=DAY)
 
     logs.remove(SPACE, one.debate.id)
     logs.remove(SPACE, one.debate.id)
 
     assert kept(tmp_path / "debates" / str(SPACE)) == [f"{other.debate.id}.log"]
+    assert not once.exists()
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,10 @@ def test_a_program_that_is_not_there_for_a_while_is_tried_again(tmp_path: Path) 
         process.terminate()
 
     assert process.returncode == 0
-    assert "it cannot be started: [Errno 2]" in (tmp_path / "log").read_text()
+    assert (
+        f"it cannot be started: No such file or directory: {program}"
+        in (tmp_path / "log").read_text()
+    )
 
 
 @pytest.mark.requirement("staying:supervised:gives-up")

@@ -653,7 +653,7 @@ def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
         person.sees("a approve")
         person.types(key)
         person.sees("goes on waiting.")
-        person.sees("portico approvals watch.")
+        person.sees("once somebody answers: portico approvals watch")
         person.sees("While it works: type to say something to it")
         live.over.set()
         person.sees("completed")
@@ -663,6 +663,25 @@ def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
     _, server, _ = talked(tmp_path, monkeypatch, some, act, "Hi")
 
     assert sent(server) == [{"message": "Hi"}]
+
+
+def test_after_a_refused_answer_nobody_is_told_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Live(tool_began(tool="mail.send"), tool_waits(ID), then=run_ended())
+
+    def act(person: Person, server: ScriptedServer) -> None:
+        person.sees("a approve")
+        person.types("a")
+        person.sees("The server refused")
+        live.over.set()
+        person.sees("completed")
+
+    some = answers() | {EVENTS: live.streamed, f"GET /approvals/{ID}": a_request()}
+
+    seen, _, _ = talked(tmp_path, monkeypatch, some, act, "Hi")
+
+    assert "once somebody answers" not in seen
 
 
 def test_if_somebody_else_was_first_it_goes_on(

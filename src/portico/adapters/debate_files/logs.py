@@ -44,7 +44,8 @@ class DebateLogs:
         return str(file)
 
     def remove(self, space: SpaceId, debate: DebateId) -> None:
-        self._file(space, debate).unlink(missing_ok=True)
+        for file in (self._file(space, debate), self.folder / f"{debate}.log"):  # where it once was
+            file.unlink(missing_ok=True)
 
     def purge(self, now: datetime) -> int:
         """By count, then by date, then by size; the newest is kept until it is too old."""

@@ -157,7 +157,7 @@ class Child(asyncio.SubprocessProtocol):
             if self.lodging is not None:
                 await self.lodging.leave()
             elif not gone:
-                family.send(self.pid, others, signal.SIGKILL)
+                family.send(self.pid, others or family.descendants(self.pid), signal.SIGKILL)
             self._transport.close()
             self._buried(self.pid)
 

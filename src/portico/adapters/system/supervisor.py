@@ -118,7 +118,7 @@ class Supervisor:
     def _why(self, code: int | OSError) -> tuple[JsonObject | None, str]:
         """The error that it ended with, if it said one, and the reason in words."""
         if isinstance(code, OSError):
-            return None, f"it cannot be started: {code}"
+            return None, f"it cannot be started: {_reason(code)}"
         if words := last_words(self._words):
             return words, str(words["detail"])
         line = last_line(self._words) if code > 0 else None
@@ -215,6 +215,12 @@ def _gone(child: "subprocess.Popen[bytes]") -> bool:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
     return child.poll() is not None
+
+
+def _reason(error: OSError) -> str:
+    """Without the number, which says nothing to people."""
+    what = error.strerror or type(error).__name__
+    return what if error.filename is None else f"{what}: {error.filename}"
 
 
 def _number(value: JsonValue) -> int:

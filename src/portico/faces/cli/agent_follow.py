@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from portico.faces.cli.agent_talk import ENDED, MOVED, WAITS, Talked
-from portico.faces.cli.approval_keys import ApprovalKeys
+from portico.faces.cli.approval_keys import SKIP, ApprovalKeys
 from portico.faces.cli.errors import AgentWaits
 from portico.faces.cli.following import Following, Told
 from portico.faces.cli.keystrokes import Inbox, Keyboard
@@ -23,7 +23,7 @@ _LEAVES: Final = "\x04"
 _COMMAND: Final = re.compile(r"/[A-Za-z?]+(\s|$)")
 WHILE_IT_WORKS: Final = """While it works: type to say something to it; /stop or Ctrl-C stops it;
 /leave or Ctrl-D leaves, and it goes on by itself."""
-_AS_SKIPPED: Final = {"q": "s"}
+_AS_SKIPPED: Final = {"q": SKIP}
 """Who quits a request here does not quit the talk."""
 _BROKE: Final = "error"
 """Said by the server where it cannot go on telling."""
@@ -231,8 +231,9 @@ class _Watch:
             if news == _LEAVES:
                 self._leave()
             if isinstance(news, str):
-                if keys.pressed(_AS_SKIPPED.get(news, news), request):
-                    self._not_alone(skipped=approval in keys.skipped)
+                key = _AS_SKIPPED.get(news, news)
+                if keys.pressed(key, request):
+                    self._not_alone(skipped=key == SKIP)
                     return
             elif not self._happened(news) or self._elsewhere(news, approval):
                 return
@@ -240,7 +241,8 @@ class _Watch:
     def _not_alone(self, *, skipped: bool) -> None:
         """Nobody sits before a still screen without knowing what for."""
         if skipped:
-            self.at.say(f"Until somebody answers it: portico approvals watch.\n{WHILE_IT_WORKS}")
+            told = "It goes on once somebody answers: portico approvals watch"
+            self.at.say(f"{told}\n{WHILE_IT_WORKS}")
 
     def _elsewhere(self, news: News, approval: str) -> bool:
         """Whether somebody else was first."""

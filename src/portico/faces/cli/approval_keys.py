@@ -28,6 +28,7 @@ from portico.faces.cli.terminal import Terminal
 
 Request = Mapping[str, Any]
 
+SKIP: Final = "s"
 _READ_FIRST: Final = 0.4
 """Seconds in which nobody can have read a request: a key that comes then was meant for something
 else."""
@@ -74,7 +75,7 @@ class ApprovalKeys:
             "x": self._reject,
             "e": self._edit,
             "w": self._why,
-            "s": self._skip,
+            SKIP: self._skip,
         }
 
     def _once(self, request: Request) -> bool:
