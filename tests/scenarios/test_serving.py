@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from portico.adapters.secrets.age_file import AgeFile
 from tests.installation import Installation, installation
 from tests.servers import free_port
 
@@ -243,6 +244,21 @@ def test_deleting_home_hands_nobody_elses_space_to_whoever_runs_init(house: Inst
 
     assert '"space": "home"' in said.out
     assert '"new": true' in said.out
+
+
+def test_a_space_that_is_deleted_leaves_no_secret(house: Installation) -> None:
+    data = house.home / "data"
+    drawer = AgeFile(data / "secrets.age", data / "secrets" / "age.identity")
+    with house.serving():
+        with house.client() as client:
+            space = client.get("/me").json()["space"]
+            given = client.put("/secrets/github", json={"value": "a value"})
+        before = [*drawer.spaces()]
+        house.run("spaces", "delete", "--confirm", "home")
+
+    assert given.is_success
+    assert space in before
+    assert space not in drawer.spaces()
 
 
 def test_the_doctor_finds_what_is_wrong_without_making_anything(house: Installation) -> None:
