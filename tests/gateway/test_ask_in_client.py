@@ -1,9 +1,12 @@
 """The story of asking whoever sits at the program: who counts, and what happens elsewhere."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+import pytest
 
 from portico.gateway.ask_in_client import AskInClient
 from portico.gateway.core.errors import InputRefused
@@ -16,6 +19,7 @@ from portico.guard.core.roles import Role
 from portico.guard.issue_key import KeyWish
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
+from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryPrincipals
 from portico.testing.trusted_clients import MemoryTrustedClients
@@ -33,9 +37,13 @@ class Client:
     able: AbstractSet[Wanted] = frozenset({Wanted.ELICITATION})
     asked: list[Question] = field(default_factory=list)
     log_level: str | None = None
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+    """What happens while whoever sits there thinks."""
 
     async def ask(self, question: Question) -> JsonObject:
         self.asked.append(question)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         if self.reply is None:
             await asyncio.Event().wait()
         if isinstance(self.reply, Exception):
@@ -53,8 +61,10 @@ class Answers:
 
     refuse: Exception | None = None
     given: list[tuple[str, ApprovalId, Reply]] = field(default_factory=list)
+    as_whom: list[Principal] = field(default_factory=list)
 
     async def __call__(self, caller: Principal, approval: ApprovalId, reply: Reply) -> Approval:
+        self.as_whom.append(caller)
         self.given.append((caller.name, approval, reply))
         if self.refuse is not None:
             raise self.refuse
@@ -133,6 +143,28 @@ async def test_nobody_is_asked_about_what_is_over_or_by_whom_is_gone() -> None:
     await story.told(caller, gone)
 
     assert (over.asked, gone.asked) == ([], [])
+
+
+@pytest.mark.parametrize("meanwhile", ["disabled", "lowered", "not trusted", "another"])
+async def test_whoever_is_asked_answers_as_who_they_are_by_then(meanwhile: str) -> None:
+    story = Story()
+    caller = await story.trusting()
+    identities, bob = story.room.world.identities, story.room.person("bob", Role.OPERATOR)
+    ana = identities[story.ana.space, story.ana.id]
+
+    async def happens() -> None:
+        if meanwhile == "disabled":
+            identities[ana.space, ana.id] = replace(ana, disabled_at=ana.created_at)
+        elif meanwhile == "lowered":
+            identities[ana.space, ana.id] = replace(ana, clearance=PUBLIC)
+        elif caller.key is not None:
+            whom = None if meanwhile == "not trusted" else bob.id
+            await story.trusted.trust(story.ana, caller.key, whom)
+
+    await story.told(caller, Client(YES, meanwhile=happens))
+
+    given = [(each.name, each.clearance) for each in story.answers.as_whom]
+    assert given == ([("ana", PUBLIC)] if meanwhile == "lowered" else [])
 
 
 async def test_what_is_no_answer_changes_nothing() -> None:

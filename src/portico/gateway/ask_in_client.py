@@ -51,7 +51,7 @@ class AskInClient:
         if person is None or line is None:
             yield lambda: False
             return
-        asking = asyncio.create_task(self._asked(person, approval, line))
+        asking = asyncio.create_task(self._asked(caller, person, approval, line))
         try:
             yield lambda: not asking.done()
         finally:
@@ -73,12 +73,20 @@ class AskInClient:
             return None
         return None if identity.disabled_at is not None else as_principal(identity)
 
-    async def _asked(self, person: Principal, approval: Approval, line: Line) -> None:
-        """What is no answer leaves the request as it was, open to everybody else."""
+    async def _asked(
+        self, caller: Principal, person: Principal, approval: Approval, line: Line
+    ) -> None:
+        """What is no answer leaves the request as it was, open to everybody else; so does that of
+        somebody whose word has stopped to count while they were asked."""
         try:
             kind = answer_of(await line.ask(question_of(approval)))
-            if kind is not None:
-                await self.answer(person, approval.id, Reply(kind=kind, via=Via.ELICITATION))
+            if kind is None:
+                return
+            now = await self._person(caller, approval, line)
+            if now is not None and now.id == person.id:
+                await self.answer(now, approval.id, Reply(kind=kind, via=Via.ELICITATION))
+            else:
+                _log.info("an answer to %s did not count: nobody answers there now", approval.id)
         except (InputUnsupported, InputRefused):
             return
         except PorticoError as error:

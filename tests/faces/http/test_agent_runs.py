@@ -16,6 +16,7 @@ from portico.agents.core.happening import (
     TurnEnded,
 )
 from portico.agents.core.trace import AgentRunStatus
+from portico.faces.http.lasting import Manners
 from portico.kernel.ids import RunId
 from tests.faces.http.asgi import Answer
 from tests.faces.http.conftest import Site
@@ -262,3 +263,26 @@ async def test_a_tool_that_waits_is_shown_to_whoever_asks_again(desk: Desk) -> N
     answer = await again(desk, WAIT)
 
     assert (answer.status, answer.json["status"]) == (202, "running")
+
+
+async def test_whoever_may_see_less_by_now_hears_no_more(site: Site) -> None:
+    desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
+    asked = {"name": "op", "roles": ["operator"], "clearance": "team"}
+    invited = await site.ask("POST", "/api/v1/invitations", asked)
+    token = invited.json["link"].split("#")[1]
+    joined = await site.ask("POST", "/api/v1/invitations/accept", key=token)
+    started = await desk.ask("POST", "/api/v1/agents/clerk/runs", {"message": "hi"})
+    run = RunId.parse(started.json["run"])
+
+    path = f"/api/v1/agents/runs/{run}/events"
+    async with desk.stream(path, key=joined.json["key"]) as stream:
+        await desk.tell(run, text("before. "))
+        await stream.takes(1)
+        whom = f"/api/v1/principals/{joined.json['principal']}"
+        lowered = await site.ask("PATCH", whom, {"roles": ["viewer"]})
+        await stream.until(lambda: stream.complete)
+        await desk.tell(run, text("after.", 8))
+
+    assert lowered.status == 200
+    assert b"before." in stream.body
+    assert b"after." not in stream.body

@@ -151,7 +151,8 @@ class TalkStream(Lasting, Generic[Told]):
             return True
         except PorticoError:
             return False
-        return now.id == self._caller.id and now.clearance == self._caller.clearance
+        was = self._caller
+        return (now.id, now.clearance, now.scopes) == (was.id, was.clearance, was.scopes)
 
 
 class ServerEnds(PorticoError):
