@@ -1,6 +1,5 @@
 """What somebody does in a chat: begin one, say something, stop it, ask again, approve."""
 
-import json
 from typing import Final
 
 from starlette.requests import Request
@@ -8,12 +7,13 @@ from starlette.responses import Response
 
 from portico.faces.http.problems import status_of
 from portico.faces.web.desk import desk_of
-from portico.faces.web.forms import BadForm, Form, form_of
+from portico.faces.web.forms import Form, form_of
 from portico.faces.web.page import done, part, wants_part
 from portico.faces.web.screens.chat import pages
 from portico.faces.web.screens.chat.reading import run_named, seat
 from portico.faces.web.screens.chat.talking import LONGEST, begun, branched, retried, said_to
 from portico.faces.web.screens.chat.thread import Mine, clipped
+from portico.faces.web.screens.inbox.typed import written
 from portico.guard.answer_approval import Reply
 from portico.guard.core.approval import AnswerKind, Via
 from portico.kernel.errors import PorticoError
@@ -119,16 +119,10 @@ async def answer(request: Request) -> Response:
 
 def _arguments(form: Form) -> JsonObject | None:
     """None if they are to stay as they are. Raises `BadForm`."""
-    written = form.maybe("arguments", most=LONGEST)
-    if written is None:
+    typed = form.maybe("arguments", most=LONGEST)
+    if typed is None:
         return None
-    try:
-        found = json.loads(written)
-    except ValueError as error:
-        raise BadForm("arguments", "must be JSON") from error
-    if not isinstance(found, dict):
-        raise BadForm("arguments", "must be a JSON object")
-    return found
+    return written(typed)
 
 
 def moved(request: Request, to: str) -> Response:

@@ -1,29 +1,18 @@
 """What a run asks people for, as it is drawn in its chat: the same request as in the inbox."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
 
 from portico.agents.core.happening import ToolWaits
 from portico.agents.core.trace import WholeTrace
-from portico.faces.web.wording import as_json
+from portico.faces.web.screens.inbox.arguments import Argument, table
+from portico.faces.web.screens.inbox.request_view import MOST_JSON, grants_of
+from portico.faces.web.screens.inbox.seen import seen, seen_json, sentence
 from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.core.approval import AnswerKind, Approval
-from portico.guard.core.danger import DANGER_WORDS, Mark
-from portico.kernel.json import JsonObject, JsonValue
-
-_LONGEST: Final = 1_500
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One argument."""
-
-    name: str
-    value: str
-    danger: str
-    """Why it is to be looked at first; empty for the rest."""
+from portico.guard.core.danger import Danger, Mark
+from portico.kernel.json import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,27 +23,31 @@ class Ask:
     tool: str
     question: str = ""
     why: str = ""
-    given: tuple[Given, ...] = ()
+    given: Sequence[Argument] = ()
     written: str = ""
-    """The arguments as JSON, to be changed."""
-    lasting: bool = False
-    """Whether a yes may hold for longer than once."""
+    """The arguments as JSON, to be changed; empty if they are too long for a form."""
+    hides: bool = False
+    """Part of the arguments is not shown, and would be lost by editing them."""
+    grants: Mapping[str, str] = field(default_factory=dict)
+    """By answer, what a yes lets through that holds for longer than once; empty where none may."""
     tainted: bool = False
     expires_at: datetime | None = None
     answerable: bool = False
 
 
 def ask_of(approval: Approval, *, answerable: bool) -> Ask:
-    waiter = approval.waiter
+    waiter, written = approval.waiter, seen_json(approval.arguments)
+    lasting = [kind for kind in (AnswerKind.RUN, AnswerKind.ALWAYS) if kind in approval.answers]
     return Ask(
         id=str(approval.id),
         step="" if waiter is None else step_asked(waiter.topic),
-        tool=approval.tool,
-        question=approval.question,
-        why=f"{approval.rule}: {approval.reason}",
-        given=tuple(given_of(approval.arguments, approval.marks)),
-        written=as_json(approval.arguments),
-        lasting=AnswerKind.RUN in approval.answers,
+        tool=seen(approval.tool),
+        question=seen(approval.question),
+        why=f"{seen(approval.rule)}: {sentence(approval.reason)}",
+        given=given_of(approval.arguments, approval.marks),
+        written=written if len(written) <= MOST_JSON else "",
+        hides=any(mark.why is Danger.HIDDEN for mark in approval.marks),
+        grants={str(kind): grants_of(approval, kind) for kind in lasting},
         tainted=approval.tainted,
         expires_at=approval.expires_at,
         answerable=answerable,
@@ -69,22 +62,6 @@ def ask_of_others(trace: WholeTrace, waits: ToolWaits) -> Ask:
     return Ask(id=str(waits.approval), step=step, tool=waits.tool, expires_at=waits.expires_at)
 
 
-def given_of(arguments: JsonObject, marks: Sequence[Mark]) -> Sequence[Given]:
-    """The dangerous ones first."""
-    found = [Given(name, _text(value), _danger(name, marks)) for name, value in arguments.items()]
-    return sorted(found, key=lambda each: not each.danger)
-
-
-def _danger(name: str, marks: Sequence[Mark]) -> str:
-    pointer = "/" + name.replace("~", "~0").replace("/", "~1")
-    whys = [
-        DANGER_WORDS.get(mark.why, str(mark.why))
-        for mark in marks
-        if mark.pointer == pointer or mark.pointer.startswith(f"{pointer}/")
-    ]
-    return ", ".join(dict.fromkeys(whys))
-
-
-def _text(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else as_json(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} letters)"
+def given_of(arguments: JsonObject, marks: Sequence[Mark]) -> Sequence[Argument]:
+    """As the inbox shows them, the dangerous ones first."""
+    return sorted(table(arguments, marks), key=lambda each: not each.risks)

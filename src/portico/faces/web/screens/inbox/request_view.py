@@ -33,7 +33,7 @@ from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
-_MOST_JSON: Final = 20_000
+MOST_JSON: Final = 20_000
 """Letters of arguments that can be edited in a page."""
 _SHOWN_APART: Final = frozenset({"text", "changes"})
 """Of what would be made less secret: too long for a table, and the very thing to read."""
@@ -161,9 +161,9 @@ def asked(
         unsure=uncertain(approval),
         refusal=_refusal(caller, approval),
         lasting=AnswerKind.ALWAYS in approval.answers and not lowered,
-        grants={str(kind): _grants(approval, kind) for kind in AnswerKind},
-        editable=not lowered and len(text) <= _MOST_JSON,
-        too_long=not lowered and len(text) > _MOST_JSON,
+        grants={str(kind): grants_of(approval, kind) for kind in AnswerKind},
+        editable=not lowered and len(text) <= MOST_JSON,
+        too_long=not lowered and len(text) > MOST_JSON,
         hides=any(mark.why is Danger.HIDDEN for mark in approval.marks),
         json=text,
         given=_given(approval),
@@ -233,7 +233,7 @@ def _refusal(caller: Principal, approval: Approval) -> PorticoError | None:
     return None
 
 
-def _grants(approval: Approval, kind: AnswerKind) -> str:
+def grants_of(approval: Approval, kind: AnswerKind) -> str:
     """What an answer for longer lets through from then on; nothing of the others."""
     if kind not in {AnswerKind.RUN, AnswerKind.ALWAYS}:
         return ""

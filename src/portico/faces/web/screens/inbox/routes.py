@@ -1,6 +1,5 @@
 """Approvals: what waits for somebody's yes, and saying it."""
 
-import json
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -22,12 +21,13 @@ from portico.faces.web.screens.inbox.looking import (
     queue_of,
 )
 from portico.faces.web.screens.inbox.queue import Queue, Show
+from portico.faces.web.screens.inbox.typed import written
 from portico.faces.web.screens.inbox.why_view import whom, why
 from portico.guard.answer_approval import Reply
 from portico.guard.core.approval import AnswerKind, Via, answer_kind, resolution
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
-from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.json import JsonObject
 
 _MOST_JSON: Final = 500_000
 _SAID: Final = {
@@ -125,35 +125,6 @@ async def withdraw(request: Request) -> Response:
     following = await _following(desk, approval)
     await desk.house.gateway.approvals.withdraw_approval(desk.caller, approval)
     return done(following, "withdrawn")
-
-
-def written(text: str) -> JsonObject:
-    """What somebody has typed as arguments. Raises `BadForm`."""
-    try:
-        value: JsonValue = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, letter {error.colno}: {error.msg}"
-        raise BadForm("arguments", f"is not JSON: {where}") from error
-    except RecursionError as error:
-        raise BadForm("arguments", "is nested too deep") from error
-    except ValueError as error:  # of our own two hooks
-        raise BadForm("arguments", str(error)) from error
-    if not isinstance(value, dict):
-        raise BadForm("arguments", "must be an object: { … }")
-    return value
-
-
-def _each_once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Of two of the same name one would be dropped unseen."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = next(name for name, _ in pairs if [each for each, _ in pairs].count(name) > 1)
-        raise ValueError(f"names {twice[:40]!r} twice")
-    return found
-
-
-def _no_number(name: str) -> JsonValue:
-    raise ValueError(f"holds {name}, which is no number of JSON")
 
 
 def _reason(form: Form) -> str | None:
