@@ -56,3 +56,31 @@ async def test_a_key_is_still_taken_by_itself(stranger: Browser) -> None:
 
     assert COOKIE in stranger.cookies
     assert (await stranger.get("/inbox")).status == 200
+
+
+async def test_a_link_of_somebody_else_asks_before_it_takes_the_browser_over(
+    stranger: Browser,
+) -> None:
+    asked = {"name": "eve", "roles": ["member"], "clearance": "team"}
+    invited = await stranger.site.ask("POST", "/api/v1/invitations", asked)
+    token = invited.json["link"].partition("#")[2]
+    eve = (await stranger.site.ask("POST", "/api/v1/invitations/accept", key=token)).json["key"]
+    made = await stranger.site.ask("POST", "/api/v1/console-links", key=eve)
+    handed = made.json["link"].partition("#")[2]
+    await stranger.log_in()
+
+    asks = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+    sure = await stranger.post("/login", {"handed": handed, "to": "/runs", "sure": "1"})
+
+    assert (asks.status, "set-cookie" in asks.headers) == (200, False)
+    assert b"Log in as eve in home" in asks.body
+    assert b"logged in as <b>ana in home</b>" in asks.body
+    assert (sure.status, sure.headers["location"]) == (303, "/runs")
+    assert COOKIE in sure.headers["set-cookie"]
+
+
+async def test_a_link_of_ones_own_asks_nothing(stranger: Browser) -> None:
+    await stranger.log_in()
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    assert (await stranger.post("/login", {"handed": handed})).status == 303

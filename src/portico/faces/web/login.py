@@ -1,5 +1,6 @@
 """In and out: a key for a session, and the session's end."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -10,8 +11,11 @@ from portico.faces.web.desk import desk_of, house_of
 from portico.faces.web.forms import form_of
 from portico.faces.web.page import bare
 from portico.faces.web.wall import COOKIE, session_of
+from portico.guard.core.authentication import principal_of
 from portico.guard.core.errors import NotAuthenticated
+from portico.guard.core.roles import Scope
 from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.principal import Principal
 
 _KEPT: Final = 14 * 24 * 3600
 """Seconds; the session itself may end before."""
@@ -38,6 +42,8 @@ async def log_in(request: Request) -> Response:
     to = form.maybe("to", most=2000) or ""
     try:
         if handed := form.maybe("handed", most=500):
+            if form.maybe("sure", most=1) is None and (others := await _others(request, handed)):
+                return bare(request, "login_other.html", {"to": to, "handed": handed, **others})
             issued = await house.use.take_session(handed, _browser(request))
         else:
             issued = await house.use.open_session(form.text("key", most=500), _browser(request))
@@ -71,6 +77,28 @@ async def _inside(request: Request) -> bool:
     except NotAuthenticated:
         return False
     return True
+
+
+async def _others(request: Request, handed: str) -> Mapping[str, str]:
+    """Who this browser is logged in as and who the link is for, where they are not the same: a
+    link that somebody else has sent must not put anybody into another's session unasked. Raises
+    `NotAuthenticated`."""
+    use = house_of(request).use
+    try:
+        now = (await use.authenticate.session(session_of(request))).principal
+    except NotAuthenticated:
+        return {}
+    then = principal_of(await use.authenticate.handed(handed))
+    if then.id == now.id:
+        return {}
+    return {"present": await _told(request, now), "other": await _told(request, then)}
+
+
+async def _told(request: Request, whom: Principal) -> str:
+    """`ana in home`"""
+    if not whom.may(Scope.SPACE_READ):
+        return whom.name
+    return f"{whom.name} in {(await house_of(request).use.show_space(whom)).name}"
 
 
 def _wanted(to: str) -> str:
