@@ -31,7 +31,9 @@ from portico.kernel.principal import Principal
 from portico.main.engine_room import EngineWishes, event_log, working
 from portico.main.outside import Outside
 from portico.testing.audit import MemoryAudit
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.guard import a_space, an_identity
+from portico.testing.world import MemoryWorld
 
 _CLOCK = SystemClock()
 
@@ -91,7 +93,9 @@ class Engine:
         self.cancel = CancelRun(book=book, runs=runs, line=line, bus=bus)
         self.resume = ResumeRun(book=book, runs=runs, line=line)
         self.fork = ForkRun(book=book, runs=runs, line=line, clock=_CLOCK, entropy=system_entropy)
-        self.signal = SignalRun(book=book, runs=runs, line=line, bus=bus)
+        self.signal = SignalRun(
+            book=book, runs=runs, line=line, bus=bus, contexts=MemoryTaskContexts(MemoryWorld())
+        )
 
     @property
     def uncleared(self) -> Principal:

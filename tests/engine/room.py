@@ -16,7 +16,7 @@ from portico.engine.kinds import Kind, Kinds
 from portico.engine.look_at_runs import ListRuns, ShowRun
 from portico.engine.ports import Journal
 from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.start_run import RunWish, StartForPeople, StartRun
 from portico.engine.wait_for_run import WaitForRun
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
@@ -24,6 +24,7 @@ from portico.kernel.durable import Work
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.events import MemoryEventLog
 from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import SeededEntropy, TickingClock
@@ -62,14 +63,18 @@ class Room:
         self.start_run = StartRun(
             runs=runs, line=line, kinds=self.kinds, clock=self.clock, entropy=self.entropy
         )
+        self.contexts = MemoryTaskContexts(self.world)
+        self.start_for_people = StartForPeople(start_run=self.start_run, contexts=self.contexts)
         self.cancel_run = CancelRun(book=runs, runs=runs, line=line, bus=bus)
         self.resume_run = ResumeRun(book=runs, runs=runs, line=line)
         self.fork_run = ForkRun(
             book=runs, runs=runs, line=line, clock=self.clock, entropy=self.entropy
         )
-        self.signal_run = SignalRun(book=runs, runs=runs, line=line, bus=bus)
+        self.signal_run = SignalRun(
+            book=runs, runs=runs, line=line, bus=bus, contexts=self.contexts
+        )
         self.list_runs = ListRuns(book=runs)
-        self.show_run = ShowRun(book=runs)
+        self.show_run = ShowRun(book=runs, contexts=self.contexts)
         self.wait_for_run = WaitForRun(book=runs, bus=bus)
 
     def run_leg(self, journal: Journal | None = None, *, most_attempts: int = 100) -> RunLeg:

@@ -11,6 +11,7 @@ from portico.engine.core.errors import (
     RunNotFound,
     RunNotOver,
     RunOver,
+    RunWriteDown,
     StepNotFound,
 )
 from portico.engine.core.run import RunStatus, StepState
@@ -18,8 +19,9 @@ from portico.guard.core.errors import NotPermitted
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue, NotCanonical
-from portico.kernel.label import Label
+from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.guard import an_identity
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room
 
 Act = Callable[[Room, Principal, RunId], Awaitable[object]]
@@ -299,3 +301,15 @@ async def test_a_step_in_the_middle_of_a_cancelled_run_is_not_noted() -> None:
 
     assert (await room.seen(run)).status is RunStatus.CANCELLED
     assert [step for step in await room.steps(run) if step.state is not StepState.OPEN] == []
+
+
+async def test_a_run_is_told_nothing_that_is_more_secret_than_it_is() -> None:
+    room = Room()
+    run = await room.start()
+    room.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
+    await room.contexts.rise(ANA, Label(Level.CONFIDENTIAL), untrusted=False)
+
+    with pytest.raises(RunWriteDown):
+        await room.signal_run(ANA, run, "answer", "what was read")
+    elsewhere = replace(ANA, key="another")
+    await room.signal_run(elsewhere, run, "answer", "something else")

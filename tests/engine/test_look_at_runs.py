@@ -16,8 +16,8 @@ from portico.guard.core.errors import NotPermitted
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.label import Label
-from portico.kernel.principal import Principal
+from portico.kernel.label import PUBLIC, Label
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
@@ -164,3 +164,17 @@ async def test_one_waits_for_ones_own_without_a_scope_and_for_anothers_with_it()
     assert (await room.wait_for_run(OLGA, run, AT_ONCE)).id == run
     with pytest.raises(NotPermitted):
         await room.wait_for_run(replace(BEN, scopes=frozenset()), run, AT_ONCE)
+
+
+@pytest.mark.parametrize("kind", [PrincipalKind.AGENT, PrincipalKind.PERSON])
+async def test_a_program_that_reads_a_run_has_read_what_it_is_about(kind: PrincipalKind) -> None:
+    room = Room()
+    run = await room.seen(await room.start())
+    reader = replace(ANA, kind=kind)
+    room.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
+
+    await room.show_run(reader, run.id)
+
+    task = await room.contexts.get(reader)
+    read = kind is PrincipalKind.AGENT
+    assert (task.label, task.untrusted) == ((run.label, True) if read else (PUBLIC, False))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.engine.core.errors import BadInput, KeyReused, KindNotFound, TopicRefused
+from portico.engine.core.errors import BadInput, KeyReused, KindNotFound, RunWriteDown, TopicRefused
 from portico.engine.core.run import Place, RunStatus
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
@@ -12,6 +12,7 @@ from portico.guard.core.errors import NotPermitted
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.guard import an_identity
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
 
 WISH = RunWish(kind="work", input={"a": 1}, key="k1")
@@ -33,8 +34,8 @@ async def test_a_run_begins_as_its_starters_and_stands_in_line() -> None:
 async def test_asking_twice_under_one_key_starts_one_run() -> None:
     room = Room()
 
-    first = await room.start_run.for_people(ANA, WISH)
-    second = await room.start_run.for_people(ANA, WISH)
+    first = await room.start_for_people(ANA, WISH)
+    second = await room.start_for_people(ANA, WISH)
 
     assert (first.run.id, first.replayed) == (second.run.id, False)
     assert second.replayed
@@ -46,7 +47,7 @@ async def test_a_repeated_wish_is_answered_with_the_run_as_it_is_by_now() -> Non
     first = await room.start_run(ANA, WISH)
     await room.leg(first.id)
 
-    again = await room.start_run.for_people(ANA, WISH)
+    again = await room.start_for_people(ANA, WISH)
 
     assert (again.run.status, again.replayed) == (RunStatus.DONE, True)
 
@@ -55,7 +56,7 @@ async def test_without_a_key_each_wish_is_another_run() -> None:
     room = Room()
     wish = replace(WISH, key=None)
 
-    started = [await room.start_run.for_people(ANA, wish) for _ in range(2)]
+    started = [await room.start_for_people(ANA, wish) for _ in range(2)]
 
     assert started[0].run.id != started[1].run.id
     assert [each.replayed for each in started] == [False, False]
@@ -122,14 +123,14 @@ async def test_nobody_starts_a_run_above_their_clearance(label: Label) -> None:
 @pytest.mark.parametrize("caller", [VERA, replace(ANA, scopes=frozenset({"runs:read"}))])
 async def test_starting_one_needs_the_scope(caller: Principal) -> None:
     with pytest.raises(NotPermitted):
-        await Room().start_run.for_people(caller, WISH)
+        await Room().start_for_people(caller, WISH)
 
 
 async def test_people_start_only_the_kinds_that_are_for_them() -> None:
     room = Room(Kind(name="inner", work=nothing))
 
     with pytest.raises(KindNotFound) as caught:
-        await room.start_run.for_people(OLGA, RunWish(kind="inner"))
+        await room.start_for_people(OLGA, RunWish(kind="inner"))
 
     assert caught.value.fix == "The kinds are: work"
     assert (await room.start_run(OLGA, RunWish(kind="inner"))).kind == "inner"
@@ -162,3 +163,18 @@ async def test_a_run_stands_where_its_kind_says_unless_it_is_told_otherwise() ->
     special = await room.start_run(ANA, RunWish(kind="slow", place=Place(priority=-1)))
 
     assert (usual.place, special.place) == (place, Place(priority=-1))
+
+
+async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it() -> None:
+    room = Room()
+    room.world.identities.insert((OLGA.space, OLGA.id), an_identity("olga"))
+    secret = Label(Level.CONFIDENTIAL)
+    olga = replace(OLGA, clearance=secret)
+    await room.contexts.rise(olga, secret, untrusted=False)
+
+    started = await room.start_for_people(olga, replace(WISH, label=None))
+    with pytest.raises(RunWriteDown) as caught:
+        await room.start_for_people(olga, replace(WISH, key="other", label=PUBLIC))
+
+    assert started.run.label == secret
+    assert "is confidential; the run is public" in str(caught.value)

@@ -12,9 +12,10 @@ from portico.engine.watch import WatchRun, WatchTopics
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Scope
 from portico.kernel.ids import RunId
-from portico.kernel.label import PUBLIC
-from portico.kernel.principal import Principal
-from portico.testing.guard import a_person, a_space
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.engine.watching import ANA, LOW, SEAL, SECRET, House, a_house
 
@@ -37,7 +38,9 @@ def watch_run(house: House) -> WatchRun:
 async def read(
     house: House, after: str | None = None, *, who: Principal = ANA, limit: int = 10
 ) -> EventPage:
-    return await ReadRunEvents(log=house.log, seal=SEAL)(who, RUN, after, limit)
+    contexts = MemoryTaskContexts(house.world)
+    reading = ReadRunEvents(log=house.log, seal=SEAL, contexts=contexts)
+    return await reading(who, RUN, after, limit)
 
 
 async def test_a_run_is_followed_from_its_beginning_or_from_where_one_left() -> None:
@@ -200,3 +203,15 @@ async def test_a_page_says_that_where_one_stood_is_gone() -> None:
 async def test_pages_are_for_those_who_may() -> None:
     with pytest.raises(NotPermitted):
         await read(a_house(), who=may(ANA))
+
+
+async def test_a_program_that_reads_events_has_read_as_much_as_they_hold() -> None:
+    house = a_house()
+    house.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
+    await house.tell("run.started", topic=TOPIC, label=Label(Level.TEAM))
+    program = replace(ANA, kind=PrincipalKind.AGENT)
+
+    await read(house, who=program)
+
+    task = await MemoryTaskContexts(house.world).get(program)
+    assert (task.label, task.untrusted) == (Label(Level.TEAM), True)

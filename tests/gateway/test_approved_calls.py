@@ -38,6 +38,7 @@ from portico.guard.core.rules import Rule, Ruling
 from portico.guard.wait_for_answer import topic_of
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults, a_tool
 from portico.testing.guard import MemoryKeys
 from portico.testing.upstreams import text
@@ -393,7 +394,10 @@ async def test_being_woken_without_an_answer_is_no_answer() -> None:
     room = AskingRoom()
     asked = await room.asked()
     await room.leg(asked)
-    signal = SignalRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus)
+    contexts = MemoryTaskContexts(room.world)
+    signal = SignalRun(
+        book=room.runs, runs=room.runs, line=room.line, bus=room.bus, contexts=contexts
+    )
 
     await signal(ANA, asked.run, topic_of(asked.id, 1), {"approved": True})
     run = await room.leg(asked)

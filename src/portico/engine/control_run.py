@@ -7,8 +7,10 @@ from typing import Final
 from portico.engine.core.errors import LedElsewhere, OwnTopic, StepNotFound
 from portico.engine.core.run import Run, RunStatus, Started, StepState
 from portico.engine.ports import Bus, Line, RunBook, Runs
+from portico.engine.task_marks import check_write
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import RunId
@@ -118,17 +120,19 @@ class SignalRun:
     runs: Runs
     line: Line
     bus: Bus
+    contexts: Contexts
 
     async def __call__(self, caller: Principal, run: RunId, topic: str, payload: JsonValue) -> Run:
         """The first answer counts.
 
-        Raises `OwnTopic`, `NotPermitted`, `RunNotFound`, `RunOver`, `AlreadyAnswered`,
-        `NotCanonical`.
+        Raises `OwnTopic`, `NotPermitted`, `RunNotFound`, `RunWriteDown`, `RunOver`,
+        `AlreadyAnswered`, `NotCanonical`.
         """
         if topic.startswith(OWN):
             raise OwnTopic(topic)
         canonical(payload)
-        await _permit(self.book, caller, run)
+        found = await _permit(self.book, caller, run)
+        await check_write(self.contexts, caller, found.label)
         turn = await self.runs.signal(caller, run, topic, payload)
         self.bus.wake(caller.space, control_topic(run))
         if turn is not None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from portico.engine.core.run import Run, RunPosition, RunStatus, Step
 from portico.engine.ports import RunBook
+from portico.engine.task_marks import has_read
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Contexts
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 
@@ -36,9 +38,11 @@ class ListRuns:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowRun:
     book: RunBook
+    contexts: Contexts
 
     async def __call__(self, caller: Principal, run: RunId) -> tuple[Run, Sequence[Step]]:
         """Raises `NotPermitted`, `RunNotFound`."""
         permit(caller, Scope.RUNS_READ)
         found = await self.book.get(caller, run)
+        await has_read(self.contexts, caller, found.label)
         return found, await self.book.steps(caller, run)

@@ -7,10 +7,13 @@ from portico.engine.core.entry import Entry
 from portico.engine.cursors import Cursors
 from portico.engine.ports import EventLog, Seal
 from portico.engine.run_events import LAST_WORDS
+from portico.engine.task_marks import has_read
 from portico.engine.watch import around
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Contexts
 from portico.kernel.ids import RunId
+from portico.kernel.label import join
 from portico.kernel.principal import Principal
 
 
@@ -27,6 +30,7 @@ class EventPage:
 class ReadRunEvents:
     log: EventLog
     seal: Seal
+    contexts: Contexts
 
     async def __call__(
         self, caller: Principal, run: RunId, after: str | None, limit: int
@@ -40,6 +44,8 @@ class ReadRunEvents:
 
         told = [entry for entry in page.entries if entry.number != position]
         entries, rest = told[:limit], told[limit:]
+        if entries:
+            await has_read(self.contexts, caller, join(each.label for each in entries))
         stands = entries[-1] if entries else next(iter(page.entries), None)
         over = stands is not None and stands.type in LAST_WORDS and not (rest or page.more)
         here = entries[-1].number if entries else position

@@ -1,19 +1,21 @@
 """Start a run, once however often it is asked for."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from portico.engine.core.errors import KeyReused
 from portico.engine.core.run import Place, Run, RunStatus, Started
 from portico.engine.kinds import Kinds
 from portico.engine.ports import Line, Runs
+from portico.engine.task_marks import check_write
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
+from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, canonical
-from portico.kernel.label import Label, Level, meet
+from portico.kernel.label import Label, Level, join, meet
 from portico.kernel.principal import Principal
 
 _USUAL = Label(Level.TEAM)
@@ -32,7 +34,7 @@ class RunWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRun:
-    """For the rooms, which know their kinds; `for_people` is what is behind the faces."""
+    """For the rooms, which know their kinds; what is behind the faces is `StartForPeople`."""
 
     runs: Runs
     line: Line
@@ -43,12 +45,6 @@ class StartRun:
     async def __call__(self, caller: Principal, wish: RunWish) -> Run:
         """Raises `KindNotFound`, `KeyReused`, `TopicRefused`, and what the kind's check raises."""
         return (await self.started(caller, wish)).run
-
-    async def for_people(self, caller: Principal, wish: RunWish) -> Started:
-        """Raises `NotPermitted`, and what starting one raises."""
-        permit(caller, Scope.RUNS_WRITE)
-        self.kinds.for_people(wish.kind)
-        return await self.started(caller, wish)
 
     async def started(self, caller: Principal, wish: RunWish) -> Started:
         """With whether it was there already. Raises what is raised above."""
@@ -80,6 +76,26 @@ class StartRun:
         if wish.key is None:
             return RunId.mint(self.clock.now(), self.entropy)
         return RunId.of_claim(caller.space, caller.id, wish.kind, wish.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartForPeople:
+    start_run: StartRun
+    contexts: Contexts
+
+    async def __call__(self, caller: Principal, wish: RunWish) -> Started:
+        """Without a label it is no less secret than what was read in the caller's task.
+
+        Raises `NotPermitted`, `RunWriteDown`, and what starting one raises.
+        """
+        permit(caller, Scope.RUNS_WRITE)
+        self.start_run.kinds.for_people(wish.kind)
+        label = wish.label
+        if label is None:
+            read = (await self.contexts.get(caller)).label
+            label = join([meet(caller.clearance, _USUAL), read])
+        await check_write(self.contexts, caller, label)
+        return await self.start_run.started(caller, replace(wish, label=label))
 
 
 def _fingerprint(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from portico.box.core.report import Report
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
@@ -13,7 +14,7 @@ from portico.engine.ports import Bus, EventLog, Line, Receipts, RunBook, Runs, S
 from portico.engine.read_events import ReadRunEvents
 from portico.engine.show_metrics import ShowMetrics
 from portico.engine.show_status import ShowStatus
-from portico.engine.start_run import StartRun
+from portico.engine.start_run import StartForPeople, StartRun
 from portico.engine.tails import Tails
 from portico.engine.wait_for_run import WaitForRun
 from portico.engine.watch import WatchRun, WatchTopics
@@ -51,6 +52,7 @@ from portico.guard.ports import (
     AuditHeads,
     AuditLog,
     ContextBook,
+    Contexts,
     KeyRing,
     Keys,
     Leavings,
@@ -80,6 +82,10 @@ def nothing_tried() -> Sequence[Report] | None:
     return ()
 
 
+class Tasks(ContextBook, Contexts, Protocol):
+    """Who opened them, and what was read in each."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
     """What all of them need from outside: given once, shared by all."""
@@ -90,7 +96,7 @@ class Doors:
     principals: Principals
     spaces: Spaces
     receipts: Receipts
-    contexts: ContextBook
+    contexts: Tasks
     book: RunBook
     runs: Runs
     line: Line
@@ -235,17 +241,24 @@ def assemble(doors: Doors) -> UseCases:
         show_status=ShowStatus(
             store_status=doors.store_status, boxes=doors.boxes, secrets_in=doors.secrets_in
         ),
-        start_run=StartRun(runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy),
+        start_run=StartForPeople(
+            start_run=StartRun(
+                runs=runs, line=line, kinds=doors.kinds, clock=clock, entropy=entropy
+            ),
+            contexts=doors.contexts,
+        ),
         wait_for_run=WaitForRun(book=book, bus=bus),
         list_runs=ListRuns(book=book),
-        show_run=ShowRun(book=book),
+        show_run=ShowRun(book=book, contexts=doors.contexts),
         cancel_run=CancelRun(book=book, runs=runs, line=line, bus=bus, led=LED),
         resume_run=ResumeRun(book=book, runs=runs, line=line, led=LED),
         fork_run=ForkRun(book=book, runs=runs, line=line, clock=clock, entropy=entropy, led=LED),
-        signal_run=SignalRun(book=book, runs=runs, line=line, bus=bus),
+        signal_run=SignalRun(book=book, runs=runs, line=line, bus=bus, contexts=doors.contexts),
         watch_run=WatchRun(log=doors.event_log, seal=doors.seal),
         watch_topics=WatchTopics(seal=doors.seal),
-        read_run_events=ReadRunEvents(log=doors.event_log, seal=doors.seal),
+        read_run_events=ReadRunEvents(
+            log=doors.event_log, seal=doors.seal, contexts=doors.contexts
+        ),
         tails=Tails(
             log=doors.event_log, bus=doors.bus, seal=doors.seal, wording=ServerSentEvents()
         ),

@@ -62,7 +62,7 @@ def memory_runs(
         tasks=tasks,
         traces=traces,
         book=doors.book,
-        start_run=use.start_run,
+        start_run=use.start_run.start_run,
         audit=doors.audit,
         together=doors.together,
         clock=doors.clock,

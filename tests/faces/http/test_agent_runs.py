@@ -286,3 +286,17 @@ async def test_whoever_may_see_less_by_now_hears_no_more(site: Site) -> None:
     assert lowered.status == 200
     assert b"before." in stream.body
     assert b"after." not in stream.body
+
+
+async def test_whoever_may_only_see_runs_is_not_told_how_the_agent_is_instructed(
+    desk: Desk,
+) -> None:
+    run = await begun(desk)
+    made = await desk.ask(
+        "POST", "/api/v1/keys", {"name": "look", "scopes": ["runs:read"], "clearance": "team"}
+    )
+
+    seen = await desk.ask("GET", f"/api/v1/runs/{run}", key=made.json["key"])
+
+    assert set(seen.json["input"]["agent"]) == {"id", "version", "name"}
+    assert not {"asker", "context", "wished"} & set(seen.json["input"])

@@ -65,6 +65,15 @@ class RunGiven:
         )
 
 
+def shown(given: JsonObject) -> JsonObject:
+    """What is told of it to whoever may see runs: neither how the agent is instructed nor which key
+    it was started with."""
+    agent = object_of(given["agent"])
+    known = {name: agent[name] for name in ("id", "version")}
+    others = {name: given[name] for name in ("label", "model", "limits", "continues")}
+    return {"agent": {**known, "name": object_of(agent["spec"])["name"]}, **others}
+
+
 def agent_as_json(agent: Agent) -> JsonObject:
     return {
         "id": str(agent.id),

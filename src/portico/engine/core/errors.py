@@ -28,6 +28,7 @@ PorticoError
 ├── BadEventType         what a work wanted to tell is not its to tell
 ├── StepFailed           what a step did went wrong, now or when it was first done
 ├── OwnTopic             a topic that only the house itself answers
+├── RunWriteDown         less secret than what was read in the caller's task
 ├── LedElsewhere         a run that only its own room ends, takes up again and forks
 └── AlreadyAnswered      somebody answered first
 """
@@ -309,6 +310,18 @@ class OwnTopic(PorticoError):
     def __init__(self, topic: str) -> None:
         super().__init__(f"What the run waits for under {topic!r} is not told by a signal.")
         self.topic = topic
+
+
+class RunWriteDown(PorticoError):
+    kind = Kind.DENIED
+    code = "run_write_down"
+    title = "Less secret than what was read"
+
+    def __init__(self, wanted: Label, read: Label) -> None:
+        super().__init__(
+            f"What was read in this task is {read}; the run is {wanted}.",
+            fix=f"Start a run that is {read}, or leave its label out; or do it in another task.",
+        )
 
 
 class LedElsewhere(PorticoError):

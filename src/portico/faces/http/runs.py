@@ -9,6 +9,8 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
+from portico.agents.core.given import shown
+from portico.agents.start_run import AGENT
 from portico.engine.core.run import (
     Failure,
     Run,
@@ -27,6 +29,7 @@ from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
 from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 
 
@@ -112,7 +115,7 @@ async def start_run(request: Request, asked: Asked, body: RunIn, patience: Patie
     """Start a run of a kind that can be started by its name: `drill`."""
     label = None if body.label is None else Label.parse(body.label)
     wish = RunWish(kind=body.kind, input=body.input, key=asked.key, label=label)
-    started = await asked.use.start_run.for_people(asked.caller, wish)
+    started = await asked.use.start_run(asked.caller, wish)
     headers = _headers(request, started)
     if patience is None:
         return _answer(_out(started.run), 202, headers)
@@ -205,13 +208,17 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
+def _input(run: Run) -> JsonObject:
+    return shown(run.input) if run.kind == AGENT else run.input
+
+
 def _out(run: Run) -> RunOut:
-    return RunOut.model_construct(**_summary(run), input=run.input, result=run.result)
+    return RunOut.model_construct(**_summary(run), input=_input(run), result=run.result)
 
 
 def _detail(run: Run, steps: Sequence[Step]) -> RunDetail:
     return RunDetail.model_construct(
-        **_summary(run), input=run.input, result=run.result, steps=[_step(step) for step in steps]
+        **_summary(run), input=_input(run), result=run.result, steps=[_step(step) for step in steps]
     )
 
 

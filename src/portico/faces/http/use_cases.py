@@ -11,7 +11,7 @@ from portico.engine.look_at_runs import ListRuns, ShowRun
 from portico.engine.read_events import ReadRunEvents
 from portico.engine.show_metrics import ShowMetrics
 from portico.engine.show_status import ShowStatus
-from portico.engine.start_run import StartRun
+from portico.engine.start_run import StartForPeople
 from portico.engine.tails import Tails
 from portico.engine.wait_for_run import WaitForRun
 from portico.engine.watch import WatchRun, WatchTopics
@@ -76,7 +76,7 @@ class UseCases:
     close_context: CloseContext
     enter_context: EnterContext
     show_status: ShowStatus
-    start_run: StartRun
+    start_run: StartForPeople
     wait_for_run: WaitForRun
     list_runs: ListRuns
     show_run: ShowRun
