@@ -9,6 +9,7 @@ from portico.faces.http.agent_use_cases import AgentUseCases
 from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
+from portico.guard.ports import Rules
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -41,6 +42,7 @@ class DataRoom:
     audit: MemoryAudit
     root: Principal
     """An admin, cleared for everything of level confidential."""
+    rules: Rules
 
     async def joined(self, name: str, *roles: Role, clearance: Label = TEAM) -> Principal:
         identity = an_identity(name, space=a_space("home"), roles=roles, clearance=clearance)
@@ -84,6 +86,7 @@ async def data_room() -> DataRoom:
             principals=principals,
             approvals=approvals.approvals,
             withdraw=approvals.withdraw(),
+            rules=approvals.rules,
             audit=audit,
             together=together,
             clock=clock,
@@ -110,4 +113,5 @@ async def data_room() -> DataRoom:
         principals=principals,
         audit=audit,
         root=as_principal(admin),
+        rules=approvals.rules,
     )

@@ -15,11 +15,13 @@ from portico.agents.core.errors import (
     BadAgent,
     ModelKeyMissing,
     ModelUnavailable,
+    NameInRules,
     ProviderNotFound,
 )
 from portico.agents.core.model import ModelInfo, ModelRef, Support
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import an_agent_spec
@@ -46,6 +48,17 @@ async def test_an_agent_is_a_principal_with_its_tools_and_its_label(room: DataRo
     assert (identity.kind, identity.name, identity.tools) == ("agent", "clerk", ("files.*",))
     assert identity.clearance == SECRET
     assert "agent.added" in room.audit.actions
+
+
+async def test_a_name_that_a_rule_allows_something_is_not_anybodys_to_give(room: DataRoom) -> None:
+    allows = Rule(name="yes", ruling=Ruling.ALLOW, tools=("files.*",), who=("clerk",))
+    await room.rules.add(room.root, allows)
+    member = await room.joined("mel", Role.MEMBER)
+
+    with pytest.raises(NameInRules, match="The rule yes is about 'clerk'"):
+        await room.use.create_agent(member, an_agent_spec(label=PUBLIC))
+
+    await room.use.create_agent(room.root, an_agent_spec())
 
 
 async def test_a_name_that_somebody_has_is_not_given_to_an_agent(room: DataRoom) -> None:

@@ -66,6 +66,7 @@ class Town(PlanRoom):
             principals=MemoryPrincipals(world),
             approvals=self.approvals.approvals,
             withdraw=self.approvals.withdraw(),
+            rules=self.approvals.rules,
             audit=audit,
             together=together,
             clock=clock,

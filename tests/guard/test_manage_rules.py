@@ -15,7 +15,7 @@ from portico.guard.core.errors import (
 from portico.guard.core.roles import Role
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.guard.manage_rules import AddRule, ListRules, RemoveRule
-from portico.kernel.label import Label, Level
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.audit import MemoryAudit
 from portico.testing.guard import a_person, a_space
@@ -155,3 +155,13 @@ async def test_rules_of_another_space_are_neither_seen_nor_removed() -> None:
     assert await room.list(stranger) == [OF_THE_FILE]
     with pytest.raises(RuleNotFound):
         await room.remove(stranger, DENY.name)
+
+
+async def test_what_a_rule_lets_out_is_hidden_from_whoever_may_not_know_of_it() -> None:
+    room = Room()
+    secret = replace(DENY, name="secret", ruling=Ruling.ALLOW, tainted=True, upto=ROOT.clearance)
+    await room.add(ROOT, secret)
+    low = replace(ANA, clearance=PUBLIC)
+
+    assert [rule.name for rule in await room.list(low)] == [OF_THE_FILE.name]
+    assert "secret" in [rule.name for rule in await room.list(replace(ROOT, clearance=PUBLIC))]

@@ -56,9 +56,15 @@ class ListRules:
     rules: Rules
 
     async def __call__(self, caller: Principal) -> Sequence[Rule]:
-        """Of the file and of this space, by name."""
+        """Of the file and of this space, by name. What a rule lets out tells that there is
+        something so secret: who may not know of that sees it only if it is theirs to change."""
         permit(caller, Scope.POLICY_READ)
-        found = await self.rules.all(caller)
+        changes = caller.may(Scope.POLICY_WRITE)
+        found = [
+            rule
+            for rule in await self.rules.all(caller)
+            if changes or caller.clearance.covers(rule.upto)
+        ]
         return sorted(found, key=lambda rule: (rule.name, rule.source))
 
 

@@ -394,6 +394,7 @@ def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> AgentDoors:
             principals=PostgresPrincipals(transactions),
             approvals=plans.approvals.approvals,
             withdraw=plans.approvals.withdraw(),
+            rules=plans.approvals.rules,
             audit=outside.audit,
             together=transactions.begin,
             clock=clock,

@@ -1,13 +1,16 @@
 """Agents as principals: what each has, and what is left of that in somebody's run."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from portico.agents.core.errors import AgentNameTaken
+from portico.agents.core.agent import Agent
+from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.guard.core.errors import Overreach, PrincipalDisabled
 from portico.guard.core.roles import Scope
-from portico.kernel.ids import PrincipalId
+from portico.guard.core.rules import Rule, Ruling
+from portico.kernel.ids import ApprovalId, PrincipalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.kernel import BEGINNING, SeededEntropy
@@ -99,3 +102,70 @@ async def test_an_agent_that_an_agent_has_started_starts_none() -> None:
     assert by_person.may(Scope.AGENTS_RUN)
     assert by_client.may(Scope.AGENTS_RUN)
     assert not by_agent.may(Scope.AGENTS_RUN)
+
+
+CHIEF = replace(ANA, scopes=ANA.scopes | {Scope.POLICY_WRITE})
+
+
+def about(whom: str, ruling: Ruling = Ruling.DENY, **changes: Any) -> Rule:
+    name = f"{ruling}-{whom}".replace("*", "any")
+    return Rule(name=name, ruling=ruling, tools=("files.*",), who=(whom,), **changes)
+
+
+def called(town: Town, name: str) -> Agent:
+    return replace(town.agent, spec=replace(town.agent.spec, name=name))
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ((about("clerk"),), "scribe"),
+        ((about("scribe", Ruling.ALLOW, tainted=True),), "scribe"),
+        ((about("scr*", Ruling.ALLOW),), "scribe"),
+    ],
+    ids=["sheds a rule", "takes one", "takes one of many"],
+)
+async def test_no_agent_comes_under_other_rules_by_another_name(
+    rules: tuple[Rule, ...], name: str
+) -> None:
+    town = Town(rules=rules)
+    agent = await town.made_agent(CHIEF)
+
+    with pytest.raises(NameInRules):
+        await town.identities.change(ANA, called(town, name))
+    assert (await town.identities.principals.get(ANA, agent.principal)).name == "clerk"
+
+    await town.identities.change(CHIEF, called(town, name))
+
+
+async def test_a_name_that_only_narrows_is_anybodys_to_take() -> None:
+    town = Town(rules=(about("clerk", Ruling.ALLOW), about("scribe", Ruling.ASK)))
+    await town.made_agent(CHIEF)
+
+    await town.identities.change(ANA, called(town, "scribe"))
+
+
+async def test_no_agent_is_made_with_a_name_that_rules_are_about() -> None:
+    town = Town(rules=(about("clerk", Ruling.ALLOW),))
+
+    with pytest.raises(NameInRules, match="allow-clerk"):
+        await town.identities.add(ANA, town.agent)
+
+    await town.identities.add(CHIEF, town.agent)
+
+
+@pytest.mark.parametrize("how", ["renamed", "removed"])
+async def test_what_was_allowed_to_an_agent_goes_with_its_name(how: str) -> None:
+    town = Town(rules=(about("*"), about("role:member"), about("somebody")))
+    agent = await town.made_agent(CHIEF)
+    answer = about("clerk", Ruling.ALLOW, approval=ApprovalId.mint(BEGINNING, SeededEntropy("a")))
+    await town.approvals.rules.add(ANA, answer)
+
+    if how == "renamed":
+        await town.identities.change(ANA, called(town, "scribe"))
+    else:
+        await town.identities.remove(ANA, agent)
+
+    left = {rule.name for rule in await town.approvals.rules.all(ANA)}
+    assert left == {"deny-any", "deny-role:member", "deny-somebody"}
+    assert "policy.rule_removed" in [each["action"] for each in town.audited]

@@ -8,6 +8,7 @@ from portico.main.assemble_agents import AgentDoors, assemble_agents
 from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
 from portico.testing.agents import MemoryBook
 from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.guard_policy import MemoryRules
 from portico.testing.trace_reports import MemoryTraceReports
 from portico.testing.world import MemoryWorld
 
@@ -18,6 +19,7 @@ def memory_agents(world: MemoryWorld, doors: Doors, runs: AgentRunUseCases) -> A
         principals=doors.principals,
         approvals=runs.stop_run.approvals,
         withdraw=runs.stop_run.withdraw,
+        rules=MemoryRules(world=world),
         audit=doors.audit,
         together=doors.together,
         clock=doors.clock,

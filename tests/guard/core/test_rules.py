@@ -6,7 +6,7 @@ import pytest
 
 from portico.guard.core.act import Act, Aim, TaskContext
 from portico.guard.core.rule_flaws import flaws_of
-from portico.guard.core.rules import Rule, RuleSource, Ruling, in_any_task, matching
+from portico.guard.core.rules import Rule, RuleSource, Ruling, in_any_task, matching, naming
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
@@ -163,3 +163,19 @@ def test_a_rule_that_cannot_be_meant_says_why(change: dict[str, object], field: 
 )
 def test_a_rule_that_can_be_meant_has_no_flaw(rule: Rule) -> None:
     assert flaws_of(rule) == []
+
+
+def test_rules_that_name_somebody_are_told_from_those_about_everybody() -> None:
+    rules = [
+        replace(DENY, name=name, who=who)
+        for name, who in {
+            "all": (),
+            "any": ("*",),
+            "role": ("role:ana", "kind:person"),
+            "her": ("ben", "ana"),
+            "some": ("a*",),
+            "others": ("b*",),
+        }.items()
+    ]
+
+    assert [rule.name for rule in naming(rules, "ana")] == ["her", "some"]

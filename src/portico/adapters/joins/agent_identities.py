@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.agents.core.agent import Agent
-from portico.agents.core.errors import AgentNameTaken
+from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.guard.approval_ports import Approvals
 from portico.guard.core.approval import Approval, Status
-from portico.guard.core.audit_facts import about_principal, identity_facts
+from portico.guard.core.audit_facts import about_principal, about_rule, identity_facts
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalDisabled
 from portico.guard.core.identity import Identity
 from portico.guard.core.reach import check_tools
 from portico.guard.core.roles import Role, Scope, check_reach
-from portico.guard.ports import Audit, Principals, Together
+from portico.guard.core.rules import Rule, Ruling, naming
+from portico.guard.ports import Audit, Principals, Rules, Together
 from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.clock import Clock
 from portico.kernel.label import meet
@@ -32,6 +33,7 @@ class AgentIdentities:
     principals: Principals
     approvals: Approvals
     withdraw: WithdrawApproval
+    rules: Rules
     audit: Audit
     together: Together
     clock: Clock
@@ -49,6 +51,8 @@ class AgentIdentities:
             created_at=self.clock.now(),
         )
         _check(caller, identity)
+        found = naming(await self.rules.all(caller), agent.name)
+        _check_name(caller, agent.name, _allowing(found))
         async with self.together(caller):
             try:
                 await self.principals.add(caller, identity)
@@ -57,14 +61,30 @@ class AgentIdentities:
             await self.audit.note(caller, about_principal("principal.added", identity))
 
     async def change(self, caller: Principal, agent: Agent) -> None:
-        """Raises `AgentNameTaken`, `Overreach`."""
+        """Raises `AgentNameTaken`, `NameInRules`, `Overreach`."""
         async with self.together(caller):
             before = await self.principals.hold(caller, agent.principal)
             after = replace(
                 before, name=agent.name, clearance=agent.spec.label, tools=agent.spec.tools
             )
             _check(caller, after)
+            if after.name != before.name:
+                await self._renames(caller, before.name, after.name)
             await self._changed(caller, before, after)
+
+    async def _renames(self, caller: Principal, before: str, after: str) -> None:
+        """Nobody comes under other rules by being called otherwise. Raises `NameInRules`."""
+        await self._forget_answers(caller, before)
+        rules = await self.rules.all(caller)
+        old, new = naming(rules, before), naming(rules, after)
+        _check_name(caller, after, [rule for rule in _allowing(new) if rule not in old])
+        _check_name(caller, before, [rule for rule in old if rule not in [*new, *_allowing(old)]])
+
+    async def _forget_answers(self, caller: Principal, name: str) -> None:
+        """What people have allowed to the one that had this name holds for no other."""
+        for rule in naming(await self.rules.all(caller), name):
+            if rule.approval is not None and await self.rules.remove(caller, rule.name):
+                await self.audit.note(caller, about_rule("policy.rule_removed", rule))
 
     async def remove(self, caller: Principal, agent: Agent) -> None:
         """The principal stays, since what it did is in the record; its name is free again. What it
@@ -75,6 +95,7 @@ class AgentIdentities:
             gone = f"{before.name[:_NAME]} ({agent.principal})"
             after = replace(before, name=gone, disabled_at=self.clock.now())
             if before.disabled_at is None:
+                await self._forget_answers(caller, before.name)
                 await self._changed(caller, before, after)
         while asked := await self._asked(caller, agent):
             for each in asked:
@@ -127,6 +148,16 @@ def _check(caller: Principal, identity: Identity) -> None:
     may know and use is given to it for good."""
     check_reach(caller, frozenset(), identity.clearance)
     check_tools(caller, identity.tools)
+
+
+def _allowing(rules: Sequence[Rule]) -> Sequence[Rule]:
+    return [rule for rule in rules if rule.ruling is Ruling.ALLOW]
+
+
+def _check_name(caller: Principal, name: str, rules: Sequence[Rule]) -> None:
+    """Raises `NameInRules`."""
+    if rules and not caller.may(Scope.POLICY_WRITE):
+        raise NameInRules(name, min(rule.name for rule in rules))
 
 
 def _each_once(lists: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:

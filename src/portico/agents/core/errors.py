@@ -15,6 +15,7 @@ PorticoError
 ├── AgentNotCleared     what its starter has read is more secret than it may know
 ├── AgentNotFound
 ├── AgentNameTaken
+├── NameInRules         a name that rules are about, to be given by whoever may change those
 ├── BadAgent            every flaw of a description of an agent, at once
 ├── AgentChanged        somebody else has changed it meanwhile
 ├── AgentVersionNotFound
@@ -198,6 +199,18 @@ class AgentNotFound(PorticoError):
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no agent {name[:80]!r} in this space.")
         self.name = name
+
+
+class NameInRules(PorticoError):
+    kind = Kind.DENIED
+    code = "name_in_rules"
+    title = "Rules are about this name"
+
+    def __init__(self, name: str, rule: str) -> None:
+        super().__init__(
+            f"The rule {rule} is about {name!r}, so that who has this name is not yours to change.",
+            fix="Choose another name, or ask somebody who may change rules: portico policy list",
+        )
 
 
 class AgentNameTaken(PorticoError):

@@ -91,6 +91,15 @@ def matching(
     return sorted(found, key=lambda rule: (rule.name, rule.source))
 
 
+def naming(rules: Iterable[Rule], name: str) -> Sequence[Rule]:
+    """Those that are about whoever has this name, and not about everybody."""
+    return [
+        rule
+        for rule in rules
+        if any(":" not in whom and whom != "*" and fits(name, (whom,)) for whom in rule.who)
+    ]
+
+
 def in_any_task(rules: Iterable[Rule]) -> Sequence[Rule]:
     """As if every task were one that they deny or ask in, and none one that they allow in."""
     return [

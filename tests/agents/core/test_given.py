@@ -1,0 +1,31 @@
+"""What a run of an agent is given, and what of that is shown."""
+
+from portico.agents.core.agent import Limits
+from portico.agents.core.given import RunGiven, shown
+from portico.kernel.ids import ContextId
+from portico.kernel.label import PUBLIC
+from portico.testing.agent_data import an_agent
+from portico.testing.guard import a_person
+from portico.testing.kernel import BEGINNING, SeededEntropy
+
+ANA = a_person("ana")
+
+
+def test_neither_instructions_nor_the_starters_key_are_shown() -> None:
+    given = RunGiven(
+        agent=an_agent(ANA),
+        context=ContextId.mint(BEGINNING, SeededEntropy("task")),
+        asker={"key": "k1"},
+        label=PUBLIC,
+        model="local:small",
+        limits=Limits(),
+    )
+
+    told = shown(given.as_json())
+
+    assert set(told) == {"agent", "label", "model", "limits", "continues"}
+    assert told["agent"] == {
+        "id": str(given.agent.id),
+        "version": given.agent.version,
+        "name": given.agent.name,
+    }
