@@ -45,6 +45,8 @@ class Deaf:
         finally:
             self.waiting -= 1
 
+    def end(self) -> None: ...
+
     async def close(self) -> None: ...
 
 

@@ -263,6 +263,7 @@ class Streamable:
 
     async def close(self) -> None:
         already, self._over = self._over, self._over or "it was ended"
+        self._endpoint.end()
         for task in self._tasks:
             task.cancel()
         if self._session is not None and already is None:
