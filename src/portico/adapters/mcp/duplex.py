@@ -32,7 +32,13 @@ class Carrier(Protocol):
         """Until it is ready."""
         ...
 
-    def send(self, data: bytes) -> None: ...
+    def send(self, data: bytes) -> None:
+        """Once it is ready."""
+        ...
+
+    def tell(self, data: bytes) -> None:
+        """At any time; where there is no room for it, it is left out."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -105,7 +111,7 @@ class Duplex:
         return bool(self._ghosts)
 
     async def ask(self, asked: Asked) -> Message:
-        if not self._carrier.ready and self._over is None:
+        while not self._carrier.ready and self._over is None:  # others waited for the same room
             await self._carrier.wait()
         if self._over is not None:
             raise Broken(self._over, reached=False)
@@ -139,7 +145,7 @@ class Duplex:
 
     def tell(self, message: Message) -> None:
         if self._over is None:
-            self._carrier.send(wire.written(message))
+            self._carrier.tell(wire.written(message))
 
     def deliver(self, asked: Asked, stray: Message) -> None:
         for pending in self._pending.values():
