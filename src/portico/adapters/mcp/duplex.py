@@ -9,12 +9,9 @@ from itertools import count
 from typing import Final, Protocol
 
 from portico.adapters.mcp import wire
-from portico.adapters.mcp.wire import CANCELLED, PROGRESS, Asked, Broken, Message, Spoilt
+from portico.adapters.mcp.wire import CANCELLED, MOST_OPEN, PROGRESS, Asked, Broken, Message, Spoilt
 
-_MOST_LETTERS: Final = 64
-"""Questions that one request may have open."""
 _MOST_GHOSTS: Final = 1_000
-_TOO_MANY: Final = -32000
 
 
 class Carrier(Protocol):
@@ -149,11 +146,11 @@ class Duplex:
 
     def deliver(self, asked: Asked, stray: Message) -> None:
         for pending in self._pending.values():
-            if pending.asked is asked and len(pending.letters) < _MOST_LETTERS:
+            if pending.asked is asked and len(pending.letters) < MOST_OPEN:
                 pending.put(stray)
                 return
         if "id" in stray:
-            self.tell(wire.objection(stray, _TOO_MANY, "Nobody can be asked this now"))
+            self.tell(wire.nobody_there(stray))
 
     async def settle(self) -> None:
         pass

@@ -232,8 +232,13 @@ class Streamable:
                 await self._post(message)
 
     def deliver(self, asked: Asked, stray: Message) -> None:
-        task = self._begin(self._heard(asked, stray))
-        self._asides.setdefault(asked, set()).add(task)
+        asides = self._asides.setdefault(asked, set())
+        if len(asides) < wire.MOST_OPEN:
+            task = self._begin(self._heard(asked, stray))
+            asides.add(task)
+            task.add_done_callback(asides.discard)
+        elif "id" in stray:
+            self.tell(wire.nobody_there(stray))
 
     async def settle(self) -> None:
         if self._tasks:
