@@ -6,6 +6,7 @@ from datetime import timedelta
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.server import TEAM, Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.ports import Embedder
 from portico.guard.core.roles import Role
 from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
@@ -39,7 +40,12 @@ LIMITS = Limits(call_timeout=timedelta(seconds=5), page_size=200)
 
 
 class OpenRoom:
-    def __init__(self, limits: Limits = LIMITS, rules: Rules | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits = LIMITS,
+        rules: Rules | None = None,
+        encoder: Embedder | None = None,
+    ) -> None:
         self.world = MemoryWorld()
         self.world.spaces[ANA.space] = a_space()
         for each in map(an_identity, ("ana", "vera", "sue")):
@@ -53,6 +59,7 @@ class OpenRoom:
             bus=self.bus,
             clock=self.clock,
             entropy=SeededEntropy(),
+            encoder=encoder,
             limits=limits,
             rules=rules,
             ask_first=self.asking,

@@ -4,10 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
+from portico.gateway.build_index import Finder
 from portico.gateway.catalogue import CATALOGUE
+from portico.kernel.effect import Effect
 from portico.testing.gateway import a_tool
-from tests.gateway.open_room import ANA, READ, OpenRoom
+from tests.gateway.open_room import ANA, READ, WRITE, OpenRoom, ref
+from tests.gateway.slow_encoder import SlowEncoder
+
+TRANSLATE = a_tool("files.translate", "Translates it into Portuguese.", effect=Effect.LOCAL_READ)
 
 
 @asynccontextmanager
@@ -19,6 +25,14 @@ async def running(room: OpenRoom) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.wait([task])
+
+
+async def settled(room: OpenRoom) -> Finder:
+    """Once the encoder's vectors are in it."""
+    async with asyncio.timeout(5):
+        while not (finder := await room.gateway.catalogues.finder(ANA)).complete:  # noqa: ASYNC110 # seen only so
+            await asyncio.sleep(0.01)
+    return finder
 
 
 async def test_the_shelf_is_kept_until_something_changes() -> None:
@@ -76,3 +90,54 @@ async def test_a_search_over_an_older_index_finds_nothing_that_is_gone() -> None
     found = await room.use.find_tools.look_up(newer, ["read a file"], 10)
 
     assert [str(match.ref) for match in found.found] == ["sky.forecast"]
+
+
+async def test_a_tool_that_comes_while_others_are_encoded_is_found_at_once() -> None:
+    encoder = SlowEncoder()
+    room = OpenRoom(encoder=encoder)
+    async with running(room):
+        encoder.answers.clear()
+        room.gateway.catalogues.patience = timedelta(seconds=5)
+        before = await room.gateway.catalogues.finder(ANA)
+        await encoder.begun.wait()
+        room.replace(READ, WRITE, TRANSLATE)
+        room.bus.wake(ANA.space, CATALOGUE)
+        await asyncio.sleep(0.01)
+
+        found = await room.use.find_tools(ANA, ["translate into Portuguese"])
+
+        encoder.answers.set()
+        after = await settled(room)
+
+    assert not before.complete
+    assert found.hits[0].ref == ref("files.translate")
+    assert "files.translate" in {tool.ref for tool in after.live.tools}
+
+
+async def test_what_several_look_for_at_first_is_encoded_once() -> None:
+    encoder = SlowEncoder()
+    room = OpenRoom(encoder=encoder)
+    async with running(room):
+        await asyncio.gather(*(room.gateway.catalogues.finder(ANA) for _ in range(5)))
+        await settled(room)
+
+    texts = [text for some in encoder.asked for text in some]
+    assert len(texts) == len(set(texts))
+
+
+async def test_what_goes_while_it_is_encoded_is_not_found_by_what_was_encoded() -> None:
+    encoder = SlowEncoder()
+    room = OpenRoom(encoder=encoder)
+    async with running(room):
+        encoder.answers.clear()
+        await room.gateway.catalogues.finder(ANA)
+        await encoder.begun.wait()
+        room.replace(WRITE)
+        room.bus.wake(ANA.space, CATALOGUE)
+        await asyncio.sleep(0.01)
+        encoder.answers.set()
+        await settled(room)
+
+        found = await room.use.find_tools(ANA, ["read the text of a file"])
+
+    assert ref("files.read") not in {hit.ref for hit in found.hits}

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -17,10 +18,14 @@ from portico.gateway.core.errors import (
 from portico.gateway.core.pin import definition_pin
 from portico.gateway.core.server import Era, Identity, Server, standing
 from portico.gateway.core.tool import Standing
+from portico.gateway.look_again import look_again
 from portico.kernel.effect import Effect
+from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.gateway.server_room import READ, ROOT, WIPE, WRITE, Room, raw
+
+BOB = PrincipalId(UUID(int=7))
 
 
 async def standings(room: Room, name: str = "files") -> dict[str, Standing]:
@@ -245,6 +250,72 @@ async def test_what_was_counted_is_not_counted_again() -> None:
 
     assert len(room.tokenizer.counted) == 1
     assert "Otherwise." in room.tokenizer.counted[0]
+
+
+async def test_what_one_person_is_not_shown_is_there_for_the_others() -> None:
+    room = await a_room(READ, WRITE)
+
+    room.upstreams.offers["files"] = seen(READ, WIPE)
+    await look_again(room.index_server, ROOT.space, "files", BOB)
+
+    assert await standings(room) == {
+        "read_file": Standing.LIVE,
+        "write_file": Standing.LIVE,
+        "wipe": Standing.NEW,
+    }
+    quarantined = [act for act in room.audit.acts if act["action"] == "tool.quarantined"]
+    assert [act["subject"] for act in quarantined] == ["files.wipe"]
+
+
+async def test_that_another_person_is_shown_less_is_no_change() -> None:
+    room = await a_room(READ, WRITE)
+
+    room.upstreams.offers["files"] = seen(WRITE)
+    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+        await look_again(room.index_server, ROOT.space, "files", BOB)
+        room.upstreams.offers["files"] = seen(WRITE, READ)
+        await look_again(room.index_server, ROOT.space, "files", ROOT.id)
+        told = await rung(ear)
+
+    assert not told
+
+
+async def test_a_definition_that_one_person_is_shown_otherwise_is_held_back() -> None:
+    """There is one pin a tool, and what was seen last is all that a call is held against."""
+    room = await a_room(READ, WRITE)
+
+    room.upstreams.offers["files"] = seen(raw("write_file", "Sends it all away."))
+    await look_again(room.index_server, ROOT.space, "files", BOB)
+
+    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.CHANGED}
+
+
+async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less() -> None:
+    room = await a_room(READ, WRITE)
+    room.upstreams.offers["files"] = seen(READ)
+
+    await room.restart_server(ROOT, "files")
+    await look_again(room.index_server, ROOT.space, "files", BOB)
+
+    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
+
+
+async def test_what_is_gone_without_anybodys_login_is_gone() -> None:
+    room = await a_room(READ, WRITE)
+    room.upstreams.offers["files"] = seen(READ)
+
+    await look_again(room.index_server, ROOT.space, "files", None)
+
+    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
+
+
+async def test_a_server_that_cannot_be_looked_at_again_breaks_nobody() -> None:
+    room = await a_room(READ)
+    room.upstreams.dead.add("files")
+
+    await look_again(room.index_server, ROOT.space, "files", BOB)
+
+    assert (await room.servers.get(ROOT, "files")).failure is not None
 
 
 async def rung(ear: object) -> bool:

@@ -51,6 +51,7 @@ class _Room:
     finders: dict[View, tuple[Finder, Finder]] = field(default_factory=dict)
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
+    completing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,16 +149,22 @@ class Catalogues:
 
     async def _build(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
         async with room.building:
-            if room.finder is None or room.finder.indexed is not shelf:
-                room.finder = await self.build_index(caller, shelf, room.finder)
+            if room.finder is not None and room.finder.indexed is shelf:
+                return
+            room.finder = await self.build_index(caller, shelf, room.finder)
         if not room.finder.complete and self._jobs is not None:
             self._jobs.put_nowait(lambda: self._complete(caller, room, shelf))
 
     async def _complete(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
-        """With the vectors that take their time; a change in between begins it anew."""
-        async with room.building:
-            if room.finder is not None and room.finder.indexed is shelf:
-                room.finder = await self.build_index.whole(caller, room.finder)
+        """With the vectors that take their time. What changes meanwhile is built without waiting
+        for them, and completed in its turn: what was encoded by then is not encoded again."""
+        async with room.completing:
+            if (finder := _of(room, shelf)) is None:
+                return
+            whole = await self.build_index.whole(caller, finder)
+            async with room.building:
+                if (now := _of(room, shelf)) is not None:
+                    room.finder = whole.on(now.shelf)
 
     async def _build_meanwhile(self, caller: Principal, room: _Room, shelf: Shelf) -> None:
         assert self._jobs is not None  # noqa: S101 # asked for only while it runs
@@ -173,6 +180,11 @@ class Catalogues:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience.total_seconds()):
                 await done.wait()
+
+
+def _of(room: _Room, shelf: Shelf) -> Finder | None:
+    """What finds the tools, if it was made of this shelf and no newer one has come."""
+    return room.finder if room.finder is not None and room.finder.indexed is shelf else None
 
 
 def _view(caller: Principal) -> View:

@@ -1,7 +1,7 @@
 """Ask a server what it offers, and remember it: beside what was accepted, never instead of it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
 )
 from portico.gateway.core.hidden_text import visible
-from portico.gateway.core.listing import merged, tools_read
+from portico.gateway.core.listing import merged, merged_of_one, tools_read
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.reading import Unreadable, read_instructions, read_offers, read_tools
 from portico.gateway.core.server import Identity, Server, check_may_start
@@ -31,6 +31,8 @@ from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer
+
+Merge = Callable[[Sequence[Tool], Sequence[Tool]], list[Tool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,10 @@ class IndexServer:
     bus: Bus
     clock: Clock
 
-    async def __call__(self, caller: Principal, name: str) -> Indexed:
-        """Raises what starting a server may raise; `PinMoved` if its launch was changed meanwhile,
-        and then nothing is written."""
+    async def __call__(self, caller: Principal, name: str, *, of_one: bool = False) -> Indexed:
+        """`of_one`: nobody has asked for it, and it is seen with the login of whoever happens to
+        talk to the server. Raises what starting a server may raise; `PinMoved` if its launch was
+        changed meanwhile, and then nothing is written."""
         permit(caller, Scope.SERVERS_WRITE)
         server = await self.servers.get(caller, name)
         check_may_start(server)
@@ -79,7 +82,9 @@ class IndexServer:
             raise
         before = await self.tools.of(caller, server)
         read = await asyncio.to_thread(self._read, server.name, seen, before)
-        indexed = await self._written(caller, server, seen, read)
+        indexed = await self._written(
+            caller, server, seen, read, merged_of_one if of_one else merged
+        )
         if indexed.changed:
             self.bus.wake(caller.space, CATALOGUE)
         return indexed
@@ -96,12 +101,14 @@ class IndexServer:
             left_out=found.left_out,
         )
 
-    async def _written(self, caller: Principal, server: Server, seen: Seen, read: _Read) -> Indexed:
+    async def _written(
+        self, caller: Principal, server: Server, seen: Seen, read: _Read, merge: Merge
+    ) -> Indexed:
         async with self.servers.changing(caller, server.name) as now:
             if now.launch_pin != server.launch_pin:
                 raise PinMoved(server.name)
             before = await self.tools.of(caller, now)
-            tools = merged(before, read.tools)
+            tools = merge(before, read.tools)
             after = replace(
                 now,
                 set_pin=set_pin(tools),

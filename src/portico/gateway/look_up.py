@@ -1,7 +1,6 @@
 """Rank the tools of a catalogue for some queries, and say whether any of them fits."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.gateway.build_index import Finder
-from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.search.fusion import ENCODER, STATIC
 from portico.gateway.core.search.question import Question, texts_to_embed
 from portico.gateway.core.search.ranking import Hit
 from portico.gateway.core.tool import ToolRef
+from portico.gateway.encode_query import EncodeQuery
 from portico.gateway.ports import Embedder
 
 _ENOUGH: Final = 0.98
@@ -39,7 +38,7 @@ class Matches:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUp:
     static: Embedder
-    encoder: Embedder | None
+    encode: EncodeQuery | None
 
     async def __call__(self, finder: Finder, queries: Sequence[str], limit: int) -> Matches:
         question = Question.of(queries)
@@ -58,13 +57,14 @@ class LookUp:
     async def _vectors(
         self, finder: Finder, question: Question
     ) -> Mapping[str, NDArray[np.float32]]:
-        """The encoder's only where the tools have such, and if it answers: search goes on
+        """The encoder's only where the tools have such, and if it answers soon: search goes on
         without."""
         texts = texts_to_embed(question)
         vectors = {STATIC: await self.static.embed(texts[STATIC])}
-        if self.encoder is not None and ENCODER in finder.live.vectors:
-            with suppress(EmbedderUnavailable):
-                vectors[ENCODER] = await self.encoder.embed(texts[ENCODER])
+        if self.encode is not None and ENCODER in finder.live.vectors:
+            encoded = await self.encode(texts[ENCODER])
+            if encoded is not None:
+                vectors[ENCODER] = encoded
         return vectors
 
 

@@ -22,6 +22,7 @@ from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.core.workflow_help import own_tools
 from portico.gateway.describe_tools import DescribeTools
+from portico.gateway.encode_query import EncodeQuery
 from portico.gateway.find_tools import FindTools
 from portico.gateway.graph.graphs import Graphs
 from portico.gateway.habits import Habits
@@ -336,7 +337,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
         graph=graph_use_cases(graphs, catalogues),
         find_tools=FindTools(
             catalogues=catalogues,
-            look_up=LookUp(static=doors.static, encoder=doors.encoder),
+            look_up=suggesting.look_up,
             acquaintances=doors.acquaintances,
             tokenizer=doors.tokenizer,
             clock=clock,
@@ -396,6 +397,12 @@ def _plans(doors: GatewayDoors, catalogues: Catalogues) -> SavedRunning:
     )
 
 
+def _look_up(doors: GatewayDoors) -> LookUp:
+    encoder = doors.encoder
+    encode = None if encoder is None else EncodeQuery(encoder=encoder, clock=doors.clock)
+    return LookUp(static=doors.static, encode=encode)
+
+
 def _suggesting(
     doors: GatewayDoors,
     catalogues: Catalogues,
@@ -406,7 +413,7 @@ def _suggesting(
     return Suggesting(
         doors=doors.suggest,
         catalogues=catalogues,
-        look_up=LookUp(static=doors.static, encoder=doors.encoder),
+        look_up=_look_up(doors),
         graphs=graphs,
         flows=doors.learning.flows,
         embedder=doors.static,

@@ -47,7 +47,7 @@ class LearningDoors:
             known_shapes=known_shapes,
             find_producers=FindProducers(
                 catalogues=catalogues,
-                look_up=LookUp(static=embedder, encoder=None),
+                look_up=LookUp(static=embedder, encode=None),
                 known_shapes=known_shapes,
                 embedder=embedder,
             ),

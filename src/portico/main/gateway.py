@@ -43,9 +43,9 @@ from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.server import AGENTS, BUILTIN
 from portico.gateway.follow_sources import FollowSources
-from portico.gateway.house import house
 from portico.gateway.keep_builtin import KeepBuiltin
 from portico.gateway.keep_result import KeepResult
+from portico.gateway.look_again import look_again
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
 from portico.gateway.workflows.latest_answer import LatestAnswer
@@ -161,12 +161,7 @@ def open_gateway(ground: Ground, outside: Outside) -> Opened:
     told: list[Gateway] = []
 
     async def changed(space: SpaceId, server: str, login: PrincipalId | None) -> None:
-        """A server says that it offers something else by now; it is asked by the house, with the
-        login of whoever it said so to, if it wants one."""
-        try:
-            await told[0].index_server(house(space, login), server)
-        except PorticoError as error:
-            _log.warning("the server %s could not be asked what it offers: %s", server, error)
+        await look_again(told[0].index_server, space, server, login)
 
     boxes, logins = Boxes(ground), open_logins(ground, outside)
     pool = UpstreamPool(

@@ -139,7 +139,7 @@ async def test_asked_the_same_again_it_gives_the_same_run() -> None:
     assert len(scene.town.models.asks) == 1
 
 
-async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew() -> None:
+async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew_each_time() -> None:
     begun = asyncio.Event()
 
     async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
@@ -147,18 +147,20 @@ async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew() 
         begun.set()
         await asyncio.Event().wait()
 
-    scene = Scene(stalls, says("Paris"))
-    asking = asyncio.create_task(scene.ask())
-    await begun.wait()
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
+    scene = Scene(stalls, stalls, stalls, says("Paris"))
+    for _ in range(3):
+        begun.clear()
+        asking = asyncio.create_task(scene.ask())
+        await begun.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert await scene.town.traces.stop_asked(ANA, scene.runs[-1])
+        run = (await scene.town.trace(scene.runs[-1])).run
+        await scene.town.traces.end(ANA, replace(run, status=AgentRunStatus.STOPPED))
 
-    assert await scene.town.traces.stop_asked(ANA, scene.runs[0])
-    stopped = replace((await scene.town.trace(scene.runs[0])).run, status=AgentRunStatus.STOPPED)
-    await scene.town.traces.end(ANA, stopped)
     assert (await scene.ask()).text == "Paris"
-    assert len(set(scene.runs)) == 2
+    assert len(set(scene.runs)) == 4
 
 
 async def test_one_that_is_too_late_is_stopped_and_charged() -> None:

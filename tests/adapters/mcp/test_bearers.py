@@ -18,7 +18,7 @@ from portico.gateway.core.upstream import Target
 from portico.guard.core.errors import LoginUnavailable
 from portico.kernel.ids import PrincipalId
 from portico.kernel.redaction import BLACK
-from tests.adapters.mcp.pools import AMPLE, a_pool, said, target
+from tests.adapters.mcp.pools import AMPLE, HOME, a_pool, said, target, until
 from tests.adapters.mcp.serving import served
 
 ANA, BEN = PrincipalId(UUID(int=7)), PrincipalId(UUID(int=8))
@@ -153,6 +153,34 @@ async def test_where_people_log_in_being_away_is_told_as_that() -> None:
             await pool.call(personal(url, ANA), "t", {}, timeout=AMPLE)
 
     assert not isinstance(down.value, UpstreamWantsLogin)
+
+
+async def test_a_call_that_waits_for_its_token_is_not_made_once_its_server_was_stopped() -> None:
+    doorman = Doorman("of-ana")
+    asked, given = asyncio.Event(), asyncio.Event()
+    given.set()
+
+    async def slowly(_target: Target, _refused: str | None) -> str | None:
+        asked.set()
+        await given.wait()
+        return "of-ana"
+
+    async with a_pool(tokens=slowly) as pool, served(doorman.app()) as url:
+        ana = personal(url, ANA)
+        await pool.call(ana, "t", {}, timeout=AMPLE)
+        await until(lambda: len(doorman.seen) == 4)  # the standing stream is asked for beside it
+        given.clear()
+        asked.clear()
+        call = asyncio.ensure_future(pool.call(ana, "t", {}, timeout=AMPLE))
+        await asked.wait()
+        await pool.stop(HOME, "server")
+        doorman.seen.clear()
+        given.set()
+        with pytest.raises(UpstreamDown, match="it was ended") as ended:
+            await call
+
+    assert not ended.value.reached
+    assert doorman.seen == []
 
 
 async def test_a_token_is_known_as_a_secret_for_a_while() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from portico.adapters.mcp.duplex import Duplex
 from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal
+from tests.adapters.mcp.pools import until
 
 ASKED = Asked("tools/call", {"name": "x"})
 
@@ -31,6 +32,9 @@ class Tray:
 
     def send(self, data: bytes) -> None:
         self.sent.append(json.loads(data))
+
+    def tell(self, data: bytes) -> None:
+        self.send(data)
 
     async def close(self) -> None:
         self.closed = True
@@ -190,3 +194,37 @@ async def test_who_asks_waits_until_there_is_room() -> None:
     await duplex.close()
 
     assert tray.closed
+
+
+async def test_room_for_one_is_not_taken_by_all_who_wait_for_it() -> None:
+    class Narrow(Tray):
+        def send(self, data: bytes) -> None:
+            assert self.ready, "there is no room for it"
+            super().send(data)
+            self.free.clear()
+
+    tray = Narrow()
+    duplex = Duplex(tray)
+    waiting = [await asked(duplex) for _ in range(5)]
+
+    for number in range(1, 6):
+        await until(lambda number=number: len(tray.sent) == number)
+        duplex.heard({"id": number, "result": {"n": number}})
+        tray.free.set()
+
+    assert [(await each)["n"] for each in waiting] == [1, 2, 3, 4, 5]
+
+
+async def test_who_waits_for_room_is_told_that_there_will_be_none() -> None:
+    tray = Tray()
+    tray.free.clear()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex)
+
+    duplex.end("it fell")
+    tray.free.set()
+
+    with pytest.raises(Broken, match="it fell") as told:
+        await waiting
+    assert not told.value.reached
+    assert tray.sent == []

@@ -1,5 +1,6 @@
 """A remote server is reached at the host and port of its launch, and nothing else is by it."""
 
+import asyncio
 import ssl
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.wire import Broken
 from portico.adapters.web.dialer import Dialer
+from portico.adapters.web.names import Resolve
 from tests.adapters.web.canary import canary
 from tests.adapters.web.sites import Page, a_site
 
@@ -17,9 +19,9 @@ async def here(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def an_endpoint(url: str) -> Endpoint:
+def an_endpoint(url: str, resolve: Resolve = here) -> Endpoint:
     address = Address(url, {"Authorization": "Bearer s3cret"}, frozenset())
-    return Endpoint(address, ssl.create_default_context(), Dialer(resolve=here), largest=1000)
+    return Endpoint(address, ssl.create_default_context(), Dialer(resolve=resolve), largest=1000)
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +39,39 @@ async def test_an_approved_launch_is_its_own_entry() -> None:
         await endpoint.close()
 
     assert [asked.path for asked in site.asked] == ["/mcp"]
+
+
+async def test_what_still_waits_for_a_connection_at_the_end_is_not_sent() -> None:
+    asked, found = asyncio.Event(), asyncio.Event()
+
+    async def slowly(host: str, port: int) -> Sequence[str]:
+        asked.set()
+        await found.wait()
+        return ["127.0.0.1"]
+
+    async with a_site(lambda path: (200, {}, b"{}")) as site:
+        endpoint = an_endpoint(site.url("/mcp", host="tools.test"), slowly)
+        sending = asyncio.ensure_future(endpoint.sibling("/other").post(b"{}", {}))
+        await asked.wait()
+        await endpoint.close()
+        found.set()
+        with pytest.raises(Broken, match="it was ended") as ended:
+            await sending
+
+    assert not ended.value.reached
+    assert site.asked == []
+
+
+async def test_the_farewell_alone_is_sent_after_the_end() -> None:
+    async with a_site(lambda path: (200, {}, b"{}")) as site:
+        endpoint = an_endpoint(site.url("/mcp", host="tools.test"))
+        endpoint.end()
+        with pytest.raises(Broken, match="it was ended"):
+            await endpoint.listen({})
+        await (await endpoint.delete({})).aclose()
+        await endpoint.close()
+
+    assert [each.method for each in site.asked] == ["DELETE"]
 
 
 async def test_what_it_leads_to_is_not_followed_to_this_machine() -> None:

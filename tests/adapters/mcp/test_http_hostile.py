@@ -169,6 +169,62 @@ async def test_an_error_of_the_protocol_is_an_answer_that_failed() -> None:
     assert said(answer) == "Unknown tool"
 
 
+def in_a_session(objection: Callable[[Message], Response]) -> Rude:
+    def answer(_request: Request, message: Message) -> Response | None:
+        if message["method"] == "initialize":
+            return JSONResponse(politely(message), headers={"mcp-session-id": "one"})
+        return objection(message) if message["method"] == "tools/call" else None
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [400, 404])
+@pytest.mark.parametrize("code", [-32602, [-32000]])
+@pytest.mark.parametrize("write", [int, str])
+async def test_what_is_said_of_one_call_is_not_the_end_of_its_session(
+    status: int, code: object, write: Callable[[Any], Any]
+) -> None:
+    error = {"code": code, "message": "title must not be empty"}
+    server = Server(
+        in_a_session(lambda m: JSONResponse({"id": write(m["id"]), "error": error}, status))
+    )
+
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        answers = [await pool.call(there, "add", {}, timeout=AMPLE) for _ in range(5)]
+        vitals = pool.vitals(HOME, "server")
+
+    assert {(said(answer), answer.failed) for answer in answers} == {(error["message"], True)}
+    assert (vitals.phase, vitals.starts) == (Phase.RUNNING, 1)
+    assert sum(message["method"] == "tools/call" for message in server.messages) == 5
+
+
+@pytest.mark.parametrize(
+    "objection",
+    [
+        lambda _: Response(status_code=404),
+        lambda _: JSONResponse({"error": "gone"}, 404),
+        lambda _: Response(b"{", 404, media_type="application/json"),
+        lambda _: JSONResponse({"id": None, "error": {"code": -32602, "message": "?"}}, 400),
+        lambda m: JSONResponse(
+            {"id": m["id"], "error": {"code": -32001, "message": "Session not found"}}, 404
+        ),
+    ],
+)
+async def test_a_session_that_is_lost_is_begun_anew_however_that_is_said(
+    objection: Callable[[Message], Response],
+) -> None:
+    server = Server(in_a_session(objection))
+
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        with pytest.raises(UpstreamDown, match="session is over") as lost:
+            await pool.call(there, "add", {}, timeout=AMPLE)
+        server.rude = lambda _request, _message: None
+        answer = await pool.call(there, "add", {}, timeout=AMPLE)
+
+    assert not lost.value.reached
+    assert said(answer) == "well"
+
+
 async def test_a_server_that_is_asked_too_much_is_busy_and_not_down() -> None:
     server = Server(to_calls(lambda _: Response(status_code=429)))
 

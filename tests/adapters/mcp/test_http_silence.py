@@ -1,6 +1,7 @@
 """A server over HTTP that says nothing more: what is given up holds no connection, and counts."""
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any, cast
@@ -14,7 +15,7 @@ from starlette.routing import Route
 from portico.adapters.mcp import streamable
 from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.streamable import Streamable
-from portico.adapters.mcp.wire import notification
+from portico.adapters.mcp.wire import Asked, Message, notification
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.gateway.core.server import Era, Http
 from portico.gateway.core.upstream import Phase
@@ -35,8 +36,10 @@ class Deaf:
         self.waiting = 0
         self.most = 0
         self.begun = 0
+        self.bodies: list[bytes] = []
 
-    async def post(self, _body: bytes, _headers: object) -> None:
+    async def post(self, body: bytes, _headers: object) -> None:
+        self.bodies.append(body)
         self.waiting += 1
         self.begun += 1
         self.most = max(self.most, self.waiting)
@@ -45,11 +48,66 @@ class Deaf:
         finally:
             self.waiting -= 1
 
+    def end(self) -> None: ...
+
     async def close(self) -> None: ...
 
 
 def _spawned(work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
     return asyncio.ensure_future(work)
+
+
+async def test_what_a_server_says_beside_a_call_is_kept_only_until_it_is_heard() -> None:
+    endpoint, heard, go = Deaf(), 0, asyncio.Event()
+
+    async def hear(_message: Message) -> None:
+        nonlocal heard
+        await go.wait()
+        heard += 1
+
+    way = Streamable(cast("Endpoint", endpoint), _spawned)
+    asked = Asked("tools/call", {}, hear)
+    asking = asyncio.ensure_future(way.ask(asked))
+    await until(lambda: endpoint.waiting)
+
+    for _ in range(1_000):
+        way.deliver(asked, notification("notifications/message"))
+    await asyncio.sleep(0)
+    go.set()
+    await until(lambda: heard == 64)
+    way.deliver(asked, notification("notifications/message"))
+    await until(lambda: heard == 65)
+
+    asking.cancel()
+    await together(asking)
+    await way.close()
+
+
+async def test_more_questions_beside_a_call_than_anybody_can_answer_are_refused() -> None:
+    endpoint, asked_of = Deaf(), 0
+
+    async def hear(_message: Message) -> None:
+        nonlocal asked_of
+        asked_of += 1
+        await asyncio.Event().wait()
+
+    way = Streamable(cast("Endpoint", endpoint), _spawned)
+    asked = Asked("tools/call", {}, hear)
+    asking = asyncio.ensure_future(way.ask(asked))
+    await until(lambda: endpoint.waiting)
+
+    for number in range(70):
+        way.deliver(asked, {"id": number, "method": "elicitation/create"})
+    await until(lambda: endpoint.begun == 7)
+
+    assert asked_of == 64
+    refused = [json.loads(body) for body in endpoint.bodies[1:]]
+    assert [(each["id"], each["error"]["code"]) for each in refused] == [
+        (number, -32000) for number in range(64, 70)
+    ]
+    asking.cancel()
+    await together(asking)
+    await way.close()
 
 
 async def test_notes_that_are_not_taken_are_few_and_given_up(

@@ -206,6 +206,16 @@ async def test_a_long_question_goes_whole() -> None:
     assert [said(answer) == text for answer in answers] == [True] * 3
 
 
+async def test_many_long_questions_at_once_all_arrive() -> None:
+    many = [{"text": f"{number}", "more": "y" * 3_900_000} for number in range(7)]
+
+    async with a_pool() as pool:
+        await pool.look(PLAIN)
+        answers = await together(*(pool.call(PLAIN, "echo", each, timeout=AMPLE) for each in many))
+
+    assert [said(each) for each in answers if isinstance(each, Answer)] == [*"0123456"]
+
+
 async def test_what_a_server_prints_by_mistake_is_kept_for_people() -> None:
     async with a_pool() as pool:
         await pool.call(PLAIN, "print", {"words": "hello, I am not JSON"}, timeout=AMPLE)

@@ -75,6 +75,9 @@ class Pipe:
     def send(self, data: bytes) -> None:
         self.sent.append(data)
 
+    def tell(self, data: bytes) -> None:
+        self.send(data)
+
     async def close(self) -> None: ...
 
 

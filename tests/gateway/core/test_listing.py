@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.listing import as_listed, merged, tools_read
+from portico.gateway.core.listing import as_listed, merged, merged_of_one, tools_read
 from portico.gateway.core.pin import definition_pin, set_pin
 from portico.gateway.core.reading import read_tools
 from portico.gateway.core.tool import Tool
@@ -55,6 +55,32 @@ def test_seeing_the_same_again_changes_nothing(before: list[Tool], now: list[Too
     once = merged(before, now)
 
     assert merged(once, now) == once
+
+
+@given(tools(seen=False), tools(seen=True))
+def test_what_one_person_is_not_shown_stays_as_it_was(before: list[Tool], now: list[Tool]) -> None:
+    after = {tool.ref.name: tool for tool in merged_of_one(before, now)}
+    of_all = {tool.ref.name: tool for tool in merged(before, now)}
+    shown = {tool.ref.name for tool in now}
+
+    left = {it.ref.name: it for it in before if it.accepted_pin and it.ref.name not in shown}
+    assert {name: it for name, it in after.items() if name not in shown} == left
+    assert {name: after[name] for name in shown} == {name: of_all[name] for name in shown}
+
+
+@given(tools(seen=False), tools(seen=True), tools(seen=True))
+def test_what_two_people_are_shown_in_turn_settles(
+    before: list[Tool], anas: list[Tool], bobs: list[Tool]
+) -> None:
+    """Whose listing comes last is no change of its own, once somebody has let everything in."""
+    every = [replace(tool, accepted_pin=tool.pin) for tool in merged_of_one(before, anas)]
+    names = {tool.ref.name: tool for tool in every}
+    same = [names[tool.ref.name] for tool in bobs if tool.ref.name in names]
+    fresh = [replace(tool, accepted=None, accepted_pin=None, gone=False) for tool in same]
+
+    once = merged_of_one(every, anas)
+
+    assert [tool.ref for tool in merged_of_one(once, fresh)] == [tool.ref for tool in once]
 
 
 def test_tools_are_read_in_their_order_and_what_cannot_be_used_comes_last() -> None:

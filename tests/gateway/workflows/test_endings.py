@@ -140,6 +140,28 @@ async def test_items_that_fail_are_null_where_they_may_and_stop_the_rest_where_n
     assert step_of(stopping, "all").items == Items(2, 1, 1)
 
 
+async def test_items_that_a_stopped_plan_did_not_begin_are_not_done_and_are_when_taken_up() -> None:
+    room = PlanRoom()
+    room.upstreams.replies[READ.ref] = [text("no such file", failed=True), text("fine")]
+    each = {"in": [f"/{number}" for number in range(20)], "at_once": 1}
+    path: JsonObject = {"path": {"$from": "item"}}
+    writing = step("all", WRITE, arguments=path, for_each=each, on_error="skip")
+
+    stopped = await room.ran(plan(writing, step("read")))
+
+    made = sum(room.writes.values())
+    assert made < 20
+    assert states(stopped) == {"all": SKIPPED, "read": FAILED}
+    assert step_of(stopped, "all").items == Items(20, made, 0)
+
+    await room.use.resume_workflow(await room.bot(), _id(stopped))
+    await room.leg(_id(stopped))
+
+    report = await room.show(_id(stopped))
+    assert step_of(report, "all").items == Items(20, 20, 0)
+    assert set(room.writes.values()) == {1}
+
+
 async def test_a_read_is_tried_again_as_often_as_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portico.gateway.workflows.make_call._FIRST_PAUSE", 0.0)
     room = PlanRoom()

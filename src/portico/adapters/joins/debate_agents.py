@@ -144,7 +144,7 @@ class AgentVoices:
         wish = _wish(ask)
         try:
             started = await self.start(caller, wish)
-            if started.replayed and await self._unfinished(caller, started.run):
+            while started.replayed and await self._unfinished(caller, started.run):
                 again = _wish(ask, again=str(started.run))
                 started = await self.start(caller, again)
         except AgentNotCleared as error:

@@ -131,8 +131,12 @@ class Child(asyncio.SubprocessProtocol):
         await self._writable.wait()
 
     def send(self, data: bytes) -> None:
-        if not self._input.is_closing() and self._input.get_write_buffer_size() < _STALE:
+        if not self._input.is_closing():
             self._input.write(data + b"\n")
+
+    def tell(self, data: bytes) -> None:
+        if self._input.get_write_buffer_size() < _STALE:
+            self.send(data)
 
     async def close(self) -> None:
         """First its input, as the protocol says; then it is asked; then it is made to. Whoever

@@ -9,12 +9,9 @@ from itertools import count
 from typing import Final, Protocol
 
 from portico.adapters.mcp import wire
-from portico.adapters.mcp.wire import CANCELLED, PROGRESS, Asked, Broken, Message, Spoilt
+from portico.adapters.mcp.wire import CANCELLED, MOST_OPEN, PROGRESS, Asked, Broken, Message, Spoilt
 
-_MOST_LETTERS: Final = 64
-"""Questions that one request may have open."""
 _MOST_GHOSTS: Final = 1_000
-_TOO_MANY: Final = -32000
 
 
 class Carrier(Protocol):
@@ -32,7 +29,13 @@ class Carrier(Protocol):
         """Until it is ready."""
         ...
 
-    def send(self, data: bytes) -> None: ...
+    def send(self, data: bytes) -> None:
+        """Once it is ready."""
+        ...
+
+    def tell(self, data: bytes) -> None:
+        """At any time; where there is no room for it, it is left out."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -105,7 +108,7 @@ class Duplex:
         return bool(self._ghosts)
 
     async def ask(self, asked: Asked) -> Message:
-        if not self._carrier.ready and self._over is None:
+        while not self._carrier.ready and self._over is None:  # others waited for the same room
             await self._carrier.wait()
         if self._over is not None:
             raise Broken(self._over, reached=False)
@@ -139,15 +142,15 @@ class Duplex:
 
     def tell(self, message: Message) -> None:
         if self._over is None:
-            self._carrier.send(wire.written(message))
+            self._carrier.tell(wire.written(message))
 
     def deliver(self, asked: Asked, stray: Message) -> None:
         for pending in self._pending.values():
-            if pending.asked is asked and len(pending.letters) < _MOST_LETTERS:
+            if pending.asked is asked and len(pending.letters) < MOST_OPEN:
                 pending.put(stray)
                 return
         if "id" in stray:
-            self.tell(wire.objection(stray, _TOO_MANY, "Nobody can be asked this now"))
+            self.tell(wire.nobody_there(stray))
 
     async def settle(self) -> None:
         pass

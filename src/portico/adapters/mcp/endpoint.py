@@ -7,6 +7,7 @@ each server's own, so that one that hangs uses up no one else's. They lead to th
 stand in the launch that was approved, whatever these are, and nowhere else.
 """
 
+import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from portico.adapters.web.transport import GuardedTransport, environment_proxy, 
 from portico.box.core.errors import AddressRefused
 
 _PATIENCE: Final = {"connect": 10.0, "write": 30.0, "pool": 10.0, "read": None}
+_BEFORE_SENT: Final = "http11.send_request_headers.started"
 _FOLLOWED: Final = 3
 _SAME_METHOD: Final = frozenset({307, 308})
 _ASIDE: Final = range(300, 400)
@@ -85,6 +87,7 @@ class Endpoint:
         self._headers = _given(self.url, address.headers)
         self._transport = _way(self.url, tls, dialer)
         self._bearer = bearer
+        self._ended = asyncio.Event()
 
     def sibling(self, place: str) -> "Endpoint":
         """Another address of the same host, over the same connections. Raises `Broken`."""
@@ -94,7 +97,12 @@ class Endpoint:
             raise Broken("it sends us to another host, where its credentials do not belong")
         return other
 
+    def end(self) -> None:
+        """Whoever still waits for a token, or for a connection, sends nothing any more."""
+        self._ended.set()
+
     async def close(self) -> None:
+        self.end()
         with suppress(httpx2.HTTPError):
             await self._transport.aclose()
 
@@ -108,7 +116,7 @@ class Endpoint:
         return await self._send("GET", {"accept": _EVENTS, "cache-control": "no-store", **headers})
 
     async def delete(self, headers: Mapping[str, str]) -> httpx2.Response:
-        """Raises `Broken`, `Crowded`."""
+        """The farewell: it is sent even after the end. Raises `Broken`, `Crowded`."""
         return await self._send("DELETE", headers)
 
     async def _send(
@@ -137,13 +145,14 @@ class Endpoint:
         return await self._sent(method, _with(headers, newer), body)
 
     async def _sent(self, method: str, headers: Mapping[str, str], body: bytes) -> httpx2.Response:
+        watched = {} if method == "DELETE" else self._watched()
         try:
             made = httpx2.Request(
                 method,
                 self.url,
                 headers=[*self._headers, *headers.items()],
                 content=body,
-                extensions={"timeout": _PATIENCE},
+                extensions={"timeout": _PATIENCE, **watched},
             )
             response = await self._transport.handle_async_request(made)
         except httpx2.PoolTimeout as error:
@@ -157,6 +166,21 @@ class Endpoint:
             raise Broken(f"the connection broke off: {error}") from error
         response.request = made
         return response
+
+    def _watched(self) -> Mapping[str, object]:
+        """Looked at now, and again once there is a connection: to close those that are open closes
+        none that is still being made. Raises `Broken`."""
+
+        async def trace(event: str, _facts: Mapping[str, object]) -> None:
+            if event == _BEFORE_SENT:
+                self._check_not_ended()
+
+        self._check_not_ended()
+        return {"trace": trace}
+
+    def _check_not_ended(self) -> None:
+        if self._ended.is_set():
+            raise Broken("it was ended", reached=False)
 
     async def _aside(self, method: str, response: httpx2.Response) -> httpx2.URL:
         """Only to another path of the same host, and only if we may send the same again there:

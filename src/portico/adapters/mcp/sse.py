@@ -54,8 +54,11 @@ class EventStream:
         await self._unsent.join()
 
     def send(self, data: bytes) -> None:
+        self._unsent.put_nowait(data)
+
+    def tell(self, data: bytes) -> None:
         with suppress(asyncio.QueueFull):
-            self._unsent.put_nowait(data)
+            self.send(data)
 
     async def close(self) -> None:
         for task in self.tasks:

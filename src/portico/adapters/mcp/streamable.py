@@ -36,6 +36,8 @@ _LONGEST_PAUSE: Final = 60.0
 _TOO_MANY: Final = 429
 _ACCEPTED: Final = 202
 _SESSION_LOST: Final = frozenset({400, 404})
+_OF_SESSIONS: Final = (-32600, -32001, -32000)
+"""Codes that servers give to what is wrong with a session, for want of one that says so."""
 
 
 @dataclass(slots=True)
@@ -107,7 +109,7 @@ class Streamable:
         body = wire.written(wire.request(number, asked))
         try:
             response = await self._endpoint.post(body, {**self._standing(), **asked.headers})
-            return await self._answered(asked, response)
+            return await self._answered(number, asked, response)
         except (Broken, Crowded, Refusal):
             raise
         except BaseException:
@@ -124,12 +126,12 @@ class Streamable:
             standing[MCP_PROTOCOL_VERSION_HEADER] = self.version
         return standing
 
-    async def _answered(self, asked: Asked, response: httpx2.Response) -> Message:
+    async def _answered(self, number: int, asked: Asked, response: httpx2.Response) -> Message:
         drained = False
         self._words += 1
         try:
             if response.status_code >= 400:
-                await self._object(response)
+                await self._object(number, response)
             if response.status_code == _ACCEPTED:
                 raise Spoilt("it took the request, and will not answer it")
             if asked.method == "initialize":
@@ -145,18 +147,26 @@ class Streamable:
             if not drained:
                 await response.aclose()
 
-    async def _object(self, response: httpx2.Response) -> None:
+    async def _object(self, number: int, response: httpx2.Response) -> None:
         """Raises what an answer that is none means."""
-        number = response.status_code
-        if number == _TOO_MANY:
+        status = response.status_code
+        if status == _TOO_MANY:
             raise Crowded("it says that it is asked too much")
-        if self._session is not None and number in _SESSION_LOST:
+        said = await self._said(response)
+        of_session = self._session is not None and status in _SESSION_LOST
+        if of_session and not _of_request(number, said):
             self._over = "its session is over"
             raise Broken(self._over, reached=False)
+        with suppress(Broken):
+            wire.result_of(said)
+        raise Status(status, response)
+
+    async def _said(self, response: httpx2.Response) -> Message:
+        """Nothing, if it is no message."""
         if kind(response) == JSON:
             with suppress(Broken):
-                wire.result_of(_read(await whole(response, self._endpoint.largest)))
-        raise Status(number, response)
+                return _read(await whole(response, self._endpoint.largest))
+        return {}
 
     async def _streamed(self, asked: Asked, response: httpx2.Response) -> Message:
         """Servers of the older era may cut the stream, also on purpose; it goes on from where we
@@ -222,8 +232,13 @@ class Streamable:
                 await self._post(message)
 
     def deliver(self, asked: Asked, stray: Message) -> None:
-        task = self._begin(self._heard(asked, stray))
-        self._asides.setdefault(asked, set()).add(task)
+        asides = self._asides.setdefault(asked, set())
+        if len(asides) < wire.MOST_OPEN:
+            task = self._begin(self._heard(asked, stray))
+            asides.add(task)
+            task.add_done_callback(asides.discard)
+        elif "id" in stray:
+            self.tell(wire.nobody_there(stray))
 
     async def settle(self) -> None:
         if self._tasks:
@@ -253,6 +268,7 @@ class Streamable:
 
     async def close(self) -> None:
         already, self._over = self._over, self._over or "it was ended"
+        self._endpoint.end()
         for task in self._tasks:
             task.cancel()
         if self._session is not None and already is None:
@@ -275,6 +291,16 @@ def _read(text: bytes | str) -> Message:
         raise Spoilt(str(error)) from error
     except ValueError as error:
         raise Spoilt("what it sent is no message") from error
+
+
+def _of_request(number: int, said: Message) -> bool:
+    """Whether it is an answer to this very request, and not to its session. One that says under
+    the number of a request that the session is lost would never be spoken to again otherwise."""
+    error = said.get("error")
+    if str(said.get("id")) != str(number) or not isinstance(error, dict):
+        return False
+    message = str(error.get("message"))
+    return error.get("code") not in _OF_SESSIONS or "session" not in message.lower()
 
 
 async def _drained(

@@ -22,6 +22,9 @@ Hear: TypeAlias = Callable[[Message], Awaitable[Message | None]]
 PROGRESS: Final = "notifications/progress"
 CANCELLED: Final = "notifications/cancelled"
 LOG: Final = "notifications/message"
+MOST_OPEN: Final = 64
+"""Questions, and other words of a server, that one request may have open."""
+_NOBODY: Final = -32000
 
 
 class Broken(Exception):
@@ -203,6 +206,11 @@ def reply(to: Message, result: Message) -> Message:
 
 def objection(to: Message, code: int, message: str) -> Message:
     return {"jsonrpc": "2.0", "id": to["id"], "error": {"code": code, "message": message}}
+
+
+def nobody_there(to: Message) -> Message:
+    """The answer to a question that nobody has room for."""
+    return objection(to, _NOBODY, "Nobody can be asked this now")
 
 
 def result_of(message: Message) -> Message:

@@ -45,6 +45,22 @@ def merged(before: Sequence[Tool], now: Sequence[Tool]) -> list[Tool]:
     ]
 
 
+def merged_of_one(before: Sequence[Tool], now: Sequence[Tool]) -> list[Tool]:
+    """The same where only one person was looking, with their own login: what they are not shown
+    may be there for others, and stays as it was. What they are shown counts as ever, so that a
+    definition that was changed is held back."""
+    shown = {tool.ref.name: tool for tool in now}
+    known = {tool.ref.name for tool in before}
+    return [
+        *(
+            _with_accepted(shown[tool.ref.name], tool) if tool.ref.name in shown else tool
+            for tool in before
+            if tool.ref.name in shown or tool.accepted_pin is not None
+        ),
+        *(tool for tool in now if tool.ref.name not in known),
+    ]
+
+
 def _tool(
     server: str,
     definition: Definition,

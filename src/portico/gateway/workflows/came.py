@@ -29,6 +29,8 @@ class LeftOut:
     """It was not done, and that is no failure: somebody said so, or all was stopped before."""
 
     why: str
+    stopped: bool = False
+    """Whether nobody has decided anything of it: it is done when the run is taken up again."""
 
 
 Came = Gave | WentWrong | LeftOut

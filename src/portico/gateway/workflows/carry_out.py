@@ -173,10 +173,11 @@ class CarryOut:
         if wrong and step.on_error is not OnError.SKIP:
             await self._tell_failed(step, wrong[0].failure.code)
             return self._fell(step, wrong[0].failure)
-        left_out = next((each for each in came if isinstance(each, calls.LeftOut)), None)
-        self._short = self._short or bool(wrong) or left_out is not None
-        if left_out is not None and step.on_error is not OnError.SKIP:
-            return LeftOut(left_out.why)
+        left_out = [each for each in came if isinstance(each, calls.LeftOut)]
+        self._short = self._short or bool(wrong) or bool(left_out)
+        for each in left_out:
+            if each.stopped or step.on_error is not OnError.SKIP:
+                return LeftOut(each.why)
         self._held[step.id] = [each if isinstance(each, calls.Gave) else None for each in came]
         facts = {**facts, "failed": len(wrong)}
         await durable.tell(f"{name}:done", "workflow.step_done", facts)

@@ -69,7 +69,7 @@ class InnerWorkflows:
         if wish.step.count("/") < MOST_DEEP:
             await inside()
         if inside.progress.stopped_by is None and (by := acting.stopped()) is not None:
-            return LeftOut(f"the plan was stopped by {by!r}, which failed")
+            return LeftOut(f"the plan was stopped by {by!r}, which failed", stopped=True)
         return await self._ended(acting, wish, inside)
 
     async def _ended(self, acting: Acting, wish: CallWish, inside: CarryOut) -> Came:

@@ -59,7 +59,9 @@ class StepCall:
             except StepFailed as failed:
                 return WentWrong(failed.failure)
             except Stopped as stopped:
-                return LeftOut(f"the plan was stopped by {stopped.by!r}, which failed")
+                return LeftOut(
+                    f"the plan was stopped by {stopped.by!r}, which failed", stopped=True
+                )
             if came is not None:
                 return came
             number += 1
