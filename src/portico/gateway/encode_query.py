@@ -25,7 +25,7 @@ not each of them."""
 class EncodeQuery:
     encoder: Embedder
     clock: Clock
-    patience: timedelta = timedelta(seconds=2)
+    patience: timedelta = timedelta(seconds=5)
     _rests_until: datetime | None = None
 
     async def __call__(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
