@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -203,12 +204,15 @@ async def test_room_for_one_is_not_taken_by_all_who_wait_for_it() -> None:
             super().send(data)
             self.free.clear()
 
+        def has_sent(self, number: int) -> bool:
+            return len(self.sent) == number
+
     tray = Narrow()
     duplex = Duplex(tray)
     waiting = [await asked(duplex) for _ in range(5)]
 
     for number in range(1, 6):
-        await until(lambda number=number: len(tray.sent) == number)
+        await until(partial(tray.has_sent, number))
         duplex.heard({"id": number, "result": {"n": number}})
         tray.free.set()
 

@@ -4,8 +4,8 @@ import pytest
 
 from portico.faces.web.forms import BadForm
 from portico.faces.web.screens.inbox.arguments import diffs, shown_changes, table
-from portico.faces.web.screens.inbox.routes import written
 from portico.faces.web.screens.inbox.seen import one_line, seen
+from portico.faces.web.screens.inbox.typed import written
 from portico.guard.core.danger import Danger, Mark
 
 
