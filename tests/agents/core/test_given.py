@@ -1,7 +1,7 @@
 """What a run of an agent is given, and what of that is shown."""
 
 from portico.agents.core.agent import Limits
-from portico.agents.core.given import RunGiven, shown
+from portico.agents.core.given import KIND, RunGiven, shown
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC
 from portico.testing.agent_data import an_agent
@@ -21,7 +21,7 @@ def test_neither_instructions_nor_the_starters_key_are_shown() -> None:
         limits=Limits(),
     )
 
-    told = shown(given.as_json())
+    told = shown(KIND, given.as_json())
 
     assert set(told) == {"agent", "label", "model", "limits", "continues"}
     assert told["agent"] == {
@@ -29,3 +29,7 @@ def test_neither_instructions_nor_the_starters_key_are_shown() -> None:
         "version": given.agent.version,
         "name": given.agent.name,
     }
+
+
+def test_runs_of_other_kinds_are_shown_as_they_are() -> None:
+    assert shown("drill", {"steps": 3}) == {"steps": 3}

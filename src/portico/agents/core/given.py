@@ -65,9 +65,11 @@ class RunGiven:
         )
 
 
-def shown(given: JsonObject) -> JsonObject:
-    """What is told of it to whoever may see runs: neither how the agent is instructed nor which key
-    it was started with."""
+def shown(kind: str, given: JsonObject) -> JsonObject:
+    """What a run of any kind was given, as it is told to whoever may see runs: of one of ours
+    neither how the agent is instructed nor which key it was started with."""
+    if kind != KIND:
+        return given
     agent = object_of(given["agent"])
     known = {name: agent[name] for name in ("id", "version")}
     others = {name: given[name] for name in ("label", "model", "limits", "continues")}

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
 from portico.agents.core.given import shown
-from portico.agents.start_run import AGENT
 from portico.engine.core.run import (
     Failure,
     Run,
@@ -29,7 +28,6 @@ from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
 from portico.kernel.ids import RunId
-from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 
 
@@ -208,17 +206,18 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _input(run: Run) -> JsonObject:
-    return shown(run.input) if run.kind == AGENT else run.input
-
-
 def _out(run: Run) -> RunOut:
-    return RunOut.model_construct(**_summary(run), input=_input(run), result=run.result)
+    return RunOut.model_construct(
+        **_summary(run), input=shown(run.kind, run.input), result=run.result
+    )
 
 
 def _detail(run: Run, steps: Sequence[Step]) -> RunDetail:
     return RunDetail.model_construct(
-        **_summary(run), input=_input(run), result=run.result, steps=[_step(step) for step in steps]
+        **_summary(run),
+        input=shown(run.kind, run.input),
+        result=run.result,
+        steps=[_step(step) for step in steps],
     )
 
 

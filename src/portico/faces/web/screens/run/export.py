@@ -1,7 +1,6 @@
 """A run as a file: what whoever asks may see of it."""
 
 from portico.agents.core.given import shown
-from portico.agents.start_run import AGENT
 from portico.engine.core.run import Run, Step
 from portico.faces.http.sse import event_json
 from portico.faces.web.desk import Desk
@@ -56,8 +55,7 @@ async def _events(desk: Desk, run: RunId) -> list[JsonValue]:
 
 def _more(run: Run) -> JsonObject:
     failure = None if run.failure is None else run.failure.as_json()
-    given = shown(run.input) if run.kind == AGENT else run.input
-    return {"input": given, "result": run.result, "error": failure}
+    return {"input": shown(run.kind, run.input), "result": run.result, "error": failure}
 
 
 def _object(value: JsonValue) -> JsonObject:
