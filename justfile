@@ -32,7 +32,7 @@ test *arguments:
 # kernel and cores: every branch
 coverage *arguments:
     coverage erase
-    coverage run -m pytest -n 2 --dist loadscope --no-loadscope-reorder --timeout=60 -m "not scenario and not postgres" {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
+    coverage run -m pytest -n 2 --dist loadscope --no-loadscope-reorder --timeout=60 {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
     coverage combine --quiet
     coverage report --include='*/kernel/*,*/core/*' --fail-under=100
 

@@ -1,5 +1,6 @@
 """What every test may ask for."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,10 @@ pytest_plugins = ["tests.once_more"]
 settings.register_profile("portico", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.load_profile("portico")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A suite that is started in the background inherits that Ctrl+C means nothing, and so would every
+program that a test starts and ends by it."""
 
 
 @pytest.fixture
@@ -76,7 +81,13 @@ STRANGERS = ("mcp", "box", "monty", "builtin", "web")
 
 
 ROOMS = ("kernel", "guard", "box", "engine", "gateway", "agents", "bridge", "debate")
-"""Whose tests `just coverage` runs: all that need neither a database nor a whole server."""
+"""Whose tests `just coverage` runs: they need neither a database nor a whole server."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is left out is not even read: each process that runs tests would read it anew."""
+    beneath = collection_path.parent == Path(__file__).parent and collection_path.name in ROOMS
+    return True if beneath and config.getoption("--not-again") else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -86,21 +97,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         inside = item.path.parts
         if "adapters" in inside and set(STRANGERS) & set(inside):
             item.add_marker("process")
-    if config.getoption("--not-again"):
-        again = [item for item in items if _in_coverage(item)]
-        config.hook.pytest_deselected(items=again)
-        left_out = set(again)
-        items[:] = [item for item in items if item not in left_out]
     longest: dict[Path, float] = {}
     for item in items:
         longest[item.path] = max(longest.get(item.path, 0), _allowed(item))
     items.sort(key=lambda item: -longest[item.path])
-
-
-def _in_coverage(item: pytest.Item) -> bool:
-    room = item.path.relative_to(Path(__file__).parent).parts[0]
-    whole = item.get_closest_marker("scenario") or item.get_closest_marker("postgres")
-    return room in ROOMS and not whole
 
 
 def _allowed(item: pytest.Item) -> float:

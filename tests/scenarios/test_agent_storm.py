@@ -38,7 +38,7 @@ from tests.storm.plan_worker import AFTER_CALL, AFTER_INTENT
 from tests.storm.plans import made_by
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-POINTS = 10_000 if FULL_SIZE else 6
+POINTS = 10_000 if FULL_SIZE else 2
 """Of all that there are, evenly spread."""
 PATIENCE = 120.0
 AGENT = "worker"

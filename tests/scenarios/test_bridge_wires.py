@@ -17,7 +17,7 @@ from tests.storm.ways_out_over_wires import CHANCES, ONLY_REFUSED, WAYS, ask
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(7200)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-READS = 50_000 if FULL_SIZE else 5_000
+READS = 50_000 if FULL_SIZE else 1_500
 AT_ONCE = 3
 """Of each reader."""
 A_ROUND = 30

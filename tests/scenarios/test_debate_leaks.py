@@ -18,7 +18,7 @@ from tests.storm.watched_log import watched_log
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(3600)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-READS = 20_000 if FULL_SIZE else 3_000
+READS = 20_000 if FULL_SIZE else 1_000
 READS_WITH_ONE_WALL = 10_000 if FULL_SIZE else 1_000
 _MOST_READS = 6_000
 """Until a planted bug has to be found; it ends at the first leak."""

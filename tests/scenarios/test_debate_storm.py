@@ -22,7 +22,7 @@ from tests.storm.debate_worker import ANSWERED, NOTED, RESERVED, SETTLED, Debate
 from tests.storm.plan_house import PlanHouse, plan_house
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-POINTS = 10_000 if FULL_SIZE else 3
+POINTS = 10_000 if FULL_SIZE else 2
 """Of all that there are, evenly spread."""
 PATIENCE = 120.0
 CAP = 200_000

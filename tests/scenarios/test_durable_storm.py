@@ -21,12 +21,13 @@ from tests.storm.house import House, storm_house
 from tests.storm.oracle import effects
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-RUNS = 10_000 if FULL_SIZE else 600
-KILLS = 1_000 if FULL_SIZE else 60
-DATABASE_KILLS = 20 if FULL_SIZE else 5
-EACH_POINT = 100 if FULL_SIZE else 12
+RUNS = 10_000 if FULL_SIZE else 240
+KILLS = 1_000 if FULL_SIZE else 24
+DATABASE_KILLS = 20 if FULL_SIZE else 3
+EACH_POINT = 100 if FULL_SIZE else 6
 WORKERS = 4
-IN_FLIGHT = 1_000 if FULL_SIZE else 400
+IN_FLIGHT = 1_000 if FULL_SIZE else 160
+GRAPHS = 3 if FULL_SIZE else 1
 POINTS = ("before effect", "after effect", "after checkpoint")
 PATIENCE = 1 if FULL_SIZE else 4
 """In the gate a deadline is four times as long: the machine is not ours alone."""
@@ -275,14 +276,14 @@ async def _graphs(
 async def test_a_graph_killed_after_each_of_its_steps_gives_the_same_and_repeats_nothing(
     house: House, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seeds = range(3)
+    seeds = range(GRAPHS)
 
     killing, seen = await _graphs(house, folder, seeds)
 
     with capsys.disabled():
         print(f"\ngraph: {killing.kills} kills, {len(seen)} steps begun in {len(seeds)} runs")
     assert killing.kills == len(seeds) * BRANCHES * LENGTH
-    assert killing.kills >= 100
+    assert killing.kills >= 100 or not FULL_SIZE
     for run in await house.runs(house.acknowledged):
         assert run.status is RunStatus.DONE
         assert run.result == expected(int(str(run.input["seed"])))

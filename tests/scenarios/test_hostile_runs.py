@@ -29,7 +29,7 @@ from tests.scenarios.box_table import a_box
 from tests.scenarios.boxed_programs import PROGRAMS, Hostile
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-RUNS = 5_000 if FULL_SIZE else 200
+RUNS = 5_000 if FULL_SIZE else 100
 AT_ONCE = 4
 MOST_GROWTH = 16_000_000
 """Bytes, after warm-up: what a few programs' output takes for a moment."""

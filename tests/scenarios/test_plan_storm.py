@@ -20,10 +20,10 @@ from tests.storm.plan_worker import AFTER_CALL, AFTER_INTENT
 from tests.storm.plans import BIG, SMALL, chain_of, made_by, outcome, writes_of
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-POINTS = 10_000 if FULL_SIZE else 4
+POINTS = 10_000 if FULL_SIZE else 2
 """Of all that there are, evenly spread."""
-PLANS, KILLS = (500, 50) if FULL_SIZE else (40, 6)
-STEPS, AT_ONCE = (1_000, 200) if FULL_SIZE else (250, 50)
+PLANS, KILLS = (500, 50) if FULL_SIZE else (20, 3)
+STEPS, AT_ONCE = (1_000, 200) if FULL_SIZE else (100, 20)
 PATIENCE = 120.0
 
 pytestmark = [

@@ -19,8 +19,8 @@ from tests.scenarios.event_writer import Job
 from tests.scenarios.sse_clients import Crowd
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-CLIENTS = 1_000 if FULL_SIZE else 200
-SECONDS = 60 if FULL_SIZE else 10
+CLIENTS = 1_000 if FULL_SIZE else 100
+SECONDS = 60 if FULL_SIZE else 6
 A_SECOND = 100
 BREAKS = 50 if FULL_SIZE else 10
 MOST_GROWTH = 0.10
