@@ -107,10 +107,11 @@ def test_a_no_is_remembered_for_a_while() -> None:
 
 @pytest.mark.parametrize("effect", list(Effect))
 def test_it_says_in_words_what_is_asked(effect: Effect) -> None:
-    asked = an_approval(BOT, effect=effect).question
+    for reason in ("It cannot be undone.", "it cannot be undone"):
+        asked = an_approval(BOT, effect=effect, reason=reason).question
 
-    assert asked.startswith("May bot (agent) use files.delete, ")
-    assert asked.endswith("? It cannot be undone.")
+        assert asked.startswith("May bot (agent) use files.delete, ")
+        assert asked.endswith("? It cannot be undone.")
 
 
 @pytest.mark.parametrize(

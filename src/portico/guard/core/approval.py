@@ -226,9 +226,10 @@ class Approval:
     @property
     def question(self) -> str:
         which = "of which" if self.effect is Effect.UNKNOWN else "which"
+        reason = self.reason[:1].upper() + self.reason[1:].removesuffix(".")
         return (
             f"May {self.asker.name} ({self.asker.kind}) use {self.tool}, "
-            f"{which} {EFFECT_WORDS[self.effect]}? {self.reason}"
+            f"{which} {EFFECT_WORDS[self.effect]}? {reason}."
         )
 
 
