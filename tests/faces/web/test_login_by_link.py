@@ -83,4 +83,17 @@ async def test_a_link_of_ones_own_asks_nothing(stranger: Browser) -> None:
     await stranger.log_in()
     handed = (await link_of(stranger)).partition("#")[2]
 
-    assert (await stranger.post("/login", {"handed": handed})).status == 303
+    answer = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+
+    assert (answer.status, answer.headers["location"]) == (303, "/runs")
+    assert "set-cookie" not in answer.headers
+
+
+async def test_who_is_logged_in_is_not_sent_on_with_what_a_link_carries(console: Browser) -> None:
+    """A browser keeps what is behind the # when a server sends it elsewhere."""
+    answer = await console.get("/login?to=/runs")
+    elsewhere = await console.get("/login?to=//else.example")
+
+    assert answer.status == 200
+    assert b'id="onward" href="/runs"' in answer.body
+    assert b'id="onward" href="/"' in elsewhere.body

@@ -142,6 +142,31 @@ def test_a_wrong_key_does_not_open_the_door(browser: Browser, house: Installatio
         assert refused_once(made, 401), made.wrong
 
 
+def test_a_link_of_somebody_else_asks_before_it_logs_in(
+    browser: Browser, house: Installation
+) -> None:
+    with house.client() as client:
+        who = {"name": "eve", "roles": ["member"], "clearance": "team"}
+        invited = client.post("/invitations", json=who).json()["link"].partition("#")[2]
+    with house.client(invited) as client:
+        eve = client.post("/invitations/accept").json()["key"]
+    with house.client(eve) as client:
+        link = client.post("/console-links").json()["link"]
+    with window(browser, house) as made:
+        page, ana = made.page, Hands(made)
+
+        page.goto(link)
+
+        expect(page.get_by_role("heading", name="Log in as somebody else?")).to_be_visible()
+        assert "#" not in page.url
+        assert made.violations() == []
+        ana.tab_to(page.get_by_role("button", name="Log in as eve in home"))
+        ana.press("Enter")
+        expect(page.locator(".who")).to_contain_text("eve in home")
+        made.opens("/login")
+        ana.arrive("/inbox")
+
+
 def test_a_paste_that_is_no_server_is_refused_and_kept(hands: Hands) -> None:
     page = hands.window.opens("/servers/_add")
 

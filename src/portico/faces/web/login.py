@@ -1,6 +1,6 @@
 """In and out: a key for a session, and the session's end."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -32,9 +32,12 @@ class LinkOver(PorticoError):
 
 
 async def show_login(request: Request) -> Response:
+    """Whether a link has led here, only the browser can see: so it goes on by itself, and is not
+    sent on, which would take along what the link carries."""
+    to = request.query_params.get("to", "")
     if await _inside(request):
-        return RedirectResponse(_wanted(request.query_params.get("to", "")), 303)
-    return bare(request, "login.html", {"to": request.query_params.get("to", ""), "problem": None})
+        return bare(request, "login_inside.html", {"to": to, "wanted": _wanted(to)})
+    return bare(request, "login.html", {"to": to, "problem": None})
 
 
 async def log_in(request: Request) -> Response:
@@ -42,8 +45,11 @@ async def log_in(request: Request) -> Response:
     to = form.maybe("to", most=2000) or ""
     try:
         if handed := form.maybe("handed", most=500):
-            if form.maybe("sure", most=1) is None and (others := await _others(request, handed)):
-                return bare(request, "login_other.html", {"to": to, "handed": handed, **others})
+            who = await _who(request, handed)
+            if who and who.alike:
+                return RedirectResponse(_wanted(to), 303)
+            if who and form.maybe("sure", most=1) is None:
+                return bare(request, "login_other.html", {"to": to, "handed": handed, "who": who})
             issued = await house.use.take_session(handed, _browser(request))
         else:
             issued = await house.use.open_session(form.text("key", most=500), _browser(request))
@@ -79,19 +85,25 @@ async def _inside(request: Request) -> bool:
     return True
 
 
-async def _others(request: Request, handed: str) -> Mapping[str, str]:
-    """Who this browser is logged in as and who the link is for, where they are not the same: a
-    link that somebody else has sent must not put anybody into another's session unasked. Raises
-    `NotAuthenticated`."""
+@dataclass(frozen=True)
+class _Who:
+    """Who this browser is logged in as, and who a link is for: one that somebody else has sent must
+    not put anybody into another's session unasked."""
+
+    present: str
+    other: str
+    alike: bool
+
+
+async def _who(request: Request, handed: str) -> _Who | None:
+    """`None`: it is logged in as nobody. Raises `NotAuthenticated` where the link opens nothing."""
     use = house_of(request).use
     try:
         now = (await use.authenticate.session(session_of(request))).principal
     except NotAuthenticated:
-        return {}
+        return None
     then = principal_of(await use.authenticate.handed(handed))
-    if then.id == now.id:
-        return {}
-    return {"present": await _told(request, now), "other": await _told(request, then)}
+    return _Who(await _told(request, now), await _told(request, then), alike=now.id == then.id)
 
 
 async def _told(request: Request, whom: Principal) -> str:
