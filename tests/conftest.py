@@ -13,7 +13,7 @@ from tests.children import none_left
 from tests.copies import Template, never_flushed
 from tests.servers import embedded_store, provisioned, reachable_folder, tcp_server
 
-pytest_plugins = ["tests.once_more"]
+pytest_plugins = ["tests.once_more", "tests.scheduling"]
 
 settings.register_profile("portico", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
