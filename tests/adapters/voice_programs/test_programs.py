@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 from portico.adapters.tokens.o200k import O200k
-from portico.adapters.voice_programs import running
+from portico.adapters.voice_programs import running, voices
 from portico.adapters.voice_programs.availability import Availability
 from portico.adapters.voice_programs.program import programs_of
 from portico.adapters.voice_programs.voices import ProgramVoices
@@ -104,10 +103,10 @@ async def test_where_it_is_told_what_it_is_to_do_nobody_else_looks(
 ) -> None:
     modes: list[int] = []
 
-    def leave(folder: Path, **_more: object) -> None:
+    def leave(folder: Path) -> None:
         modes.append(stat.S_IMODE(folder.stat().st_mode))
 
-    monkeypatch.setattr(shutil, "rmtree", leave)
+    monkeypatch.setattr(voices, "remove_tree", leave)
     await scene.ask({"lines": SAID["claude"]})
 
     assert modes == [0o700]
