@@ -1,5 +1,6 @@
 """Processes that a test has started and that outlive it: who they are, and whose they are."""
 
+import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
@@ -43,9 +44,21 @@ def _named(process: psutil.Process) -> str:
 
 @contextmanager
 def none_left(patience: float = PATIENCE) -> Iterator[None]:
-    """Whoever was there before may stay."""
+    """Whoever was there before may stay. Others are named and ended: they are one test's fault, and
+    not to be counted by all that come after it."""
     before = children()
     yield
     eventually(lambda: not children() - before, patience)
-    left = named(children() - before)
-    assert not left, "processes were left behind:\n" + "\n".join(left)
+    left = children() - before
+    names = named(left)
+    _end(left)
+    assert not left, "processes were left behind:\n" + "\n".join(names)
+
+
+def _end(processes: Collection[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()
+    for process in processes:
+        with suppress(ChildProcessError):  # somebody else's child, or buried meanwhile
+            os.waitpid(process.pid, 0)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from tests.children import none_left
@@ -17,7 +18,7 @@ def test_whoever_is_left_behind_is_named() -> None:
     ):
         stray = _asleep()
     with stray:
-        stray.kill()
+        assert not psutil.pid_exists(stray.pid)
 
 
 def test_whoever_has_ended_and_nobody_waited_for_is_left_behind_too() -> None:
@@ -27,7 +28,7 @@ def test_whoever_has_ended_and_nobody_waited_for_is_left_behind_too() -> None:
         assert stray.stdout is not None
         stray.stdout.read()
     with stray:
-        pass
+        assert not psutil.pid_exists(stray.pid)
 
 
 def test_whoever_was_there_before_may_stay() -> None:

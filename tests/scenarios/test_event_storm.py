@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import psycopg
@@ -206,32 +207,41 @@ async def _opened(addresses: Addresses, log: PostgresEventLog, caller: Principal
 
 
 def _written(addresses: Addresses, caller: Principal, locked: bool, events: int) -> None:
-    writers = []
-    for number in range(WRITERS):
-        job = Job(
-            address=addresses.app,
-            space=str(caller.space.value),
-            principal=str(caller.id.value),
-            writer=number,
-            count=events,
-            topics=TOPICS,
-            locked=locked,
-        )
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.scenarios.event_writer"],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    with ExitStack() as opened:
+        writers = []
+        for number in range(WRITERS):
+            job = Job(
+                address=addresses.app,
+                space=str(caller.space.value),
+                principal=str(caller.id.value),
+                writer=number,
+                count=events,
+                topics=TOPICS,
+                locked=locked,
+            )
+            writers.append(opened.enter_context(_writer(job)))
+        for process in writers:
+            code = process.wait()
+            assert process.stderr is not None
+            assert code == 0, process.stderr.read()
+
+
+@contextmanager
+def _writer(job: Job) -> Iterator[subprocess.Popen[str]]:
+    """Gone afterwards, also when another has failed: who is left behind is counted elsewhere."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.scenarios.event_writer"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(job.text())
         process.stdin.close()
-        writers.append(process)
-    for process in writers:
-        code = process.wait()
-        assert process.stderr is not None
-        assert code == 0, process.stderr.read()
-        process.stderr.close()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _truth(addresses: Addresses) -> Mapping[str, list[tuple[int, Told]]]:
