@@ -38,6 +38,8 @@ class EventStream:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue(_UNSENT)
+        self._news = asyncio.Event()
+        """There is room, or there will be none any more."""
         self.posting: asyncio.Future[Endpoint] = asyncio.get_running_loop().create_future()
         """Where to, once the server has said so."""
         self.tasks: list[asyncio.Task[None]] = []
@@ -51,10 +53,12 @@ class EventStream:
         return not self._unsent.full()
 
     async def wait(self) -> None:
-        await self._unsent.join()
+        await self._news.wait()
 
     def send(self, data: bytes) -> None:
         self._unsent.put_nowait(data)
+        if self._unsent.full():
+            self._news.clear()
 
     def tell(self, data: bytes) -> None:
         with suppress(asyncio.QueueFull):
@@ -63,11 +67,13 @@ class EventStream:
     async def close(self) -> None:
         for task in self.tasks:
             task.cancel()
+        self._news.set()
         await self._endpoint.close()
 
     async def write(self, duplex: Duplex, posting: Endpoint) -> None:
         while duplex.over is None:
             data = await self._unsent.get()
+            self._news.set()
             try:
                 response = await posting.post(data, {})
                 await response.aclose()
@@ -75,8 +81,7 @@ class EventStream:
                     raise Status(response.status_code, response)
             except (Broken, Crowded) as error:
                 duplex.end(str(error))
-            finally:
-                self._unsent.task_done()
+        self._news.set()
 
     async def read(self, duplex: Duplex, response: httpx2.Response) -> None:
         reason = "its stream ended"
@@ -90,6 +95,7 @@ class EventStream:
             reason = error.reason
         finally:
             duplex.end(reason)
+            self._news.set()
             if not self.posting.done():
                 self.posting.set_exception(Broken(reason, reached=False))
             await response.aclose()
