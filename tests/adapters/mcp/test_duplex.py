@@ -168,7 +168,69 @@ async def test_more_questions_than_anybody_can_answer_are_refused() -> None:
     await waiting
 
     assert len(refused) == 36
-    assert sum("result" in message for message in tray.sent) == 64
+    assert len(tray.sent) == 1 + 100
+
+
+class Thinking:
+    """Somebody who takes their time with what they are asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+        self.let_off = 0
+
+    async def hear(self, message: Message) -> Message:
+        self.asked.append(message["id"])
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.let_off += 1
+            raise
+        raise AssertionError
+
+
+async def _thinking(tray: Tray) -> tuple[Thinking, Duplex, asyncio.Future[Message]]:
+    somebody, duplex = Thinking(), Duplex(tray)
+    what = Asked("tools/call", {}, somebody.hear)
+    waiting = await asked(duplex, what)
+    for number in (7, 8):
+        duplex.deliver(what, {"id": number, "method": "elicitation/create"})
+    await until(lambda: somebody.asked)
+    return somebody, duplex, waiting
+
+
+async def test_whoever_still_thinks_when_the_server_ends_keeps_nobody_waiting() -> None:
+    tray = Tray()
+    somebody, duplex, waiting = await _thinking(tray)
+
+    duplex.end("it is gone")
+    with pytest.raises(Broken, match="it is gone"):
+        await waiting
+
+    assert (somebody.asked, somebody.let_off) == ([7], 1)
+    assert len(tray.sent) == 1
+
+
+async def test_an_answer_is_not_kept_until_what_was_asked_meanwhile_is_answered_too() -> None:
+    tray = Tray()
+    somebody, duplex, waiting = await _thinking(tray)
+
+    duplex.heard({"id": 1, "result": {"n": 1}})
+
+    assert await waiting == {"n": 1}
+    assert (somebody.asked, somebody.let_off) == ([7], 1)
+    assert [message["id"] for message in tray.sent if "error" in message] == [7, 8]
+
+
+async def test_a_caller_who_leaves_while_they_are_asked_has_left() -> None:
+    tray = Tray()
+    somebody, duplex, waiting = await _thinking(tray)
+
+    waiting.cancel()
+    duplex.heard({"id": 1, "result": {}})
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert somebody.let_off == 1
 
 
 async def test_a_question_of_a_call_that_is_over_is_refused() -> None:

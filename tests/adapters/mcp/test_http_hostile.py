@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from portico.adapters.mcp import resuming
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
 from portico.gateway.core.server import Era, FromEnvironment, Http, Plain, Template
@@ -360,6 +361,60 @@ async def test_a_stream_that_was_cut_goes_on_where_it_was_cut() -> None:
     assert caller.steps == [(1.0, None, None)]
     resumed = [r.headers["last-event-id"] for r in server.requests if "last-event-id" in r.headers]
     assert resumed == ["1", "2", "3", "4", "5"]
+
+
+QUESTION: Message = {
+    "id": "q",
+    "method": "elicitation/create",
+    "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}},
+}
+
+
+async def test_a_stream_that_ends_while_somebody_is_asked_is_given_up_at_once() -> None:
+    thinking = Caller([{}], slow=600)
+    server = Server(to_calls(lambda _: events(QUESTION)))
+
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        with pytest.raises(UpstreamDown, match="ended without an answer"):
+            await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
+
+    assert len(thinking.asked) == 1
+
+
+async def test_what_is_answered_while_somebody_is_asked_is_answered() -> None:
+    thinking = Caller([{}], slow=600)
+    server = Server(to_calls(lambda message: events(QUESTION, text(message, "anyhow"))))
+
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
+
+    assert said(answer) == "anyhow"
+
+
+async def test_a_stream_may_be_cut_as_often_as_it_likes_while_somebody_thinks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resuming, "_UNHURRIED", 0.01)
+    answered: list[Message] = []
+
+    def cutting(request: Request, message: Message) -> Response | None:
+        last = int(request.headers.get("last-event-id", 0))
+        if "method" not in message:
+            answered.append(message)
+            return Response(status_code=202)
+        if message["method"] == "tools/call":
+            return events(QUESTION)
+        if last and answered:
+            return events(text({"id": 2}, "after all"), number=last + 1)
+        return events() if last else None
+
+    server = Server(cutting)
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        thinking = Caller([{"action": "decline"}], slow=1.0)
+        answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
+
+    assert said(answer) == "after all"
+    assert sum("last-event-id" in request.headers for request in server.requests) > 5
 
 
 @pytest.mark.parametrize("again", [events, lambda: Response(status_code=404)])

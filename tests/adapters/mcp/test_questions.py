@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -204,6 +206,20 @@ async def test_the_time_that_a_person_takes_is_not_the_tools() -> None:
         )
 
     assert "Ana" in said(answer)
+
+
+async def test_a_server_that_dies_while_somebody_is_asked_is_down_at_once() -> None:
+    thinking = Caller([ANA], slow=600)
+
+    async with a_pool() as pool:
+        old = target(OLD)
+        call = asyncio.ensure_future(pool.call(old, "ask", {}, timeout=AMPLE, line=thinking))
+        await until(lambda: thinking.asked)
+        process = pool.vitals(HOME, "server").process
+        assert process is not None
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(UpstreamDown):
+            await call
 
 
 async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(tmp_path: Path) -> None:

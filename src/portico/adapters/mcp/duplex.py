@@ -45,12 +45,19 @@ class _Pending:
     asked: Asked
     letters: deque[Message | Broken] = field(default_factory=deque)
     answered: bool = False
+    over: bool = False
+    """Whether its last letter has come."""
     waiting: asyncio.Future[None] | None = None
+    asking: asyncio.Future[Message | None] | None = None
 
     def put(self, letter: Message | Broken) -> None:
         self.letters.append(letter)
         if self.waiting is not None and not self.waiting.done():
             self.waiting.set_result(None)
+        if isinstance(letter, Broken) or "method" not in letter:
+            self.over = True
+            if self.asking is not None:
+                self.asking.cancel()
 
     def put_progress(self, letter: Message) -> None:
         """How far it is now; how far it was before is of no interest to anybody."""
@@ -71,6 +78,29 @@ class _Pending:
             raise letter
         self.answered = "method" not in letter
         return letter
+
+    async def replied(self, hear: wire.Hear, letter: Message) -> Message | None:
+        """A person may think for minutes. Once what they are asked for is over, nobody waits for
+        them any more."""
+        if not wire.asks_somebody(letter):
+            return await hear(letter)
+        if self.over:
+            return wire.nobody_there(letter)
+        self.asking = asyncio.ensure_future(hear(letter))
+        try:
+            return await self.asking
+        except asyncio.CancelledError:
+            if self._let_off():
+                return wire.nobody_there(letter)
+            raise
+        finally:
+            self.asking = None
+
+    def _let_off(self) -> bool:
+        """Whether it is for the end of it that nobody is asked any more, and not for the caller's
+        own, who has left."""
+        task = asyncio.current_task()
+        return self.over and (task is None or task.cancelling() == 0)
 
 
 def _unheard(_: object) -> None:
@@ -129,7 +159,7 @@ class Duplex:
             if pending.answered:
                 return wire.result_of(letter)
             if pending.asked.hear is not None:
-                answer = await pending.asked.hear(letter)
+                answer = await pending.replied(pending.asked.hear, letter)
                 if answer is not None:
                     self.tell(answer)
 

@@ -7,7 +7,6 @@ doubt whose it is. Only what comes on the standing stream (GET) of the older era
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from portico.adapters.mcp import wire
 from portico.adapters.mcp.endpoint import JSON, Endpoint, Status, events, is_events, kind, whole
+from portico.adapters.mcp.resuming import FIRST_PAUSE, LONGEST_PAUSE, Place
 from portico.adapters.mcp.wire import CANCELLED, Asked, Broken, Crowded, Message, Refusal, Spoilt
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
@@ -24,40 +24,17 @@ Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 _SESSION: Final = "mcp-session-id"
 _LAST_EVENT: Final = "last-event-id"
-_RESUMED: Final = 3
 _DRAINED: Final = 1.0
 """Seconds for a stream to end after its answer, so that the connection can be used again."""
 _GOODBYE: Final = 1.0
 _NOTED: Final = 5.0
 """Seconds for a server to take a note; a connection that waits for it is one that no call has."""
 _MOST_NOTES: Final = 32
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
 _TOO_MANY: Final = 429
 _ACCEPTED: Final = 202
 _SESSION_LOST: Final = frozenset({400, 404})
 _OF_SESSIONS: Final = (-32600, -32001, -32000)
 """Codes that servers give to what is wrong with a session, for want of one that says so."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """How far a stream has come."""
-
-    last: str = ""
-    pause: float = _FIRST_PAUSE
-    fruitless: int = 0
-    """How often in a row it was taken up again in vain."""
-
-    def note(self, event: httpx2.ServerSentEvent) -> None:
-        if event.id and event.id != self.last:
-            self.last, self.fruitless = event.id, 0
-        if event.retry is not None:
-            self.pause = event.retry / 1000
-
-    @property
-    def resumable(self) -> bool:
-        return bool(self.last) and self.fruitless < _RESUMED
 
 
 def _unheard(_: object) -> None:
@@ -171,7 +148,7 @@ class Streamable:
     async def _streamed(self, asked: Asked, response: httpx2.Response) -> Message:
         """Servers of the older era may cut the stream, also on purpose; it goes on from where we
         say it was cut."""
-        place = _Place()
+        place = Place()
         while True:
             try:
                 return await self._until_answered(asked, response, place)
@@ -179,15 +156,14 @@ class Streamable:
                 await response.aclose()
                 if self._modern or not place.resumable or not error.final:
                     raise
-            place.fruitless += 1
-            await asyncio.sleep(min(place.pause, _LONGEST_PAUSE))
+            await asyncio.sleep(place.rest(asking=bool(self._asides.get(asked))))
             response = await self._endpoint.listen({**self._standing(), _LAST_EVENT: place.last})
             if response.status_code != 200:
                 await response.aclose()
                 raise Broken("its stream ended without an answer")
 
     async def _until_answered(
-        self, asked: Asked, response: httpx2.Response, place: "_Place"
+        self, asked: Asked, response: httpx2.Response, place: Place
     ) -> Message:
         stream = events(response, self._endpoint.largest)
         async for event in stream:
@@ -199,7 +175,10 @@ class Streamable:
             if "method" not in message:
                 _ = self._begin(_drained(stream, response))
                 return wire.result_of(message)
-            await self._heard(asked, message)
+            if wire.asks_somebody(message):
+                self.deliver(asked, message)  # it may answer, or end, before they do
+            else:
+                await self._heard(asked, message)
         raise Broken("its stream ended without an answer")
 
     async def _heard(self, asked: Asked, message: Message) -> None:
@@ -248,7 +227,7 @@ class Streamable:
 
     async def _listen(self) -> None:
         """The standing stream, for as long as there is one."""
-        pause, last = _FIRST_PAUSE, ""
+        pause, last = FIRST_PAUSE, ""
         while self._over is None:
             with suppress(Broken, Crowded):
                 headers = {**self._standing(), **({_LAST_EVENT: last} if last else {})}
@@ -258,13 +237,13 @@ class Streamable:
                         return
                     async for event in events(response, self._endpoint.largest):
                         self._words += 1
-                        pause, last = _FIRST_PAUSE, event.id or last
+                        pause, last = FIRST_PAUSE, event.id or last
                         if event.data:
                             self.stray(_read(event.data))
                 finally:
                     await response.aclose()
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def close(self) -> None:
         already, self._over = self._over, self._over or "it was ended"

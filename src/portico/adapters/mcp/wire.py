@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from json import JSONDecoder, JSONEncoder
 from typing import Any, Final, Protocol, TypeAlias
 
+from portico.gateway.core.upstream import Wanted
 from portico.kernel.json import NotCanonical
 
 Message: TypeAlias = dict[str, Any]
@@ -25,6 +26,7 @@ LOG: Final = "notifications/message"
 MOST_OPEN: Final = 64
 """Questions, and other words of a server, that one request may have open."""
 _NOBODY: Final = -32000
+_OF_CALLERS: Final = frozenset({Wanted.ELICITATION, Wanted.SAMPLING})
 
 
 class Broken(Exception):
@@ -206,6 +208,11 @@ def reply(to: Message, result: Message) -> Message:
 
 def objection(to: Message, code: int, message: str) -> Message:
     return {"jsonrpc": "2.0", "id": to["id"], "error": {"code": code, "message": message}}
+
+
+def asks_somebody(message: Message) -> bool:
+    """A question to a caller, or to their model: the answer may take as long as people take."""
+    return "id" in message and message["method"] in _OF_CALLERS
 
 
 def nobody_there(to: Message) -> Message:
