@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,40 @@ def test_nothing_waits_in_a_way_that_may_forget_of_being_cancelled() -> None:
     forgetful = [path for path in modules() if "asyncio.wait_for(" in path.read_text()]
 
     assert forgetful == []
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong"),
+    [
+        ('A = re.compile(r"(?:a|b)*+c")', ["1: a group that is repeated for good"]),
+        ('A = re.compile(rf"{B}(?:a){{2,}}+")', ["1: a group that is repeated for good"]),
+        ('A = re.compile(r"(?>(?:a++|b)*)[c]{2,}+ [(]*+")', []),
+        ("try: ...\nexcept* OSError:\n    raise", ["3: a raise that may come out in a group"]),
+        ("try: ...\nexcept* OSError:\n    pass\nraise E", []),
+    ],
+)
+def test_what_the_first_pythons_do_otherwise_would_be_seen(written: str, wrong: list[str]) -> None:
+    assert list(_done_otherwise_by_some(written)) == wrong
+
+
+def test_nothing_is_written_that_the_first_pythons_do_otherwise() -> None:
+    """Python 3.11.2 is what Debian 12 has. Until 3.11.5 a group that is repeated for good does not
+    match all that it should, of which a secret that was half blacked out is one case; and some give
+    a single error that is raised in `except*` as a group of one, others as it is."""
+    found = {path.name: list(_done_otherwise_by_some(path.read_text())) for path in modules()}
+
+    assert {name: places for name, places in found.items() if places} == {}
+
+
+def _done_otherwise_by_some(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.search(r"(?<![\\[])\)(?:[*+?]|\{\d*,?\d*\})\+", node.value):
+                yield f"{node.lineno}: a group that is repeated for good"
+        elif isinstance(node, ast.TryStar):
+            for inner in (each for handler in node.handlers for each in ast.walk(handler)):
+                if isinstance(inner, ast.Raise):
+                    yield f"{inner.lineno}: a raise that may come out in a group"
 
 
 @pytest.mark.requirement("web:gate:only-one")

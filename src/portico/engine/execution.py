@@ -159,6 +159,7 @@ class Execution:
 
     async def until_over(self, work: Coroutine[Any, Any, Ended], wakeups: Wakeups) -> Ended | None:
         """What the work came to; None if it was put away to wait. Raises `Lost`."""
+        lost = False
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -169,9 +170,11 @@ class Execution:
                 attending.cancel()
                 listening.cancel()
         except* Lost:
-            raise Lost from None
+            lost = True
         finally:
             self._long.close()
+        if lost:
+            raise Lost
         return None if main.cancelled() else main.result()
 
     async def _all_over(self, main: "asyncio.Task[Any]") -> None:

@@ -15,11 +15,14 @@ async def together(
     first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B], third: Coroutine[Any, Any, C]
 ) -> tuple[A, B, C]:
     """Raises what one of them does, and then ends the others."""
+    refusal: BaseException | None = None
     try:
         async with asyncio.TaskGroup() as group:
             one = group.create_task(first)
             two = group.create_task(second)
             three = group.create_task(third)
     except* PorticoError as refused:
-        raise refused.exceptions[0] from None
+        refusal = refused.exceptions[0]
+    if refusal is not None:
+        raise refusal
     return one.result(), two.result(), three.result()

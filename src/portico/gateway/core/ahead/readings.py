@@ -12,7 +12,8 @@ LONGEST: Final = 60_000
 _MOST: Final = 200
 """Documents that stand one after another."""
 _TOKEN: Final = re.compile(
-    r"""'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|\b(?:True|False|None)\b|[()]""",
+    r"""'(?>(?:[^'\\]++|\\.)*)(?:'|\\?\Z)|"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)"""
+    r"""|\b(?:True|False|None)\b|[()]""",
     re.DOTALL,
 )
 """A text that is not closed goes to the end, so that no letter is looked at twice."""
