@@ -250,11 +250,13 @@ class Streamable:
         self._endpoint.end()
         for task in self._tasks:
             task.cancel()
-        if self._session is not None and already is None:
-            with suppress(Broken, Crowded, TimeoutError):
-                async with asyncio.timeout(_GOODBYE):
-                    await (await self._endpoint.delete(self._standing())).aclose()
-        await self._endpoint.close()
+        try:
+            if self._session is not None and already is None:
+                with suppress(Broken, Crowded, TimeoutError):
+                    async with asyncio.timeout(_GOODBYE):
+                        await (await self._endpoint.delete(self._standing())).aclose()
+        finally:
+            await self._endpoint.close()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._spawn(work)

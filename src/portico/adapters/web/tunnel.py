@@ -36,11 +36,13 @@ class End:
 
     async def part(self) -> None:
         """What was said last may still be on its way; not for ever."""
-        with suppress(OSError):
-            async with asyncio.timeout(_PARTING):
-                self.writer.close()
-                await self.writer.wait_closed()
-        self.writer.transport.abort()
+        try:
+            with suppress(OSError):
+                async with asyncio.timeout(_PARTING):
+                    self.writer.close()
+                    await self.writer.wait_closed()
+        finally:
+            self.writer.transport.abort()
 
 
 class Pulse:
