@@ -101,6 +101,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         longest[item.path] = max(longest.get(item.path, 0), _allowed(item))
     items.sort(key=lambda item: -longest[item.path])
+    patience = config.getoption("--patience")
+    for item in items if patience != 1 else ():
+        if allowed := _allowed(item):
+            item.add_marker(pytest.mark.timeout(allowed * patience), append=False)
 
 
 def _allowed(item: pytest.Item) -> float:
@@ -112,6 +116,12 @@ def _allowed(item: pytest.Item) -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-schema", action="store_true", help="write schema.sql instead of comparing it"
+    )
+    parser.addoption(
+        "--patience",
+        type=float,
+        default=1,
+        help="how many times as long a test may take as it says: others may use the machine too",
     )
     parser.addoption(
         "--not-again", action="store_true", help="leave out what `just coverage` has run already"
