@@ -27,7 +27,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.failed and call.excinfo is not None:
+    if report.failed and call.excinfo is not None and not item.config.getoption("usepdb"):
         _let_go(call.excinfo.value)
     item.stash[_failed] = report.failed or (
         report.when != "setup" and item.stash.get(_failed, False)

@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 from urllib.parse import quote
 
 import pytest
@@ -216,6 +217,21 @@ def test_no_hostile_text_takes_long(piece: str) -> None:
     Redaction(["c4nary-value"]).clean(text)
 
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("piece", [r"\n", r"a\n", r"\\n", "é"])
+def test_a_long_text_takes_little_memory(piece: str) -> None:
+    """An engine that keeps each of its steps takes fifty bytes for each letter and more."""
+    text = '{"password": "' + piece * (500_000 // len(piece)) + '", "n": 1}'
+    tracemalloc.start()
+    try:
+        cleaned = Redaction([]).clean(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert cleaned == f'{{"password": {BLACK}, "n": 1}}'
+    assert most < 20 * len(text)
 
 
 def test_only_the_very_values_are_hidden_where_forms_are_what_was_asked_for() -> None:

@@ -60,8 +60,10 @@ _NAME: Final = (
 _VAGUE_NAME: Final = r"(?:secret|token|credentials?)"
 """Also words of ordinary sentences: `unexpected token: }`."""
 _QUOTED: Final = (
-    r"""(?:\\+"(?>(?:[^"\\]++|\\+[^"\\])*)\\+"|"(?>(?:[^"\\]++|\\.)*)"|'(?>(?:[^'\\]++|\\.)*)')"""
+    r"""(?:\\+"(?>(?>(?:[^"\\]++|\\+[^"\\]){1,500})*)\\+\""""
+    r"""|"(?>(?>(?:[^"\\]++|\\.){1,500})*)"|'(?>(?>(?:[^'\\]++|\\.){1,500})*)')"""
 )
+"""Five hundred at a time: all that is tried within one `(?>…)` is kept until it ends."""
 _IS: Final = r"""\\*["']?\s{0,3}[=:]\s{0,3}(?:b(?=["']))?"""
 _SURELY_IS: Final = r"""(?:\s{0,3}=\s{0,3}|\\*["']\s{0,3}:\s{0,3})(?:b(?=["']))?"""
 

@@ -233,6 +233,45 @@ async def test_a_caller_who_leaves_while_they_are_asked_has_left() -> None:
     assert somebody.let_off == 1
 
 
+async def test_whoever_is_not_asked_any_more_is_let_go_of_in_order() -> None:
+    steps: list[str] = []
+
+    async def hear(message: Message) -> Message:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            steps.append("begun")
+            await asyncio.sleep(0.02)
+            steps.append("done")
+        raise AssertionError
+
+    duplex = Duplex(Tray())
+    what = Asked("tools/call", {}, hear)
+    waiting = await asked(duplex, what)
+    duplex.deliver(what, {"id": 7, "method": "sampling/createMessage"})
+    await asyncio.sleep(0)
+    for _ in range(3):
+        waiting.cancel()
+        await asyncio.sleep(0)
+
+    await until(lambda: steps == ["begun", "done"])
+    assert waiting.cancelled()
+
+
+async def test_a_question_behind_the_answer_is_refused_and_leaves_nothing_open() -> None:
+    tray = Tray()
+    duplex = Duplex(tray)
+    waiting = await asked(duplex)
+    duplex.heard({"id": 1, "result": {}})
+    duplex.deliver(ASKED, {"id": 3, "method": "elicitation/create"})
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert [message["id"] for message in tray.sent if "error" in message] == [3]
+    assert not duplex.abandoned
+
+
 async def test_a_question_of_a_call_that_is_over_is_refused() -> None:
     tray = Tray()
     duplex = Duplex(tray)

@@ -388,7 +388,37 @@ async def test_what_is_answered_while_somebody_is_asked_is_answered() -> None:
     async with reached(server, era=Era.LEGACY) as (pool, there):
         answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
 
+        await until(lambda: server.messages[-1].get("id") == "q")
+
     assert said(answer) == "anyhow"
+    assert "error" in server.messages[-1]
+
+
+async def test_an_answer_that_cannot_be_sent_keeps_nobody_waiting() -> None:
+    replied = asyncio.Event()
+
+    def asking(_request: Request, message: Message) -> Response | None:
+        if message.get("id") == "q":
+            replied.set()
+            return Response(status_code=202)
+        return (
+            StreamingResponse(talk(message), media_type="text/event-stream")
+            if message["method"] == "tools/call"
+            else None
+        )
+
+    async def talk(message: Message) -> AsyncIterator[str]:
+        yield f"data: {json.dumps(QUESTION)}\n\n"
+        await replied.wait()
+        yield f"data: {json.dumps(text(message, 'without it'))}\n\n"
+
+    server = Server(asking)
+    async with reached(server, era=Era.LEGACY) as (pool, there):
+        caller = Caller([{"action": "accept", "content": {"x": float("nan")}}])
+        answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=caller)
+
+    assert said(answer) == "without it"
+    assert [message["id"] for message in server.messages if "error" in message] == ["q"]
 
 
 async def test_a_stream_may_be_cut_as_often_as_it_likes_while_somebody_thinks(

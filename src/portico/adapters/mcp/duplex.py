@@ -79,29 +79,6 @@ class _Pending:
         self.answered = "method" not in letter
         return letter
 
-    async def replied(self, hear: wire.Hear, letter: Message) -> Message | None:
-        """A person may think for minutes. Once what they are asked for is over, nobody waits for
-        them any more."""
-        if not wire.asks_somebody(letter):
-            return await hear(letter)
-        if self.over:
-            return wire.nobody_there(letter)
-        self.asking = asyncio.ensure_future(hear(letter))
-        try:
-            return await self.asking
-        except asyncio.CancelledError:
-            if self._let_off():
-                return wire.nobody_there(letter)
-            raise
-        finally:
-            self.asking = None
-
-    def _let_off(self) -> bool:
-        """Whether it is for the end of it that nobody is asked any more, and not for the caller's
-        own, who has left."""
-        task = asyncio.current_task()
-        return self.over and (task is None or task.cancelling() == 0)
-
 
 def _unheard(_: object) -> None:
     pass
@@ -116,6 +93,7 @@ class Duplex:
         self._numbers = count(1)
         self._pending: dict[object, _Pending] = {}
         self._ghosts: set[object] = set()
+        self._askings: set[asyncio.Future[Message | None]] = set()
         self._over: str | None = None
         self._words = 0
         self.stray: Callable[[Message], None] = _unheard
@@ -150,7 +128,7 @@ class Duplex:
             return await self._answered(pending)
         finally:
             del self._pending[number]
-            if not pending.answered:
+            if not (pending.answered or pending.over):
                 self._give_up(number, asked)
 
     async def _answered(self, pending: _Pending) -> Message:
@@ -159,9 +137,32 @@ class Duplex:
             if pending.answered:
                 return wire.result_of(letter)
             if pending.asked.hear is not None:
-                answer = await pending.replied(pending.asked.hear, letter)
+                answer = await self._replied(pending, pending.asked.hear, letter)
                 if answer is not None:
                     self.tell(answer)
+
+    async def _replied(self, pending: _Pending, hear: wire.Hear, letter: Message) -> Message | None:
+        """A person may think for minutes. Once what they are asked for is over, nobody waits for
+        them any more. What is left to do for whoever is not asked any more goes on by itself, and
+        is not cancelled again with the caller."""
+        if not wire.asks_somebody(letter):
+            return await hear(letter)
+        if pending.over:
+            return wire.nobody_there(letter)
+        asking = pending.asking = asyncio.ensure_future(hear(letter))
+        self._askings.add(asking)
+        asking.add_done_callback(self._asked)
+        try:
+            await asyncio.wait([asking])
+        finally:
+            pending.asking = None
+            asking.cancel()
+        return wire.nobody_there(letter) if asking.cancelled() else asking.result()
+
+    def _asked(self, asking: "asyncio.Future[Message | None]") -> None:
+        self._askings.discard(asking)
+        if not asking.cancelled():
+            asking.exception()  # the caller has it, or has left
 
     def _give_up(self, number: int, asked: Asked) -> None:
         """Without waiting: whoever is cancelled may wait for nothing any more."""
@@ -176,7 +177,7 @@ class Duplex:
 
     def deliver(self, asked: Asked, stray: Message) -> None:
         for pending in self._pending.values():
-            if pending.asked is asked and len(pending.letters) < MOST_OPEN:
+            if pending.asked is asked and not pending.over and len(pending.letters) < MOST_OPEN:
                 pending.put(stray)
                 return
         if "id" in stray:

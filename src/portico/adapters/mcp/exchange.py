@@ -148,7 +148,8 @@ class Exchange:
         if not self._asking and self.timer is not None:
             due = self.timer.when()
             self._left = 0.0 if due is None else due - loop.time()
-            self.timer.reschedule(None)
+            with suppress(RuntimeError):  # it may be over already
+                self.timer.reschedule(None)
         self._asking += 1
         try:
             yield

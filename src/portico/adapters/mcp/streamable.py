@@ -54,7 +54,7 @@ class Streamable:
         self._words = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._notes: set[asyncio.Task[None]] = set()
-        self._asides: dict[Asked, set[asyncio.Task[None]]] = {}
+        self._asides: dict[Asked, dict[asyncio.Task[None], Message]] = {}
         self.version: str | None = None
         self.stray: Callable[[Message], None] = _unheard
         self.ended: Callable[[str], None] = _unheard
@@ -93,8 +93,9 @@ class Streamable:
             self._give_up(number, asked)
             raise
         finally:
-            for task in self._asides.pop(asked, ()):
+            for task, stray in self._asides.pop(asked, {}).items():
                 task.cancel()
+                self._refuse(stray)
 
     def _standing(self) -> dict[str, str]:
         """What goes with everything that we send in this session."""
@@ -211,12 +212,24 @@ class Streamable:
                 await self._post(message)
 
     def deliver(self, asked: Asked, stray: Message) -> None:
-        asides = self._asides.setdefault(asked, set())
+        asides = self._asides.setdefault(asked, {})
         if len(asides) < wire.MOST_OPEN:
-            task = self._begin(self._heard(asked, stray))
-            asides.add(task)
-            task.add_done_callback(asides.discard)
-        elif "id" in stray:
+            task = self._begin(self._heard_aside(asked, stray))
+            asides[task] = stray
+            task.add_done_callback(lambda task: asides.pop(task, None))
+        else:
+            self._refuse(stray)
+
+    async def _heard_aside(self, asked: Asked, stray: Message) -> None:
+        """Whatever becomes of it, the server does not wait for an answer that never comes."""
+        try:
+            await self._heard(asked, stray)
+        except Exception:
+            self._refuse(stray)
+            raise
+
+    def _refuse(self, stray: Message) -> None:
+        if "id" in stray:
             self.tell(wire.nobody_there(stray))
 
     async def settle(self) -> None:

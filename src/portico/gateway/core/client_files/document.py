@@ -13,7 +13,7 @@ from typing import Final
 from portico.kernel.json import JsonObject, JsonValue
 
 MARK: Final = "\ufeff"
-_STRING: Final = r'"(?>(?:[^"\\]++|\\.)*)"?'
+_STRING: Final = r'"(?>(?>(?:[^"\\]++|\\.){1,500})*)"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])")
 _ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
