@@ -18,3 +18,11 @@ def test_a_module_stays_together() -> None:
 def test_a_page_is_run_by_whoever_is_free() -> None:
     assert (ROOT / APART).exists()
     assert scope(f"{APART}::test_it[README.md]") != scope(f"{APART}::test_it[docs/a.md]")
+
+
+def test_pages_that_start_something_at_the_same_port_take_turns() -> None:
+    pages = [f"docs/tutorial/{name}.md" for name in ("first-agent", "working-together", "kill-it")]
+    scopes = [scope(f"{APART}::test_it[{page}]") for page in pages]
+
+    assert scopes[0] == scopes[1] != scopes[2]
+    assert all((ROOT / page).is_file() for page in pages)

@@ -1,5 +1,6 @@
 """Agents as data with in-memory doors: whoever is there, and all that can be done."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from portico.adapters.joins.agent_identities import AgentIdentities
@@ -57,8 +58,12 @@ class Settled:
     traces: MemoryTraces
     broken: set[RunId] = field(default_factory=set)
     unknown: set[RunId] = field(default_factory=set)
+    meanwhile: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
+    """What happens between a look at a trace and the question of how it is."""
 
     async def settled(self, caller: Principal, run: RunId) -> RunTrace:
+        while self.meanwhile:
+            await self.meanwhile.pop()()
         if run in self.unknown:
             raise RunNotFound(str(run))
         found = (await self.traces.read(caller, run)).run

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from portico.agents.core.errors import AgentRunNotFound
+from portico.agents.core.trace import AgentRunStatus
 from portico.agents.core.trace_filter import TraceFilter, TracePlace
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import NotPermitted
@@ -72,6 +73,24 @@ async def test_a_run_that_could_not_say_that_it_ended_is_shown_as_it_is(room: Da
     }
     assert shown.run.status == "failed"
     assert {run.asked for run in listed} == {"Write to Ana."}
+
+
+async def test_a_run_that_ends_while_it_is_looked_at_is_shown_whole(room: DataRoom) -> None:
+    run = an_agent_run(room.root)
+    await room.traces.begin(room.root, run, a_saying(run))
+    await room.traces.add_turn(room.root, a_turn(run))
+
+    async def ends() -> None:
+        await room.traces.add_turn(room.root, a_turn(run, 2, label=SECRET))
+        ended = replace(run, status=AgentRunStatus.COMPLETED, turns=2, label=SECRET)
+        assert await room.traces.end(room.root, ended)
+
+    room.settling.meanwhile.append(ends)
+    shown = await room.use.show_trace(room.root, run.run)
+
+    assert shown.run.status == "completed"
+    assert [turn.number for turn in shown.turns] == [1, 2]
+    assert (await room.contexts.get(room.root)).label == SECRET
 
 
 async def test_a_list_goes_on_from_a_place_and_from_nothing_else(room: DataRoom) -> None:

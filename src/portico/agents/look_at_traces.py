@@ -61,8 +61,12 @@ class ShowTrace:
     async def __call__(self, caller: Principal, run: RunId) -> WholeTrace:
         """Raises `AgentRunNotFound`."""
         found = await seen(self.traces, caller, run)
-        await self.contexts.rise(caller, found.run.label, untrusted=True)
-        return replace(found, run=await _settled(self.settling, caller, found.run))
+        now = await _settled(self.settling, caller, found.run)
+        if now.status is not found.run.status:  # it went on meanwhile: what is over is shown whole
+            found = await seen(self.traces, caller, run)
+            now = await _settled(self.settling, caller, found.run)
+        await self.contexts.rise(caller, join([found.run.label, now.label]), untrusted=True)
+        return replace(found, run=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
