@@ -22,23 +22,26 @@ check:
     ruff check
     lint-imports --no-logo
     ty check
-    pytest -n 2 --dist loadscope --timeout=20 -m "not scenario and not postgres and not process"
     mypy
+    pytest -n 2 --dist loadscope --timeout=60 --hypothesis-profile=quick -m "not scenario and not postgres and not process"
 
-# the whole suite: real PostgreSQL, real servers, reduced storms
+# the gate's tests: real PostgreSQL, real servers, small storms; --nightly adds the others
 test *arguments:
     pytest -n 2 --dist loadscope --no-loadscope-reorder --timeout=60 {{ arguments }}
 
 # kernel and cores: every branch
 coverage *arguments:
     coverage erase
-    coverage run -m pytest -n 2 --dist loadscope --no-loadscope-reorder --timeout=60 {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
-    coverage combine --quiet
-    coverage report --include='*/kernel/*,*/core/*' --fail-under=100
+    coverage run --rcfile=.ci/coverage-cores.toml -m pytest -n 2 --dist loadscope --timeout=60 {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
+    bash .ci/branches
 
-# storms and soaks at full size
-proof:
-    PORTICO_PROOF=1 pytest -s tests/scenarios/test_openapi.py tests/scenarios/test_crash_storm.py tests/scenarios/test_durable_storm.py tests/scenarios/test_approvals_storm.py tests/scenarios/test_plan_storm.py tests/scenarios/test_program_storm.py tests/scenarios/test_agent_storm.py tests/scenarios/test_unread_counts.py tests/scenarios/test_event_storm.py tests/scenarios/test_sse_soak.py tests/scenarios/test_gateway_soak.py tests/scenarios/test_hung_upstreams.py tests/scenarios/test_limits.py tests/scenarios/test_hostile_runs.py tests/scenarios/test_racing_files.py tests/scenarios/test_hostile_code.py tests/scenarios/test_hostile_calling.py tests/scenarios/test_way_out.py tests/scenarios/test_audit_tamper.py tests/scenarios/test_effect_gate.py tests/scenarios/test_ahead_safety.py tests/scenarios/test_ahead_intents.py tests/scenarios/test_ahead_habits.py tests/scenarios/test_ahead_bounds.py tests/scenarios/test_bridge_leaks.py tests/scenarios/test_bridge_wires.py tests/scenarios/test_bridge_twins.py tests/scenarios/test_bridge_write_down.py tests/scenarios/test_bridge_storm.py tests/debate/test_fuzzed_debates.py tests/scenarios/test_debate_storm.py tests/scenarios/test_debate_leaks.py tests/scenarios/test_clean_root.py tests/adapters/postgres/test_major_upgrade.py
+# a part of the nightly run, or all that are due; --list shows them
+nightly *parts="--due":
+    bash .ci/nightly {{ parts }}
+
+# what the source weighs beside its budget; --installed also measures an installation
+size *arguments:
+    python .ci/size.py {{ arguments }}
 
 # generate the reference and build the site; fails on what is stale
 docs:

@@ -13,10 +13,11 @@ from tests.children import none_left
 from tests.copies import Template, never_flushed
 from tests.servers import embedded_store, provisioned, reachable_folder, tcp_server
 
-pytest_plugins = ["tests.once_more", "tests.scheduling"]
+pytest_plugins = ["tests.costs", "tests.once_more", "tests.scheduling", "tests.selection"]
 
 settings.register_profile("portico", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("portico")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -80,16 +81,6 @@ STRANGERS = ("mcp", "box", "monty", "builtin", "web")
 """Adapters whose tests start strangers' programs and talk to servers: too long for `just check`."""
 
 
-ROOMS = ("kernel", "guard", "box", "engine", "gateway", "agents", "bridge", "debate")
-"""Whose tests `just coverage` runs: they need neither a database nor a whole server."""
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What is left out is not even read: each process that runs tests would read it anew."""
-    beneath = collection_path.parent == Path(__file__).parent and collection_path.name in ROOMS
-    return True if beneath and config.getoption("--not-again") else None
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest first: where several run at once, none is left alone with one at the end."""
@@ -122,7 +113,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=float,
         default=1,
         help="how many times as long a test may take as it says: others may use the machine too",
-    )
-    parser.addoption(
-        "--not-again", action="store_true", help="leave out what `just coverage` has run already"
     )

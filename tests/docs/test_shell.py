@@ -21,11 +21,20 @@ PAGES = [
     if examples(page.read_text())
 ]
 
+GATE = "docs/tutorial/first-minute.md"
+
 
 @pytest.mark.scenario
 @pytest.mark.requirement("first-hour:tutorials:as-printed")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=() if name == GATE else pytest.mark.nightly)
+        for page in PAGES
+        for name in [str(page.relative_to(ROOT))]
+    ],
+)
 def test_the_commands_of_a_page_do_what_it_says(page: Path) -> None:
     differences = walk_through(page.read_text(), page.parent.glob("*.py"))
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 
 class Shelf(StrEnum):
@@ -369,3 +371,22 @@ SERVERS: tuple[RealServer, ...] = (
         example=Example("calculate", {"expression": "19 + 23"}, "42"),
     ),
 )
+
+GATE: Final = Shelf.OLDEST
+"""The smallest shelf."""
+
+each_server = pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(
+            server, id=server.name, marks=() if server.shelf is GATE else pytest.mark.nightly
+        )
+        for server in SERVERS
+    ],
+)
+
+
+def chosen(config: pytest.Config) -> tuple[list[Shelf], list[RealServer]]:
+    """What this run installs: one small shelf for the gate, everything for the nightly run."""
+    shelves = list(Shelf) if config.getoption("--nightly") else [GATE]
+    return shelves, [server for server in SERVERS if server.shelf in shelves]

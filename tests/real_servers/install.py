@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,9 +43,11 @@ class Installed:
         return [str(folder / "bin" / server.program)]
 
 
-def install() -> Installed:
+def install(shelves: Collection[Shelf] = tuple(Shelf)) -> Installed:
+    if not shelves:
+        return Installed({})
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        return Installed(dict(zip(Shelf, threads.map(_stocked, Shelf), strict=True)))
+        return Installed(dict(zip(shelves, threads.map(_stocked, shelves), strict=True)))
 
 
 def lock_file(shelf: Shelf) -> Path:

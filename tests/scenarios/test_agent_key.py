@@ -10,7 +10,12 @@ import pytest
 from portico.guard.core.roles import FOR_AGENTS
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(120),
+]
 
 _HELLO = {
     "jsonrpc": "2.0",

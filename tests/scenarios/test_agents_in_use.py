@@ -12,7 +12,12 @@ from tests.real_servers.gateway import said
 from tests.scenarios.agent_house import AgentHouse, a_house, agent_house
 from tests.scenarios.scripted_model import calls, play, says, scripted_model
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 LEND = ("library__lend_book", {"book_id": "book-1"})
 FIND = ("library__find_books", {"topic": "herons"})

@@ -21,7 +21,12 @@ from tests.real_servers.gateway import Gateway, said
 from tests.real_servers.install import install
 from tests.real_servers.world import give_away
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 LIBRARY: Final = Path(__file__).with_name("slow_library.py")
 SECONDS: Final = 0.15

@@ -15,7 +15,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(180),
+]
 
 _SERVER = Path(__file__).with_name("mail_server.py")
 ERAS = ("auto", "legacy")

@@ -102,6 +102,7 @@ def test_everything_ends_as_the_table_says(
     assert differing == []
 
 
+@pytest.mark.nightly
 def test_without_user_namespaces_there_is_still_one_box(folder: Path) -> None:
     situation = Situation.NO_NAMESPACES
 
@@ -124,6 +125,7 @@ def compared(told: dict[str, Any], backend: Backend, situation: Situation) -> Se
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("situation", [Situation.ROOT, Situation.USER])
 def test_without_a_box_everything_is_reached(situation: Situation, folder: Path) -> None:
     told = tried(situation, "bare", folder)
@@ -136,6 +138,7 @@ def test_without_a_box_everything_is_reached(situation: Situation, folder: Path)
     assert len(told["probes"]) == len(together)
 
 
+@pytest.mark.nightly
 def test_every_start_would_see_that_a_wall_is_missing() -> None:
     """But for those that cannot be seen in a moment."""
     seen = {trial.name for trial in TRIALS if trial.quick}

@@ -175,6 +175,7 @@ async def test_three_clients_talk_and_are_woken(place: Place) -> None:
     assert len(set(seen[0])) == len(seen[0]) == 13
 
 
+@pytest.mark.nightly
 def test_the_inspector_lists_the_tools_and_reads_the_resources(place: Place) -> None:
     tools = place.inspected("wren", "--method", "tools/list")
     templates = place.inspected("wren", "--method", "resources/templates/list")
@@ -187,6 +188,7 @@ def test_the_inspector_lists_the_tools_and_reads_the_resources(place: Place) -> 
     assert json.loads(read["contents"][0]["text"])["conversation"]["title"] == "Nests"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_desktop_client_reaches_the_bridge_over_its_pipes(place: Place, mode: str) -> None:
     program = StdioServerParameters(

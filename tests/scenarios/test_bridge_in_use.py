@@ -14,7 +14,12 @@ import pytest
 
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 NOBODY = "0" * 26
 

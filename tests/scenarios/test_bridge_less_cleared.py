@@ -17,7 +17,12 @@ from tests.storm.bridge_told import as_text
 from tests.storm.walled_house import WalledHouse
 from tests.storm.walled_postgres import walled_house
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(120),
+]
 
 
 @dataclass

@@ -74,6 +74,7 @@ def test_two_builds_are_the_same_bytes(builds: Builds, form: str) -> None:
     assert here == elsewhere
 
 
+@pytest.mark.nightly
 def test_their_dates_are_those_that_were_said(builds: Builds) -> None:
     with ZipFile(next(builds.here.glob("*.whl"))) as wheel:
         dates = {each.date_time for each in wheel.infolist()}

@@ -12,7 +12,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(120),
+]
 
 
 @pytest.fixture(scope="module")

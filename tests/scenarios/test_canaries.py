@@ -14,7 +14,12 @@ from portico.adapters.postgres.passwords import Passwords, read
 from tests.installation import Installation, installation
 from tests.servers import wheel
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(200)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(200),
+]
 
 
 @pytest.fixture

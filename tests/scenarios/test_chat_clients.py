@@ -23,7 +23,12 @@ from tests.scenarios.agent_house import AgentHouse, agent_house
 from tests.scenarios.node_packages import installed, node
 from tests.scenarios.scripted_model import calls, play, says, scripted_model
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 PATIENCE: Final = 4
 """Seconds that a chat goes on while something waits."""

@@ -23,11 +23,12 @@ from tests.deploy.dockerfile import DOCKERFILE, ROOT, Stage, stages
 from tests.servers import IS_ROOT, reachable_folder
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.proof,
     pytest.mark.root,
     pytest.mark.timeout(3600),
-    pytest.mark.skipif(not os.environ.get("PORTICO_PROOF"), reason="full size: just proof"),
+    pytest.mark.skipif(not os.environ.get("PORTICO_PROOF"), reason="full size only"),
     pytest.mark.skipif(not IS_ROOT, reason="makes roots"),
     pytest.mark.skipif(not shutil.which("debootstrap"), reason="no debootstrap here"),
 ]

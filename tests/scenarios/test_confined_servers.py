@@ -28,7 +28,7 @@ from tests.adapters.mcp.pools import HOME, a_pool
 from tests.installation import installation
 from tests.real_servers import canary_probe
 from tests.real_servers.canaries import Canaries, canaries
-from tests.real_servers.catalogue import SERVERS, RealServer
+from tests.real_servers.catalogue import SERVERS, RealServer, chosen, each_server
 from tests.real_servers.install import Installed, install
 from tests.real_servers.world import World, world
 
@@ -36,7 +36,6 @@ pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(18
 
 PYTHON = "/usr/bin/python3"
 PROBE = Path(canary_probe.__file__).read_text()
-each_server = pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,9 @@ class Cage:
 
 
 @pytest.fixture(scope="module")
-def cage() -> Iterator[Cage]:
-    installed = install()
+def cage(request: pytest.FixtureRequest) -> Iterator[Cage]:
+    shelves, _ = chosen(request.config)
+    installed = install(shelves)
     with (
         installation() as house,
         world(house.home.parent / "world") as around,
@@ -158,6 +158,7 @@ async def reads(cage: Cage, reading: Reading, confine: Confine) -> bool:
     return cage.canaries.secret in said or len(cage.canaries.hits) > before
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("box:servers:canaries")
 @pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.server)
 async def test_a_tool_of_its_own_reaches_a_canary_only_without_a_box(

@@ -169,6 +169,7 @@ def test_killed_in_the_middle_it_goes_on_and_answers_once(town: AgentHouse) -> N
     assert len(town.model.asked_by("You are slow")) == asked_before + 1
 
 
+@pytest.mark.nightly
 def test_its_key_is_ended_when_it_leaves(town: AgentHouse) -> None:
     begun(town, "a short one")
 

@@ -114,6 +114,7 @@ async def test_a_debate_on_confidential_memory_gives_a_confidential_synthesis(
     await place.hidden_from_low(whole.debate)
 
 
+@pytest.mark.nightly
 async def test_without_it_the_debate_is_as_open_as_its_project(place: Place) -> None:
     whole = await place.debated("What is the price?", shared=True, **OPEN)
 
@@ -123,6 +124,7 @@ async def test_without_it_the_debate_is_as_open_as_its_project(place: Place) -> 
     assert seen.notes == whole.notes
 
 
+@pytest.mark.nightly
 async def test_who_is_not_cleared_is_left_out_and_whoever_follows_is_told_first(
     place: Place,
 ) -> None:
@@ -136,6 +138,7 @@ async def test_who_is_not_cleared_is_left_out_and_whoever_follows_is_told_first(
     assert "is not cleared" in first.why
 
 
+@pytest.mark.nightly
 async def test_a_private_debate_becomes_as_secret_as_what_an_agent_read(place: Place) -> None:
     whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"))
 
@@ -144,6 +147,7 @@ async def test_a_private_debate_becomes_as_secret_as_what_an_agent_read(place: P
     await place.hidden_from_low(whole.debate)
 
 
+@pytest.mark.nightly
 async def test_before_the_eyes_of_others_nothing_above_it_is_read(place: Place) -> None:
     whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), shared=True)
 
@@ -152,6 +156,7 @@ async def test_before_the_eyes_of_others_nothing_above_it_is_read(place: Place) 
     assert (await place.house.use_cases.look.one(place.low, whole.debate.id)) == whole
 
 
+@pytest.mark.nightly
 async def test_a_voice_that_is_not_cleared_is_not_told(place: Place) -> None:
     with pytest.raises(VoiceNotCleared):
         await place.debated("Is it so?", memory=("price",), voices=("alpha:one", "cheap:three"))
@@ -159,6 +164,7 @@ async def test_a_voice_that_is_not_cleared_is_not_told(place: Place) -> None:
     assert place.voices.asks == []
 
 
+@pytest.mark.nightly
 async def test_whoever_reads_it_writes_no_lower_from_then_on(place: Place) -> None:
     whole = await place.debated("What is the price?", memory=("price",), shared=True, **OPEN)
     agent = await place.house.house.enters("agent", str(CONFIDENTIAL))
@@ -198,6 +204,7 @@ async def test_a_debate_is_promoted_once_another_person_has_said_yes(place: Plac
     await place.hidden_from_low(whole.debate)
 
 
+@pytest.mark.nightly
 async def test_what_was_changed_after_it_was_asked_for_is_not_promoted(
     place: Place, embedded_database: Addresses
 ) -> None:
@@ -216,6 +223,7 @@ async def test_what_was_changed_after_it_was_asked_for_is_not_promoted(
     assert ended.error == str(LoweredOtherwise(str(whole.debate.id)))
 
 
+@pytest.mark.nightly
 async def test_nothing_is_promoted_upwards(place: Place) -> None:
     whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), preset=Preset.VOTE)
 

@@ -18,7 +18,12 @@ from tests.faces.mcp.gateway import ERAS
 from tests.installation import Installation, installation
 from tests.scenarios.voting_models import MODELS, VotingModels, vote, voting_models
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 VOICES: Final = [f"script:{model}" for model in MODELS]
 PATIENCE: Final = 60.0

@@ -19,7 +19,7 @@ from tests.real_servers.catalogue import Shelf
 from tests.real_servers.install import install
 from tests.real_servers.world import give_away
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(300)]
 
 WORDS = "AttributeError: 'Server' object has no attribute 'list_resources'"
 """Of `uvx mcp-server-sqlite`, without a version, on 2026-11-17."""

@@ -9,7 +9,12 @@ import pytest
 
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(120),
+]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ LEFT_BEHIND = 150
 PROCESSES = 12
 IDLE_AFTER = 10
 MOST_GROWTH = 1.05
-REAL: Mapping[str, Tool] = {
+FROM_REGISTRIES: Mapping[str, Tool] = {
     "everything": Tool("everything.echo", "", {"message": "TOKEN"}, "Echo: TOKEN"),
     "memory": Tool("memory.search_nodes", "", {"query": "TOKEN"}, "entities"),
     "filesystem": Tool(
@@ -51,6 +51,7 @@ REAL: Mapping[str, Tool] = {
     ),
     "sqlite": Tool("sqlite.read_query", "", {"query": "SELECT 'TOKEN' AS it"}, "TOKEN"),
 }
+REAL: Mapping[str, Tool] = FROM_REGISTRIES if FULL_SIZE else {}
 SCRIPTED = 20 - len(REAL)
 
 pytestmark = [
@@ -88,10 +89,11 @@ def add_small(gateway: Gateway, around: World, mark: str, count: int) -> list[st
 
 
 def add_servers(gateway: Gateway, around: World, mark: str) -> list[Tool]:
-    """Fourteen small ones of ours, six from the registries; the tools that will be called."""
+    """Small ones of ours, at full size six from the registries; the tools that will be called."""
     names = add_small(gateway, around, mark, SCRIPTED)
-    installed = install()
-    for server in (server for server in SERVERS if server.name in REAL):
+    real = [server for server in SERVERS if server.name in REAL]
+    installed = install({server.shelf for server in real})
+    for server in real:
         gateway.add(
             server.name,
             [*installed.command(server), *around.fill(server.arguments)],

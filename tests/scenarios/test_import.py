@@ -16,7 +16,12 @@ import pytest
 from tests.installation import Installation
 from tests.servers import free_port, reachable_folder
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(240),
+]
 
 TINY = [str(Path(__file__).with_name("tiny_server.py"))]
 KEY = {"TINY_KEY": "SECRET-of-tiny"}

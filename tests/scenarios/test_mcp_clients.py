@@ -20,7 +20,7 @@ from tests.scenarios.let_in import conformance_launch, let_in
 from tests.scenarios.node_packages import installed, node
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(200)]
 
 INSPECTOR = ("@modelcontextprotocol/inspector", "2.12.0")
 MODES: Final = ("auto", "legacy")

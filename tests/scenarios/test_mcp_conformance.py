@@ -16,7 +16,7 @@ from tests.scenarios.keyed_door import keyed_door
 from tests.scenarios.let_in import conformance_launch, conformance_over_http, let_in
 from tests.scenarios.node_packages import installed, node
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(300)]
 
 ERAS: Final = ("modern", "legacy")
 PACKAGE = "@modelcontextprotocol/conformance"

@@ -70,6 +70,7 @@ def test_no_request_breaks_the_server_or_gets_an_answer_that_the_document_does_n
     assert "Traceback" not in house.log
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("http:openapi:holds")
 @pytest.mark.parametrize("operation", ENDS_ITSELF.split("|"))
 def test_the_same_holds_for_what_can_end_the_callers_own_access(
@@ -84,6 +85,7 @@ def test_the_same_holds_for_what_can_end_the_callers_own_access(
     assert "Traceback" not in house.log
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("http:openapi:holds")
 def test_the_same_holds_for_pages_of_events(house: Installation) -> None:
     as_page = "--header=Accept: application/json"

@@ -15,6 +15,7 @@ PATIENCE = 240.0
 BRIEF, LENGTHY = "brief", "lengthy"
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,

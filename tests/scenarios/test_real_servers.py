@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from tests.installation import installation
-from tests.real_servers.catalogue import SERVERS, RealServer
+from tests.real_servers.catalogue import RealServer, chosen, each_server
 from tests.real_servers.gateway import Gateway, said
 from tests.real_servers.install import install
 from tests.real_servers.world import World, world
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
-
-each_server = pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 
 
 @dataclass(frozen=True)
@@ -24,19 +22,20 @@ class Hall:
 
 
 @pytest.fixture(scope="module")
-def hall() -> Iterator[Hall]:
+def hall(request: pytest.FixtureRequest) -> Iterator[Hall]:
     """All of them added and approved."""
-    installed = install()
+    shelves, servers = chosen(request.config)
+    installed = install(shelves)
     with installation() as house, world(house.home.parent / "world") as around, house.serving():
         made = Hall(Gateway(house), around)
-        for server in SERVERS:
+        for server in servers:
             made.gateway.add(
                 server.name,
                 [*installed.command(server), *around.fill(server.arguments)],
                 environment=around.fill(server.environment),
                 folder=around.folder,
             )
-        made.gateway.approve(*(server.name for server in SERVERS))
+        made.gateway.approve(*(server.name for server in servers))
         yield made
 
 

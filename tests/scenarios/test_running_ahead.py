@@ -36,7 +36,7 @@ from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import KnownContext, MemoryWorld
 from tests.adapters.mcp.pools import a_pool, launched, said, until
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(60)]
 
 ANA: Final = a_person("ana", roles=[Role.OPERATOR])
 WORDS: Final = frozenset({Source(Origin.WORDS)})

@@ -26,6 +26,7 @@ def database_runs(house: Installation) -> bool:
     return house.run("db", "status").code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_asked_to_end_it_ends_in_order_and_stops_its_database(
     house: Installation, asked: signal.Signals
@@ -68,6 +69,7 @@ def test_after_a_kill_the_database_stays_until_the_next_start_or_stop(house: Ins
     assert not database_runs(house)
 
 
+@pytest.mark.nightly
 def test_db_stop_ends_a_database_that_a_killed_server_left_behind(house: Installation) -> None:
     with house.serving() as server:
         server.kill()
@@ -79,6 +81,7 @@ def test_db_stop_ends_a_database_that_a_killed_server_left_behind(house: Install
     assert not database_runs(house)
 
 
+@pytest.mark.nightly
 def test_a_second_server_on_the_same_address_is_told_at_once(house: Installation) -> None:
     with house.serving():
         second = house.run("serve")
@@ -88,6 +91,7 @@ def test_a_second_server_on_the_same_address_is_told_at_once(house: Installation
     assert f"--port {house.port + 1}" in second.err
 
 
+@pytest.mark.nightly
 def test_before_init_serving_says_what_to_do(house: Installation) -> None:
     bare = replace(house, home=house.home / "other")
     bare.home.mkdir()
@@ -134,6 +138,7 @@ def _raw(port: int, request: str) -> str:
         return connection.makefile().read()
 
 
+@pytest.mark.nightly
 def test_a_pipe_that_is_closed_early_is_no_error(house: Installation) -> None:
     done = subprocess.run(
         f"{house.program} config show | head -1",
@@ -148,6 +153,7 @@ def test_a_pipe_that_is_closed_early_is_no_error(house: Installation) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_crowd_that_sets_up_at_once_makes_one_home(house: Installation) -> None:
     fresh = replace(house, home=house.home / "crowd")
     fresh.home.mkdir(mode=0o711)
@@ -172,6 +178,7 @@ def test_a_crowd_that_sets_up_at_once_makes_one_home(house: Installation) -> Non
         assert sorted(made) == ["agent", "person"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("after", [0.1, 0.3, 0.5, 0.7])
 def test_asked_to_end_while_it_starts_it_ends_too(house: Installation, after: float) -> None:
     with subprocess.Popen(
@@ -201,6 +208,7 @@ def test_the_key_is_not_sent_to_a_stranger_who_has_taken_the_port(house: Install
     assert "not_running" in said.err
 
 
+@pytest.mark.nightly
 def test_init_mends_a_key_that_is_lost_or_dead(house: Installation) -> None:
     key_file = house.home / "config" / "client.key"
     first = house.key
@@ -222,6 +230,7 @@ def test_init_mends_a_key_that_is_lost_or_dead(house: Installation) -> None:
     assert '"recovered": false' in house.run("init", "--json").out
 
 
+@pytest.mark.nightly
 def test_without_its_pepper_the_server_says_so_and_starts_no_other(house: Installation) -> None:
     pepper = house.home / "data" / "secrets" / "pepper"
     pepper.rename(house.home / "kept")
@@ -236,6 +245,7 @@ def test_without_its_pepper_the_server_says_so_and_starts_no_other(house: Instal
         assert house.run("status").code == 0
 
 
+@pytest.mark.nightly
 def test_deleting_home_hands_nobody_elses_space_to_whoever_runs_init(house: Installation) -> None:
     with house.serving():
         house.run("spaces", "create", "acme", "--admin", "carol")
@@ -246,6 +256,7 @@ def test_deleting_home_hands_nobody_elses_space_to_whoever_runs_init(house: Inst
     assert '"new": true' in said.out
 
 
+@pytest.mark.nightly
 def test_a_space_that_is_deleted_leaves_no_secret(house: Installation) -> None:
     data = house.home / "data"
     drawer = AgeFile(data / "secrets.age", data / "secrets" / "age.identity")
@@ -261,6 +272,7 @@ def test_a_space_that_is_deleted_leaves_no_secret(house: Installation) -> None:
     assert space not in drawer.spaces()
 
 
+@pytest.mark.nightly
 def test_the_doctor_finds_what_is_wrong_without_making_anything(house: Installation) -> None:
     healthy = house.run("doctor")
     (house.home / "config" / "client.key").unlink()

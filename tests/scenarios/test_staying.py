@@ -118,6 +118,7 @@ def test_of_two_at_once_one_server_comes_back_when_killed_and_ends_with_a_reques
     assert ours(house) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("staying:down:nothing-left")
 @pytest.mark.requirement("staying:uninstall:only-ours")
 def test_a_server_without_its_supervisor_is_found_and_uninstalling_leaves_nothing(
@@ -160,6 +161,7 @@ def test_a_server_without_its_supervisor_is_found_and_uninstalling_leaves_nothin
     assert ours(house) == []
 
 
+@pytest.mark.nightly
 def test_what_was_never_set_up_says_so_before_it_starts_anything(tmp_path: Path) -> None:
     never = Installation(tmp_path / "never", free_port())
     never.home.mkdir()
@@ -171,6 +173,7 @@ def test_what_was_never_set_up_says_so_before_it_starts_anything(tmp_path: Path)
     assert ours(never) == []
 
 
+@pytest.mark.nightly
 def test_a_client_that_starts_it_starts_it_the_same_way(house: Installation) -> None:
     done = house.run("stdio", "--start")
     found = kept(house)
@@ -182,6 +185,7 @@ def test_a_client_that_starts_it_starts_it_the_same_way(house: Installation) -> 
     assert ours(house) == []
 
 
+@pytest.mark.nightly
 def test_what_cannot_start_is_told_at_once_and_not_left_to_try_on(house: Installation) -> None:
     (house.home / "data" / "secrets" / "postgres.json").unlink()
 
@@ -245,6 +249,7 @@ def _listens(port: int) -> bool:
         return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.nightly
 def test_a_server_that_follows_one_that_is_still_ending_is_found_and_ended(
     house: Installation,
 ) -> None:
@@ -273,6 +278,7 @@ def test_a_server_that_follows_one_that_is_still_ending_is_found_and_ended(
     assert ours(house) == []
 
 
+@pytest.mark.nightly
 def test_up_beside_a_server_that_is_still_ending_starts_another(house: Installation) -> None:
     with ending(house) as first, ThreadPoolExecutor(1) as beside:
         up = beside.submit(said, house, "up")
@@ -286,6 +292,7 @@ def test_up_beside_a_server_that_is_still_ending_starts_another(house: Installat
     assert ours(house) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_demo_whose_window_is_closed_leaves_nothing_running(
     house: Installation, number: signal.Signals

@@ -16,7 +16,12 @@ from portico.main.ground import Ground
 from tests.installation import Installation, installation
 from tests.scenarios.event_writer import Job
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(240),
+]
 
 
 @pytest.fixture

@@ -14,7 +14,12 @@ from portico.settings.kinds import kinds_of, known_settings
 from tests.adapters.telemetry.receiver import Receiver, receiver
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(200)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(200),
+]
 
 LOADED: Mapping[str, str] = {
     "identity.pepper": "c4nary-pepper-01",

@@ -103,6 +103,7 @@ async def test_what_had_to_be_said_is_suggested_and_at_last_there_before_it_is_a
     assert room.made == {READ_AHEAD: 1}
 
 
+@pytest.mark.nightly
 async def test_it_goes_back_to_suggesting_when_what_was_suggested_is_rejected() -> None:
     async with WholeRoom().open() as room:
         await room.learnt()
@@ -120,6 +121,7 @@ async def test_it_goes_back_to_suggesting_when_what_was_suggested_is_rejected() 
     assert room.made == {}
 
 
+@pytest.mark.nightly
 async def test_the_kill_switch_leaves_a_suggestion() -> None:
     async with WholeRoom().open() as room:
         await room.learnt()
@@ -149,6 +151,7 @@ async def test_what_it_reads_is_read_once_and_what_it_changes_is_changed_when_it
     assert room.made == {READ_AHEAD: 1, WRITTEN: 1}
 
 
+@pytest.mark.nightly
 async def test_in_no_mode_is_it_told_what_was_read() -> None:
     async with WholeRoom().open() as room:
         await room.learnt()
@@ -160,6 +163,7 @@ async def test_in_no_mode_is_it_told_what_was_read() -> None:
     assert "'did'" not in str(made.as_json())
 
 
+@pytest.mark.nightly
 async def test_with_another_value_nothing_of_it_is_used() -> None:
     async with WholeRoom().open() as room:
         await room.learnt()

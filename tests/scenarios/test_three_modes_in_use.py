@@ -16,7 +16,12 @@ from tests.real_servers.gateway import Gateway
 from tests.real_servers.world import give_away
 from tests.scenarios.test_ahead_in_use import LIBRARY, SECONDS
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.scenario,
+    pytest.mark.postgres,
+    pytest.mark.timeout(300),
+]
 
 MOST: Final = 40
 """Suggestions that are accepted before the next must be sure enough."""

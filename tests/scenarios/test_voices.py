@@ -71,6 +71,7 @@ async def live(llama: LlamaServer) -> AsyncIterator[Doors]:
         yield doors
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("debate:voices:live-model")
 async def test_four_voices_of_a_live_model_vote_at_once_in_the_form_and_word_by_word(
     live: Doors, llama: LlamaServer
@@ -99,6 +100,7 @@ async def test_four_voices_of_a_live_model_vote_at_once_in_the_form_and_word_by_
     assert any(not task.result().cut for task in tasks.values())
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("debate:voices:live-model")
 async def test_a_live_voice_is_cut_at_its_maximum_and_hung_up_on(
     live: Doors, llama: LlamaServer
@@ -204,6 +206,7 @@ async def test_a_voice_of_each_vendor_votes_over_its_own_wire(
     assert "Which is the capital of France?" in told
 
 
+@pytest.mark.nightly
 @VENDORS
 async def test_what_goes_wrong_at_a_vendor_is_told_of_the_voice(
     vendors: Doors, model: str, family: str
