@@ -237,6 +237,13 @@ async def test_the_server_says_how_it_is(console: Browser) -> None:
     assert "http://127.0.0.1:3100/mcp" in text
 
 
+async def test_every_page_of_the_settings_names_the_space_below_the_menu(console: Browser) -> None:
+    for tab in ("", "/keys", "/people", "/policy", "/secrets", "/about"):
+        text = await console.sees(f"/settings{tab}")
+
+        assert "in <b>home</b>" in text, tab
+
+
 async def test_hostile_names_are_text(console: Browser) -> None:
     await console.post("/settings/keys", {"name": HOSTILE, "holder": "me"})
     await console.post("/settings/people", {"name": HOSTILE, "role": "member", "clearance": "team"})

@@ -26,10 +26,10 @@ async def page(
     title: str,
     status: int = 200,
 ) -> Response:
-    """`title` is what the tab says; the place in the menu is found by the address."""
+    """`title` is what the tab says; the place in the menu is found by the address. A screen has
+    no value by a name of the frame, which would draw it."""
     desk = desk_of(request)
     shell = {
-        **_common(request),
         "title": title,
         "menu": GROUPS,
         "help": HELP,
@@ -42,7 +42,8 @@ async def page(
         "now": desk.now,
         "once": once(desk),
     }
-    return HTMLResponse(render(template, {**shell, **values}), status)
+    drawn = {**_common(request), **values}
+    return HTMLResponse(render(template, dict(**shell, **drawn)), status)
 
 
 async def _space(desk: Desk) -> str | None:

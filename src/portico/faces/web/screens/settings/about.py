@@ -18,7 +18,7 @@ async def show(request: Request) -> Response:
     values = {
         "tabs": tabs(caller),
         "status": await use.show_status(caller),
-        "space": await use.show_space(caller) if caller.may(Scope.SPACE_READ) else None,
+        "home": await use.show_space(caller) if caller.may(Scope.SPACE_READ) else None,
         "base_url": use.base_url,
     }
     return await page(request, "settings/about.html", values, title="About")
