@@ -78,9 +78,17 @@ class Window:
 
     def violations(self) -> list[str]:
         """What axe finds on the page as it is now (WCAG 2.2 AA)."""
-        self.page.evaluate(_axe())
+        return self._violations("tag", *_RULES)
+
+    def contrast_violations(self) -> list[str]:
+        """What is left to look at on the same page in the other theme."""
+        return self._violations("rule", "color-contrast")
+
+    def _violations(self, kind: str, *rules: str) -> list[str]:
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(_axe())
         found: dict[str, Any] = self.page.evaluate(
-            "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}})", _RULES
+            "only => axe.run(document, {runOnly: only})", {"type": kind, "values": rules}
         )
         return [_in_words(each) for each in found["violations"]]
 
@@ -89,6 +97,16 @@ class Window:
 def window(
     browser: Browser, house: Installation, key: str | None = None, *, phone: bool = False
 ) -> Iterator[Window]:
+    with logged_out(browser, house, phone=phone) as made:
+        made.opens("/login")
+        made.page.fill("#key", key or house.key)
+        made.page.press("#key", "Enter")
+        made.page.wait_for_selector("nav.side")
+        yield made
+
+
+@contextmanager
+def logged_out(browser: Browser, house: Installation, *, phone: bool = False) -> Iterator[Window]:
     context = browser.new_context(
         viewport=PHONE if phone else WIDE,
         reduced_motion="reduce",
@@ -99,10 +117,6 @@ def window(
     made.page.on("console", lambda message: _note(made, message))
     made.page.on("pageerror", lambda error: made.wrong.append(f"error: {error}"))
     try:
-        made.opens("/login")
-        made.page.fill("#key", key or house.key)
-        made.page.press("#key", "Enter")
-        made.page.wait_for_selector("nav.side")
         yield made
     finally:
         context.close()

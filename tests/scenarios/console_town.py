@@ -62,15 +62,16 @@ class Town:
 
 
 @contextmanager
-def console_town() -> Iterator[Town]:
-    """Serving, with nothing but its servers, an agent and models in it."""
+def console_town(*, everything: bool = True) -> Iterator[Town]:
+    """Serving, with nothing but its servers, an agent and models in it. The server from npm is
+    left out where no test calls it."""
     with voting_models() as voters, scripted_model() as model, installation() as house:
         voters.says = _votes
         with (house.home / "config" / "portico.toml").open("a", encoding="utf-8") as settings:
             settings.write(_settings(model.url, voters.url))
         with house.serving():
             town = Town(house, Gateway(house))
-            _furnish(town)
+            _furnish(town, everything=everything)
             yield town
 
 
@@ -88,14 +89,15 @@ def _votes(model: str, _text: str) -> str:
     return vote(answer, 0.7, f"{answer} is what I would take, and here is why: it lasts.")
 
 
-def _furnish(town: Town) -> None:
+def _furnish(town: Town, *, everything: bool) -> None:
     folder = town.house.home.parent / "library"
     folder.mkdir()
     give_away(folder)
     town.gateway.add("library", [sys.executable, str(LIBRARY), "0", str(folder)])
-    package = installed(*EVERYTHING)
-    town.gateway.add("everything", [str(BIN / "node"), str(package / "dist" / "index.js"), "stdio"])
-    town.gateway.approve("library", "everything")
+    if everything:
+        program = installed(*EVERYTHING) / "dist" / "index.js"
+        town.gateway.add("everything", [str(BIN / "node"), str(program), "stdio"])
+    town.gateway.approve("library", *(["everything"] if everything else []))
     for tools in ("library.find_*", "library.read_*"):
         town.ask("PUT", "/effects", {"tools": tools, "effect": "local_read"})
     rule = {"name": "ask-to-lend", "decision": "ask", "tools": ["library.lend_book"]}

@@ -14,6 +14,7 @@ from tests.scenarios.keyboard import Hands
 from tests.scenarios.scripted_model import MODEL
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,

@@ -12,6 +12,7 @@ from tests.scenarios.browsing import Window, window
 from tests.scenarios.keyboard import Hands
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,

@@ -11,6 +11,7 @@ from tests.scenarios.keyboard import Hands
 from tests.scenarios.somebody_else import Somebody
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -126,17 +127,6 @@ def test_whoever_goes_by_tab_past_the_list_keeps_what_is_shown(ana: Hands, bo: S
     assert ana.page.locator("#inbox-detail").get_attribute("data-id") == shown
     ana.press("Enter")
     ana.see(f'#inbox-detail[data-id="{rows.last.get_attribute("data-id")}"]')
-
-
-def test_a_request_comes_and_goes_by_itself(ana: Hands, town: Town, bo: Somebody) -> None:
-    ana.watch("/inbox")
-
-    _, asked = bo.asks(a_plan("news"))
-    ana.see(f"#row-{asked}", "library.lend_book")
-    town.ask("POST", f"/approvals/{asked}/answer", {"answer": "reject"})
-
-    ana.page.locator(f"#row-{asked}").wait_for(state="detached")
-    assert ana.undisturbed()
 
 
 @pytest.mark.parametrize("way", ["marked", "chosen"])

@@ -24,6 +24,7 @@ _GREW = """() => {
 """Whether more than three states of the answer were seen on the page, as it is typed and after."""
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,

@@ -10,6 +10,7 @@ from tests.scenarios.browsing import THEMES, Window, window
 from tests.scenarios.console_town import Filled, Town
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,

@@ -13,6 +13,7 @@ from tests.scenarios.somebody_else import Somebody
 from tests.scenarios.voting_models import MODELS
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
