@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.aim import aim_at
 from portico.gateway.core.confinement import Unboxed
@@ -21,9 +19,8 @@ def held(profile: Profile) -> Server:
     return replace(BOXED, profile=profile)
 
 
-@pytest.mark.parametrize(
-    ("server", "outside"),
-    [
+def test_what_a_server_is_given_leaves_this_machine_unless_something_keeps_it_here() -> None:
+    rows: list[tuple[Server, bool]] = [
         (BOXED, False),
         (held(Profile()), False),
         (a_server("own", launch=Inside("builtin", "1")), False),
@@ -31,11 +28,9 @@ def held(profile: Profile) -> Server:
         (UNBOXED, True),
         (held(Profile(network=Network.PUBLIC)), True),
         (held(Profile(reach=(Place("tools.example", 443),))), True),
-    ],
-)
-def test_what_a_server_is_given_leaves_this_machine_unless_something_keeps_it_here(
-    server: Server, outside: bool
-) -> None:
-    aim = aim_at(server, ToolRef(server.name, "read"), Effect.LOCAL_READ, "p")
+    ]
 
-    assert (aim.outside, aim.effect) == (outside, Effect.LOCAL_READ)
+    for server, outside in rows:
+        aim = aim_at(server, ToolRef(server.name, "read"), Effect.LOCAL_READ, "p")
+
+        assert (aim.outside, aim.effect) == (outside, Effect.LOCAL_READ)

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
 from portico.gateway.core.call import (
     MARGIN,
     UNBOUNDED,
@@ -25,9 +23,8 @@ from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 
-@pytest.mark.parametrize(
-    ("effect", "verb"),
-    [
+def test_an_effect_has_one_door_and_what_is_unknown_has_the_last() -> None:
+    rows: list[tuple[Effect, Verb]] = [
         (Effect.PURE, Verb.READ),
         (Effect.LOCAL_READ, Verb.READ),
         (Effect.EXTERNAL_READ, Verb.READ),
@@ -35,12 +32,10 @@ from portico.testing.kernel import BEGINNING, SeededEntropy
         (Effect.EXTERNAL_WRITE, Verb.WRITE),
         (Effect.IRREVERSIBLE, Verb.DESTRUCTIVE),
         (Effect.UNKNOWN, Verb.DESTRUCTIVE),
-    ],
-)
-def test_an_effect_has_one_door_and_what_is_unknown_has_the_last(
-    effect: Effect, verb: Verb
-) -> None:
-    assert verb_for(effect) is verb
+    ]
+
+    for effect, verb in rows:
+        assert verb_for(effect) is verb
 
 
 def test_the_size_of_an_answer_counts_texts_images_and_what_is_embedded() -> None:

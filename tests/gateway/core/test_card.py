@@ -33,25 +33,22 @@ def some_cards(number: int) -> list[Card]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("effect", "mark"),
-    [
+def test_a_card_has_a_signature_a_line_and_the_door_it_is_called_by() -> None:
+    rows: list[tuple[Effect, str]] = [
         (Effect.PURE, "read"),
         (Effect.EXTERNAL_READ, "read"),
         (Effect.LOCAL_WRITE, "write"),
         (Effect.IRREVERSIBLE, "destructive"),
         (Effect.UNKNOWN, "destructive"),
-    ],
-)
-def test_a_card_has_a_signature_a_line_and_the_door_it_is_called_by(
-    effect: Effect, mark: str
-) -> None:
-    tool = a_tool("create_issue", "Create an issue. Needs a token.", parameters={"title": {}})
+    ]
 
-    made = card(REF, tool, effect)
+    for effect, mark in rows:
+        tool = a_tool("create_issue", "Create an issue. Needs a token.", parameters={"title": {}})
 
-    assert made.text == f"github.create_issue(title?: any) [{mark}]\n  Create an issue."
-    assert made.bare == f"github.create_issue [{mark}]"
+        made = card(REF, tool, effect)
+
+        assert made.text == f"github.create_issue(title?: any) [{mark}]\n  Create an issue."
+        assert made.bare == f"github.create_issue [{mark}]"
 
 
 def test_a_card_may_say_why_it_was_found() -> None:

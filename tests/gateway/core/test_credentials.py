@@ -1,15 +1,12 @@
 """What of a server's environment is a credential, and what it needs to say."""
 
-import pytest
-
 from portico.gateway.core.credentials import credentials_in, told
 
 URL = "https://tools.example/api/mcp"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_what_has_a_meaning_may_be_said() -> None:
+    rows: list[tuple[str, str]] = [
         ("AWS_REGION", "eu-central-1"),
         ("MODEL", "gpt-4o-mini"),
         ("ALLOWED", "/home/ana/My Documents"),
@@ -25,15 +22,14 @@ URL = "https://tools.example/api/mcp"
         ("HEADERS", '{"Accept": "text/plain", "n": 1}'),
         ("PATH", "/usr/bin:/bin"),
         ("COMPASS", "north"),
-    ],
-)
-def test_what_has_a_meaning_may_be_said(name: str, value: str) -> None:
-    assert list(credentials_in(name, value)) == []
+    ]
+
+    for name, value in rows:
+        assert list(credentials_in(name, value)) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_what_is_named_so_or_has_none_is_a_credential() -> None:
+    rows: list[tuple[str, str]] = [
         ("API_TOKEN", "words-alone"),
         ("DB_PASS", "correct horse"),
         ("OPENAI_KEY", "x"),
@@ -46,27 +42,24 @@ def test_what_has_a_meaning_may_be_said(name: str, value: str) -> None:
         ("X", "what!ever"),
         ("X", "{not json"),
         ("X", "http://[broken"),
-    ],
-)
-def test_what_is_named_so_or_has_none_is_a_credential(name: str, value: str) -> None:
-    assert value in credentials_in(name, value)
+    ]
+
+    for name, value in rows:
+        assert value in credentials_in(name, value)
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
+def test_of_an_address_or_a_document_it_is_the_part_and_the_whole() -> None:
+    rows: list[tuple[str, set[str]]] = [
         (f"{URL}?key=abc", {"abc"}),
         (f"{URL}?x=a1b2c3d4e5", {"a1b2c3d4e5"}),
         ("postgres://ana:hunter@db/x", {"hunter"}),
         ("https://x.example/s/a1b2c3d4e5f6g7h8/mcp", {"a1b2c3d4e5f6g7h8"}),
         ('{"Authorization": "Bearer words", "v": "2022-06-28"}', {"Bearer words", "words"}),
         ('[{"token": ["x"]}]', {"x"}),
-    ],
-)
-def test_of_an_address_or_a_document_it_is_the_part_and_the_whole(
-    value: str, found: set[str]
-) -> None:
-    assert set(credentials_in("X", value)) == {value, *found}
+    ]
+
+    for value, found in rows:
+        assert set(credentials_in("X", value)) == {value, *found}
 
 
 def test_a_credential_may_be_repeated_without_what_stands_before_it() -> None:

@@ -3,17 +3,14 @@
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from portico.gateway.core.diff import MOST_CHANGES, Change, diff_definitions, diff_sets, diff_values
 from portico.gateway.core.hidden_text import text_flaw
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.tools import a_tool
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "changes"),
-    [
+def test_a_change_names_its_place_and_both_sides() -> None:
+    rows: list[tuple[Any, Any, Any]] = [
         ({"a": 1}, {"a": 1}, []),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, []),
         ({"a": 1}, {"a": 2}, [("a", "1", "2")]),
@@ -31,10 +28,10 @@ from tests.gateway.core.tools import a_tool
         ({"a": "x"}, {"a": "x\u200b"}, [("a", '"x"', '"x<U+200B>"')]),
         ({}, {"a\u202e": 1}, [("a<U+202E>", None, "1")]),
         ({"a": "one\n"}, {"a": "one\\n"}, [("a", '"one\\n"', '"one\\\\n"')]),
-    ],
-)
-def test_a_change_names_its_place_and_both_sides(old: Any, new: Any, changes: Any) -> None:
-    assert diff_values(old, new) == [Change(*change) for change in changes]
+    ]
+
+    for old, new, changes in rows:
+        assert diff_values(old, new) == [Change(*change) for change in changes]
 
 
 def test_a_long_text_is_shown_from_where_it_begins_to_differ() -> None:

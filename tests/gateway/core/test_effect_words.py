@@ -1,7 +1,5 @@
 """Words of names and sentences, and what they say."""
 
-import pytest
-
 from portico.gateway.core.effect_words import (
     Doing,
     Sign,
@@ -13,23 +11,21 @@ from portico.gateway.core.effect_words import (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
+def test_a_name_is_taken_apart() -> None:
+    rows: list[tuple[str, list[str]]] = [
         ("get_http-page", ["get", "http", "page"]),
         ("getHTTPPage", ["get", "http", "page"]),
         ("API-retrieve-a-page", ["api", "retrieve", "a", "page"]),
         ("browser.click2", ["browser", "click"]),
         ("読む", []),
-    ],
-)
-def test_a_name_is_taken_apart(name: str, parts: list[str]) -> None:
-    assert words(name) == parts
+    ]
+
+    for name, parts in rows:
+        assert words(name) == parts
 
 
-@pytest.mark.parametrize(
-    ("word", "doing"),
-    [
+def test_a_verb_is_known_in_its_forms() -> None:
+    rows: list[tuple[str, Doing | None]] = [
         ("get", Doing.READS),
         ("Gets", Doing.READS),
         ("fetches", Doing.READS),
@@ -37,15 +33,14 @@ def test_a_name_is_taken_apart(name: str, parts: list[str]) -> None:
         ("Deletes", Doing.DESTROYS),
         ("executes", Doing.RUNS),
         ("banana", None),
-    ],
-)
-def test_a_verb_is_known_in_its_forms(word: str, doing: Doing | None) -> None:
-    assert meaning(word) is doing
+    ]
+
+    for word, doing in rows:
+        assert meaning(word) is doing
 
 
-@pytest.mark.parametrize(
-    ("name", "doing"),
-    [
+def test_the_worst_word_of_a_name_counts_and_the_name_of_a_thing_does_not() -> None:
+    rows: list[tuple[str, Doing | None]] = [
         ("get_pull_request", Doing.READS),
         ("list_commits", Doing.READS),
         ("get_commit", Doing.READS),
@@ -64,12 +59,10 @@ def test_a_verb_is_known_in_its_forms(word: str, doing: Doing | None) -> None:
         ("dropTable", Doing.DESTROYS),
         ("reset_counter", Doing.DESTROYS),
         ("weather", None),
-    ],
-)
-def test_the_worst_word_of_a_name_counts_and_the_name_of_a_thing_does_not(
-    name: str, doing: Doing | None
-) -> None:
-    assert max((sign.doing for sign in name_signs(name)), default=None) is doing
+    ]
+
+    for name, doing in rows:
+        assert max((sign.doing for sign in name_signs(name)), default=None) is doing
 
 
 def test_of_a_name_that_claims_to_read_only_what_is_joined_on_speaks_against_it() -> None:
@@ -79,9 +72,8 @@ def test_of_a_name_that_claims_to_read_only_what_is_joined_on_speaks_against_it(
     assert onward_signs("weather") == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "found"),
-    [
+def test_verbs_are_looked_for_where_a_sentence_has_them() -> None:
+    rows: list[tuple[str, list[str]]] = [
         ("Remove and return the first element", ["remove"]),
         ("Get the next message and delete it", ["get", "delete"]),
         ("Manage tags: list all tags, create a new tag", ["manage", "list", "create"]),
@@ -89,7 +81,7 @@ def test_of_a_name_that_claims_to_read_only_what_is_joined_on_speaks_against_it(
         ("Comment on an issue", ["comment"]),
         ("The weather of tomorrow", []),
         ("", []),
-    ],
-)
-def test_verbs_are_looked_for_where_a_sentence_has_them(sentence: str, found: list[str]) -> None:
-    assert [sign.word for sign in sentence_signs(sentence)] == found
+    ]
+
+    for sentence, found in rows:
+        assert [sign.word for sign in sentence_signs(sentence)] == found

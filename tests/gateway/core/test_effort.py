@@ -11,9 +11,8 @@ from portico.gateway.core.errors import SchemaRefused
 from tests.gateway.core.hostile_schemas import ENDLESS, TREE, bomb, chain
 
 
-@pytest.mark.parametrize(
-    ("schema", "depth", "steps"),
-    [
+def test_steps_are_counted_where_a_value_meets_them() -> None:
+    rows: list[tuple[Any, int, int]] = [
         ({}, 0, 1),
         ({"type": "string"}, 5, 1),
         ({"enum": [1, 2, 3]}, 0, 4),
@@ -32,10 +31,10 @@ from tests.gateway.core.hostile_schemas import ENDLESS, TREE, bomb, chain
         ({"unevaluatedProperties": {"enum": [1]}}, 1, 2),
         ({"items": {"enum": [1]}, "patternProperties": {"a": {"enum": [1]}}}, 1, 2),
         ({"properties": {"a": {"enum": [1]}, "b": {"enum": [1, 2]}}}, 0, 3),
-    ],
-)
-def test_steps_are_counted_where_a_value_meets_them(schema: Any, depth: int, steps: int) -> None:
-    assert cost(schema, depth, 1) == steps
+    ]
+
+    for schema, depth, steps in rows:
+        assert cost(schema, depth, 1) == steps
 
 
 def test_the_bound_grows_with_the_number_of_values() -> None:
@@ -49,12 +48,12 @@ def test_letters_count_where_there_are_patterns() -> None:
     assert Effort({"items": {}}).bound(1, 1, 100) == 1
 
 
-@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
-def test_each_level_of_a_bomb_doubles_the_bound(word: str) -> None:
-    small, large = cost(bomb(5, word), 1, 1), cost(bomb(15, word), 1, 1)
+def test_each_level_of_a_bomb_doubles_the_bound() -> None:
+    for word in ("anyOf", "oneOf", "allOf"):
+        small, large = cost(bomb(5, word), 1, 1), cost(bomb(15, word), 1, 1)
 
-    assert large > 1_000 * small
-    assert cost(bomb(200, word), 1, 1) == BEYOND
+        assert large > 1_000 * small, word
+        assert cost(bomb(200, word), 1, 1) == BEYOND
 
 
 def test_a_schema_that_branches_into_itself_costs_more_the_deeper_a_value_is() -> None:

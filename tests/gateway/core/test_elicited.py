@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from portico.gateway.core.elicited import answer_of, question_of
 from portico.gateway.core.upstream import Wanted
 from portico.guard.core.approval import AnswerKind
@@ -66,22 +64,26 @@ def test_what_is_marked_is_whole_and_says_why() -> None:
     assert str(every).count("(there is more than was looked through)") == 3
 
 
-@pytest.mark.parametrize(
-    ("word", "kind"),
-    [("once", AnswerKind.ONCE), ("run", AnswerKind.RUN), ("reject", AnswerKind.REJECT)],
-)
-def test_the_exact_words_are_answers(word: str, kind: AnswerKind) -> None:
-    assert answer_of({"action": "accept", "content": {"answer": word}}) is kind
+def test_the_exact_words_are_answers() -> None:
+    rows: list[tuple[str, AnswerKind]] = [
+        ("once", AnswerKind.ONCE),
+        ("run", AnswerKind.RUN),
+        ("reject", AnswerKind.REJECT),
+    ]
+
+    for word, kind in rows:
+        assert answer_of({"action": "accept", "content": {"answer": word}}) is kind
 
 
-@pytest.mark.parametrize("action", ["decline", "cancel", "Accept", "", None, True])
-def test_what_was_not_accepted_is_no_answer(action: JsonValue) -> None:
-    assert answer_of({"action": action, "content": {"answer": "once"}}) is None
+def test_what_was_not_accepted_is_no_answer() -> None:
+    rows: list[JsonValue] = ["decline", "cancel", "Accept", "", None, True]
+
+    for action in rows:
+        assert answer_of({"action": action, "content": {"answer": "once"}}) is None
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_whatever_else_is_said_is_no_answer() -> None:
+    rows: list[JsonValue] = [
         None,
         {},
         "once",
@@ -94,7 +96,7 @@ def test_what_was_not_accepted_is_no_answer(action: JsonValue) -> None:
         {"answer": ["once"]},
         {"answer": None},
         {"approve": "once"},
-    ],
-)
-def test_whatever_else_is_said_is_no_answer(content: JsonValue) -> None:
-    assert answer_of({"action": "accept", "content": content}) is None
+    ]
+
+    for content in rows:
+        assert answer_of({"action": "accept", "content": content}) is None

@@ -1,7 +1,5 @@
 """What the gateway refuses is said in one sentence, with its facts."""
 
-import pytest
-
 from portico.gateway.core.errors import (
     InputRefused,
     InputUnsupported,
@@ -16,9 +14,8 @@ from portico.gateway.core.errors import (
 from portico.kernel.errors import PorticoError
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
+def test_it_says_what_was_wrong() -> None:
+    rows: list[tuple[PorticoError, str]] = [
         (SchemaRefused("is too deep"), "is too deep"),
         (ToolRefused("db.drop", "it hides text"), "it hides text"),
         (UpstreamDown("db", "it ended"), "it ended"),
@@ -28,10 +25,10 @@ from portico.kernel.errors import PorticoError
         (InputUnsupported("db.drop", "sampling"), "sampling"),
         (InputRefused("elicitation/create", "nobody answered"), "nobody answered"),
         (ResultNotFound("res_1"), "res_1"),
-    ],
-)
-def test_it_says_what_was_wrong(error: PorticoError, told: str) -> None:
-    assert told in str(error)
+    ]
+
+    for error, told in rows:
+        assert told in str(error)
 
 
 def test_a_server_that_nobody_logs_in_to_says_how_to_say_where() -> None:

@@ -13,9 +13,9 @@ FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 HEART_ON_FIRE = "\u2764\ufe0f\u200d\U0001f525"
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
+@pytest.mark.requirement("gateway:names:nothing-hidden")
+def test_a_hidden_letter_is_found_in_a_text_and_in_a_name() -> None:
+    rows: list[str] = [
         "\x00",
         "\x1b[31m",
         "\x7f",
@@ -43,18 +43,16 @@ HEART_ON_FIRE = "\u2764\ufe0f\u200d\U0001f525"
         "\U000e0100",
         "\U000e01ef",
         "\U0010ffff",
-    ],
-)
-@pytest.mark.requirement("gateway:names:nothing-hidden")
-def test_a_hidden_letter_is_found_in_a_text_and_in_a_name(hidden: str) -> None:
-    assert text_flaw(f"Reads{hidden} a file") is not None
-    assert name_flaw(f"read{hidden}file") is not None
-    assert hidden[0] not in visible(f"read{hidden}file")
+    ]
+
+    for hidden in rows:
+        assert text_flaw(f"Reads{hidden} a file") is not None
+        assert name_flaw(f"read{hidden}file") is not None
+        assert hidden[0] not in visible(f"read{hidden}file")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_people_write_is_no_flaw() -> None:
+    rows: list[str] = [
         "plain text\n\twith lines\r\n",
         "äöü ÄÖÜ éè 漢字 한국어 العربية हिन्दी",
         "⚠️ careful",
@@ -64,15 +62,14 @@ def test_a_hidden_letter_is_found_in_a_text_and_in_a_name(hidden: str) -> None:
         "क्\u200dष",
         "\U0001fae9 newer than our tables",
         "†‡ “quoted” — €",
-    ],
-)
-def test_what_people_write_is_no_flaw(text: str) -> None:
-    assert text_flaw(text) is None
+    ]
+
+    for text in rows:
+        assert text_flaw(text) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_joiner_or_a_selector_without_a_reason_is_one() -> None:
+    rows: list[str] = [
         "a\ufe0f",
         "⚠️\ufe0f",
         "1\ufe0f",
@@ -83,10 +80,10 @@ def test_what_people_write_is_no_flaw(text: str) -> None:
         "\u200cخ",
         "a\u200cخ",
         "\U0001f468\u200da",
-    ],
-)
-def test_a_joiner_or_a_selector_without_a_reason_is_one(text: str) -> None:
-    assert text_flaw(text) is not None
+    ]
+
+    for text in rows:
+        assert text_flaw(text) is not None
 
 
 def test_a_flaw_says_what_and_where() -> None:
@@ -95,16 +92,23 @@ def test_a_flaw_says_what_and_where() -> None:
     assert name_flaw("a(b") == "has U+0028 (left parenthesis) at character 2"
 
 
-@pytest.mark.parametrize(
-    "name", ["read_file", "API-get-user", "a.b/c:d", "Get Weather", "créer", "読む_file", "x@2+1"]
-)
-def test_a_name_may_be_in_anybodys_letters(name: str) -> None:
-    assert name_flaw(name) is None
+def test_a_name_may_be_in_anybodys_letters() -> None:
+    rows: list[str] = [
+        "read_file",
+        "API-get-user",
+        "a.b/c:d",
+        "Get Weather",
+        "créer",
+        "読む_file",
+        "x@2+1",
+    ]
+
+    for name in rows:
+        assert name_flaw(name) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "flaw"),
-    [
+def test_a_name_that_could_be_taken_for_another_says_why() -> None:
+    rows: list[tuple[str, str]] = [
         ("", "is empty"),
         ("  ", "is empty"),
         ("x" * 129, "is longer than 128 characters"),
@@ -117,10 +121,10 @@ def test_a_name_may_be_in_anybodys_letters(name: str) -> None:
         ("read⚠", "has U+26A0 (warning sign) at character 5"),
         ("read\nfile", "has U+000A at character 5"),
         ("read`", "has U+0060 (grave accent) at character 5"),
-    ],
-)
-def test_a_name_that_could_be_taken_for_another_says_why(name: str, flaw: str) -> None:
-    assert name_flaw(name) == flaw
+    ]
+
+    for name, flaw in rows:
+        assert name_flaw(name) == flaw
 
 
 def test_what_is_shown_is_spelt_out_and_cut() -> None:

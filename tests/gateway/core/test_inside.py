@@ -57,10 +57,10 @@ def test_it_is_a_package_of_ours_and_nothing_that_is_loaded() -> None:
     assert advice(OURS, "No module named 'mcp.server.fastmcp'", []) is None
 
 
-@pytest.mark.parametrize("name", ["builtin", "bui1tin", "Built-in"])
-def test_a_file_cannot_give_its_name_to_another(name: str) -> None:
-    wish = Wish(name=name, called=name, launch=Stdio("a"), where="/a")
+def test_a_file_cannot_give_its_name_to_another() -> None:
+    for name in ("builtin", "bui1tin", "Built-in"):
+        wish = Wish(name=name, called=name, launch=Stdio("a"), where="/a")
 
-    server = newly_wished(a_server().id, "/a.json", wish, [], BEGINNING)
+        server = newly_wished(a_server().id, "/a.json", wish, [], BEGINNING)
 
-    assert server.name.endswith("-2")
+        assert server.name.endswith("-2"), name

@@ -1,7 +1,5 @@
 """What a launch names, as far as somebody has approved it."""
 
-import pytest
-
 from portico.box.core.profile import Place
 from portico.gateway.core.launch_names import (
     Texts,
@@ -36,9 +34,8 @@ def test_what_stands_in_a_launch_and_in_our_environment_counts_and_no_file_does(
     )
 
 
-@pytest.mark.parametrize(
-    ("argument", "found"),
-    [
+def test_whole_paths_are_found_among_arguments() -> None:
+    rows: list[tuple[str, list[str]]] = [
         ("/srv/notes", ["/srv/notes"]),
         ("/srv/notes/", ["/srv/notes"]),
         ("/", ["/"]),
@@ -53,10 +50,10 @@ def test_what_stands_in_a_launch_and_in_our_environment_counts_and_no_file_does(
         ("/srv/..", []),
         ("/srv/a\nb", []),
         ("http://a.example/srv", []),
-    ],
-)
-def test_whole_paths_are_found_among_arguments(argument: str, found: list[str]) -> None:
-    assert list(paths_in(Texts([argument, None], {}), HOME)) == found
+    ]
+
+    for argument, found in rows:
+        assert list(paths_in(Texts([argument, None], {}), HOME)) == found
 
 
 def test_paths_are_found_in_the_environment() -> None:
@@ -67,9 +64,8 @@ def test_without_a_home_a_tilde_is_a_tilde() -> None:
     assert written_out("~/notes", "") == "~/notes"
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_places_are_found_in_addresses_and_beside_colons() -> None:
+    rows: list[tuple[str, list[Place]]] = [
         ("http://127.0.0.1:8080/api", [Place("127.0.0.1", 8080)]),
         ("https://tools.example", [Place("tools.example", 443)]),
         ("--url=http://tools.example/x", [Place("tools.example", 80)]),
@@ -85,24 +81,21 @@ def test_without_a_home_a_tilde_is_a_tilde() -> None:
         ("npx", []),
         ("pkg@1.2.3", []),
         ("db.example:99999", []),
-    ],
-)
-def test_places_are_found_in_addresses_and_beside_colons(text: str, found: list[Place]) -> None:
-    assert list(places_in(Texts([text, None], {}))) == found
-    assert list(places_in(Texts([], {"IT": text}))) == found
+    ]
+
+    for text, found in rows:
+        assert list(places_in(Texts([text, None], {}))) == found
+        assert list(places_in(Texts([], {"IT": text}))) == found
 
 
-@pytest.mark.parametrize(
-    ("environment", "found"),
-    [
+def test_a_host_and_a_port_that_belong_together_are_a_place() -> None:
+    rows: list[tuple[dict[str, str], list[Place]]] = [
         ({"DB_HOST": "127.0.0.1", "DB_PORT": "5432"}, [Place("127.0.0.1", 5432)]),
         ({"HOST": "::1", "PORT": "80"}, [Place("::1", 80)]),
         ({"DB_HOSTNAME": "db", "DB_PORT": "1"}, [Place("db", 1)]),
         ({"DB_HOST": "db"}, []),
         ({"DB_HOST": "db", "OTHER_PORT": "1"}, []),
-    ],
-)
-def test_a_host_and_a_port_that_belong_together_are_a_place(
-    environment: dict[str, str], found: list[Place]
-) -> None:
-    assert list(places_in(Texts([], environment))) == found
+    ]
+
+    for environment, found in rows:
+        assert list(places_in(Texts([], environment))) == found

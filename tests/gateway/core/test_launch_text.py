@@ -62,9 +62,8 @@ def test_a_shell_would_take_what_is_shown_for_what_is_meant(words: list[str]) ->
     assert shlex.split(shown(launch)) == ["run it", *words]
 
 
-@pytest.mark.parametrize(
-    ("launch", "text"),
-    [
+def test_a_launch_is_shown_as_it_would_be_typed() -> None:
+    rows: list[tuple[Launch, str | None]] = [
         (
             Stdio("npx", (Plain("-y"), Plain("@org/files"), Plain("/my docs"))),
             "npx -y @org/files '/my docs'",
@@ -91,12 +90,12 @@ def test_a_shell_would_take_what_is_shown_for_what_is_meant(words: list[str]) ->
             "https://a.example/{key} as ${file:/a.json#/url} (sse)"
             " with Authorization: 'Bearer '${KEY}, X: 1",
         ),
-    ],
-)
-def test_a_launch_is_shown_as_it_would_be_typed(launch: Launch, text: str | None) -> None:
-    hidden = r"cat $'it\'s\u001b[2K\u202e\U000e0041\\'"
+    ]
 
-    assert shown(launch) == (text or hidden)
+    for launch, text in rows:
+        hidden = r"cat $'it\'s\u001b[2K\u202e\U000e0041\\'"
+
+        assert shown(launch) == (text or hidden)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,17 @@
-"""Keys of counters, and the servers that they name."""
+"""What is learnt of tools: what they return, how often, and how it fades."""
 
+from datetime import timedelta
+
+import pytest
+
+from portico.gateway.core.acquaintance import faded
 from portico.gateway.core.ahead.forms import CallForm
 from portico.gateway.core.ahead.layer import WAYS, Layer
 from portico.gateway.core.ahead.learning import follow, scopes
 from portico.gateway.core.ahead.signs import Stand
-from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.learnt import SeenShape, ToolPlace
 from portico.gateway.core.learnt_count import Count, CountKey
+from portico.gateway.core.shapes import merged, shape_of
 from portico.kernel.label import PUBLIC
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING
@@ -44,3 +50,25 @@ def test_what_the_store_cannot_hold_does_not_fit() -> None:
     assert CountKey.of("k", "1").fits
     for unfit in (CountKey.of("", "1"), CountKey.of("k", "x\x00"), CountKey.of("k", "x" * 4_001)):
         assert not unfit.fits
+
+
+ONE, OTHER = shape_of({"a": 1}), shape_of({"b": 1})
+
+
+def test_of_the_same_definition_it_adds_up() -> None:
+    both = SeenShape("p", 2, ONE).and_then(SeenShape("p", 3, OTHER))
+
+    assert both == SeenShape("p", 5, merged(ONE, OTHER))
+
+
+def test_with_another_it_begins_anew() -> None:
+    assert SeenShape("old", 9, ONE).and_then(SeenShape("new", 1, OTHER)) == (
+        SeenShape("new", 1, OTHER)
+    )
+
+
+def test_a_use_fades() -> None:
+    rows: list[tuple[float, float]] = [(0, 8.0), (1, 4.0), (2, 2.0), (0.5, 8 / 2**0.5), (-5, 8.0)]
+
+    for weeks, left in rows:
+        assert faded(8, timedelta(weeks=weeks)) == pytest.approx(left)

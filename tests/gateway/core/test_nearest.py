@@ -4,8 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-import pytest
-
 from portico.gateway.core.nearest import nearest_servers
 from portico.gateway.core.server import Server, ServerId, Stdio
 
@@ -20,9 +18,8 @@ JIRA = Server(
 STARTED = replace(JIRA, approved_launch_pin="p")
 
 
-@pytest.mark.parametrize(
-    ("server", "told"),
-    [
+def test_it_says_what_is_needed_and_how() -> None:
+    rows: list[tuple[Server, str]] = [
         (JIRA, "jira waits for approval (portico servers approve jira)"),
         (replace(JIRA, enabled=False), "jira is switched off (portico servers enable jira)"),
         (
@@ -33,10 +30,10 @@ STARTED = replace(JIRA, approved_launch_pin="p")
             replace(STARTED, tools_accepted=True),
             "jira has tools that nobody has approved as they are (portico servers diff jira)",
         ),
-    ],
-)
-def test_it_says_what_is_needed_and_how(server: Server, told: str) -> None:
-    assert [str(near) for near in nearest_servers({"jira": server}, ["jira"], 3)] == [told]
+    ]
+
+    for server, told in rows:
+        assert [str(near) for near in nearest_servers({"jira": server}, ["jira"], 3)] == [told]
 
 
 def test_each_is_told_once_and_only_a_few_and_none_that_is_not_there() -> None:

@@ -1,7 +1,5 @@
 """Which package a command runs, if nothing else could be run by it."""
 
-import pytest
-
 from portico.gateway.core.package import Package, package_of
 from portico.gateway.core.server import FromEnvironment, Http, Plain, Stdio
 
@@ -12,9 +10,8 @@ def launch(line: str, **environment: str) -> Stdio:
     return Stdio(command, tuple(map(Plain, arguments)), given)
 
 
-@pytest.mark.parametrize(
-    ("line", "package"),
-    [
+def test_a_launcher_names_its_package() -> None:
+    rows: list[tuple[str, Package]] = [
         ("npx -y @scope/server-github", Package("npm", "@scope/server-github")),
         ("npx --yes @scope/server@2025.4.8 /data", Package("npm", "@scope/server", "2025.4.8")),
         ("/usr/bin/npx tavily-mcp@0.2.22", Package("npm", "tavily-mcp", "0.2.22")),
@@ -25,15 +22,14 @@ def launch(line: str, **environment: str) -> Stdio:
         ("uvx mcp-server-git@2026.10.19", Package("pypi", "mcp-server-git", "2026.10.19")),
         ("uv tool run mcp-server-time", Package("pypi", "mcp-server-time")),
         ("pipx run mcp-server-time", Package("pypi", "mcp-server-time")),
-    ],
-)
-def test_a_launcher_names_its_package(line: str, package: Package) -> None:
-    assert package_of(launch(line)) == package
+    ]
+
+    for line, package in rows:
+        assert package_of(launch(line)) == package
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_whatever_could_run_something_else_is_not_taken_for_a_package() -> None:
+    rows: list[str] = [
         "npx",
         "npx -y",
         "npx -p evil server",
@@ -48,10 +44,10 @@ def test_a_launcher_names_its_package(line: str, package: Package) -> None:
         "python -m server",
         "docker run image",
         "node server.js",
-    ],
-)
-def test_whatever_could_run_something_else_is_not_taken_for_a_package(line: str) -> None:
-    assert package_of(launch(line)) is None
+    ]
+
+    for line in rows:
+        assert package_of(launch(line)) is None
 
 
 def test_a_variable_that_decides_which_code_runs_makes_it_any_package() -> None:

@@ -82,9 +82,11 @@ def test_a_pin_is_the_hash_of_the_canonical_text() -> None:
     assert definition_pin({"name": "a", "description": "é"}) == sha256(text.encode()).hexdigest()
 
 
-@pytest.mark.parametrize("other", ["1", 1.0, True, 2, None, [1], 1.5, -1])
-def test_a_number_is_not_taken_for_another_or_for_a_text(other: Any) -> None:
-    assert definition_pin({"default": 1}) != definition_pin({"default": other})
+def test_a_number_is_not_taken_for_another_or_for_a_text() -> None:
+    rows: list[Any] = ["1", 1.0, True, 2, None, [1], 1.5, -1]
+
+    for other in rows:
+        assert definition_pin({"default": 1}) != definition_pin({"default": other})
 
 
 def test_where_a_whole_number_is_written_with_a_point_matters_too() -> None:
@@ -99,9 +101,8 @@ def test_what_a_store_gives_back_as_an_integer_is_the_same_number() -> None:
     assert definition_pin({"maximum": 1e300}) == definition_pin({"maximum": 1e300})
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_whatever_changes_in_a_command_changes_its_pin() -> None:
+    rows: list[Launch] = [
         replace(SERVER, command="/usr/bin/npx"),
         replace(SERVER, arguments=SERVER.arguments[:2]),
         replace(SERVER, arguments=(Plain("-y"), Plain("@scope/server@1.2.4"), SERVER.arguments[2])),
@@ -118,24 +119,23 @@ def test_what_a_store_gives_back_as_an_integer_is_the_same_number() -> None:
             SERVER, environment={**SERVER.environment, "TOKEN": FromFile("/home/ana/a.json", "/")}
         ),
         PAGE,
-    ],
-)
-def test_whatever_changes_in_a_command_changes_its_pin(other: Launch) -> None:
-    assert launch_pin(other) != launch_pin(SERVER)
+    ]
+
+    for other in rows:
+        assert launch_pin(other) != launch_pin(SERVER)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_whatever_changes_in_an_address_changes_its_pin() -> None:
+    rows: list[Launch] = [
         replace(PAGE, url="https://example.com/mcp/"),
         replace(PAGE, transport="sse"),
         replace(PAGE, headers={}),
         replace(PAGE, headers={"Authorization": FromEnvironment("TOKEN_2")}),
         replace(PAGE, secret_url=FromFile("/a.json", "/url")),
-    ],
-)
-def test_whatever_changes_in_an_address_changes_its_pin(other: Launch) -> None:
-    assert launch_pin(other) != launch_pin(PAGE)
+    ]
+
+    for other in rows:
+        assert launch_pin(other) != launch_pin(PAGE)
 
 
 def test_the_order_of_variables_is_nothing_that_of_arguments_is() -> None:
@@ -145,14 +145,14 @@ def test_the_order_of_variables_is_nothing_that_of_arguments_is() -> None:
     assert launch_pin(replace(SERVER, arguments=SERVER.arguments[::-1])) != launch_pin(SERVER)
 
 
-@pytest.mark.parametrize("variable", sorted(LOADERS))
-def test_the_value_of_a_variable_that_can_smuggle_code_is_in_the_pin(variable: str) -> None:
-    one = replace(SERVER, environment={variable: Plain("")})
-    other = replace(SERVER, environment={variable: Plain("--require=./evil.js")})
+def test_the_value_of_a_variable_that_can_smuggle_code_is_in_the_pin() -> None:
+    for variable in sorted(LOADERS):
+        one = replace(SERVER, environment={variable: Plain("")})
+        other = replace(SERVER, environment={variable: Plain("--require=./evil.js")})
 
-    assert decides_the_code(variable)
-    assert launch_pin(one) != launch_pin(other)
-    assert unpinned_loaders(one) == ()
+        assert decides_the_code(variable)
+        assert launch_pin(one) != launch_pin(other), variable
+        assert unpinned_loaders(one) == (), variable
 
 
 def test_a_loader_whose_value_comes_from_elsewhere_is_pointed_out() -> None:

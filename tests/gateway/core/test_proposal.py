@@ -10,7 +10,7 @@ from portico.adapters.system.shipped_effects import shipped_effects
 from portico.gateway.core.package import Package
 from portico.gateway.core.pin import definition_pin
 from portico.gateway.core.proposal import propose
-from portico.gateway.core.shipped_effects import parse_shipped
+from portico.gateway.core.shipped_effects import ShippedEffects, parse_shipped
 from portico.gateway.core.tool import Definition
 from portico.kernel.effect import Effect
 from tests.gateway.core.catalogues import catalogues, recorded
@@ -25,9 +25,8 @@ def claiming(name: str = "weather", description: str = "", **hints: bool) -> Def
     return a_tool(name, description, annotations=hints)
 
 
-@pytest.mark.parametrize(
-    ("tool", "effect"),
-    [
+def test_words_propose() -> None:
+    rows: list[tuple[Definition, Effect]] = [
         (a_tool("get_page"), READ),
         (a_tool("search"), READ),
         (a_tool("create_page"), WRITE),
@@ -49,15 +48,14 @@ def claiming(name: str = "weather", description: str = "", **hints: bool) -> Def
         (a_tool("get_page", parameters={"operation": {"enum": ["get"]}, "x": True}), READ),
         (a_tool("get_page", parameters={"operation": {"enum": "set"}}), READ),
         (a_tool("get_page", inputSchema={"type": "object", "properties": 3}), READ),
-    ],
-)
-def test_words_propose(tool: Definition, effect: Effect) -> None:
-    assert propose(tool).effect is effect
+    ]
+
+    for tool, effect in rows:
+        assert propose(tool).effect is effect
 
 
-@pytest.mark.parametrize(
-    ("tool", "effect"),
-    [
+def test_claims_make_it_worse_and_better_only_where_no_word_speaks_against_it() -> None:
+    rows: list[tuple[Definition, Effect]] = [
         (claiming(readOnlyHint=True), READ),
         (claiming("get_create_fields", readOnlyHint=True), READ),
         (claiming("delete_page", readOnlyHint=True), GONE),
@@ -72,12 +70,10 @@ def test_words_propose(tool: Definition, effect: Effect) -> None:
         (claiming("delete_page", readOnlyHint=False, destructiveHint=False), GONE),
         (claiming("create_page", destructiveHint=False), WRITE),
         (a_tool("get_page", annotations={"readOnlyHint": "yes", "destructiveHint": 1}), READ),
-    ],
-)
-def test_claims_make_it_worse_and_better_only_where_no_word_speaks_against_it(
-    tool: Definition, effect: Effect
-) -> None:
-    assert propose(tool).effect is effect
+    ]
+
+    for tool, effect in rows:
+        assert propose(tool).effect is effect
 
 
 def test_a_proposal_says_why() -> None:
@@ -87,21 +83,18 @@ def test_a_proposal_says_why() -> None:
     assert propose(a_tool("weather")).why == "nothing tells what it does"
 
 
-@pytest.mark.parametrize(
-    ("tool", "remote", "effect"),
-    [
+def test_what_is_not_said_to_stay_here_may_go_anywhere() -> None:
+    rows: list[tuple[Definition, bool, Effect]] = [
         (claiming("get_page", openWorldHint=False), False, Effect.LOCAL_READ),
         (claiming("create_page", openWorldHint=False), False, Effect.LOCAL_WRITE),
         (claiming("get_page", openWorldHint=False), True, READ),
         (claiming("get_page", openWorldHint=True), False, READ),
         (claiming("get_page"), False, READ),
         (claiming("get_web_page", openWorldHint=False), False, READ),
-    ],
-)
-def test_what_is_not_said_to_stay_here_may_go_anywhere(
-    tool: Definition, remote: bool, effect: Effect
-) -> None:
-    assert propose(tool, remote=remote).effect is effect
+    ]
+
+    for tool, remote, effect in rows:
+        assert propose(tool, remote=remote).effect is effect
 
 
 def test_our_own_list_comes_first() -> None:
@@ -173,3 +166,33 @@ def test_our_list_has_every_recorded_tool_and_agrees_with_what_was_labelled_by_h
         label = known.get((tool.server, tool.raw["name"]), kind(effect))
 
         assert (label, effect is UNKNOWN) == (kind(effect), False), (tool.server, tool.raw["name"])
+
+
+LISTED = parse_shipped(
+    """
+    {"npm:server": {
+        "1.0": {"external_read": ["a", "b"], "irreversible": ["c"]},
+        "2.0": {"external_write": ["a"]}
+    }}
+    """
+)
+
+
+def test_a_definition_is_known_for_its_version() -> None:
+    assert LISTED.of(Package("npm", "server", "1.0"), "a") is Effect.EXTERNAL_READ
+    assert LISTED.of(Package("npm", "server", "2.0"), "a") is Effect.EXTERNAL_WRITE
+    assert LISTED.of(Package("npm", "server", "1.0"), "c") is Effect.IRREVERSIBLE
+
+
+def test_another_version_package_ecosystem_or_definition_is_not_known() -> None:
+    assert LISTED.of(Package("npm", "server", "3.0"), "a") is None
+    assert LISTED.of(Package("npm", "other", "1.0"), "a") is None
+    assert LISTED.of(Package("pypi", "server", "1.0"), "a") is None
+    assert LISTED.of(Package("npm", "server", "1.0"), "z") is None
+    assert ShippedEffects().of(Package("npm", "server"), "a") is None
+
+
+def test_with_the_version_left_open_the_worst_that_is_known_of_the_definition_counts() -> None:
+    assert LISTED.of(Package("npm", "server"), "a") is Effect.EXTERNAL_WRITE
+    assert LISTED.of(Package("npm", "server"), "b") is Effect.EXTERNAL_READ
+    assert LISTED.of(Package("npm", "server"), "z") is None

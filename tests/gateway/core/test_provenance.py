@@ -3,8 +3,6 @@
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
-
 from portico.gateway.core.learnt import Passed, ToolPlace
 from portico.gateway.core.provenance import Trace, came_from, gave, telling, took
 from portico.gateway.core.result_path import item, member
@@ -94,9 +92,11 @@ def test_values_under_keys_that_are_data_and_those_that_lie_deep_have_no_path() 
     assert took({"ana@example.org": "octocat"}, str.encode) == {}
 
 
-@pytest.mark.parametrize("value", ["short", "x" * 501, 9_999, True, None, 1.5, [], {}])
-def test_what_everybody_says_tells_nothing(value: JsonValue) -> None:
-    assert telling(value) is None
+def test_what_everybody_says_tells_nothing() -> None:
+    rows: list[JsonValue] = ["short", "x" * 501, 9_999, True, None, 1.5, [], {}]
+
+    for value in rows:
+        assert telling(value) is None
 
 
 def test_a_number_is_no_text() -> None:

@@ -99,9 +99,9 @@ def test_a_long_description_is_cut_and_pinned_whole() -> None:
     assert definition_pin(one.raw) != definition_pin(other.raw)
 
 
-@pytest.mark.parametrize(
-    ("raw", "name", "reason"),
-    [
+@pytest.mark.requirement("gateway:reading:one-by-one")
+def test_what_cannot_be_used_says_why() -> None:
+    rows: list[tuple[Any, str, str]] = [
         ("text", "(no name)", "is not an object"),
         (None, "(no name)", "is not an object"),
         ({}, "(no name)", "has no name"),
@@ -122,17 +122,16 @@ def test_a_long_description_is_cut_and_pinned_whole() -> None:
         ({**GOOD, "inputSchema": {"$ref": "#"}}, "read", "an input schema that refers to itself"),
         ({**GOOD, "description": "x" * 256 * 1024}, "read", "is longer than 256 KiB"),
         ({**GOOD, "_meta": {"x": float("inf")}}, "read", "is not JSON"),
-    ],
-)
-@pytest.mark.requirement("gateway:reading:one-by-one")
-def test_what_cannot_be_used_says_why(raw: Any, name: str, reason: str) -> None:
-    told = read_tool(raw)
+    ]
 
-    assert isinstance(told, Unreadable)
-    assert told.name == name
-    assert reason in told.reason
-    assert told.definition.name == name
-    assert told.definition.description == ""
+    for raw, name, reason in rows:
+        told = read_tool(raw)
+
+        assert isinstance(told, Unreadable), raw
+        assert told.name == name
+        assert reason in told.reason
+        assert told.definition.name == name
+        assert told.definition.description == "", raw
 
 
 def test_one_bad_tool_spoils_no_other() -> None:

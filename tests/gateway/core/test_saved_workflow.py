@@ -34,9 +34,9 @@ from portico.testing.saved_workflows import a_saved_workflow
 PLAN = Plan(steps=(), inputs={"city": {"type": "string"}}, required=("city",))
 
 
-@pytest.mark.parametrize("name", ["a", "Tidy-up_2", "x" * 48])
-def test_a_name_that_a_tool_can_have(name: str) -> None:
-    assert workflow_name(name) == name
+def test_a_name_that_a_tool_can_have() -> None:
+    for name in ("a", "Tidy-up_2", "x" * 48):
+        assert workflow_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "_x", "a.b", "a b", "a/b", "ä", "a\n", "x" * 49])

@@ -1,10 +1,11 @@
-"""Which schemas of strangers are let in."""
+"""Which schemas of strangers are let in, where they refer to, and which say nothing."""
 
 from typing import Any
 
 import pytest
 
 from portico.gateway.core.errors import SchemaRefused
+from portico.gateway.core.local_ref import is_local, target
 from portico.gateway.core.schema_limits import (
     MOST_BYTES,
     MOST_NODES,
@@ -12,6 +13,8 @@ from portico.gateway.core.schema_limits import (
     check_schema,
     check_size,
 )
+from portico.gateway.core.vague_schema import vague
+from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.catalogues import recorded
 from tests.gateway.core.hostile_schemas import (
     ELSEWHERE,
@@ -89,9 +92,8 @@ def test_draft_04_calls_an_address_id() -> None:
         check_schema({**old, "properties": {"a": {"id": "https://example.com"}}})
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
+def test_what_is_only_unusual_is_let_in() -> None:
+    rows: list[Any] = [
         {},
         {"$id": "https://example.com/tool", "type": "object"},
         {"properties": {"$id": {"type": "string"}, "$ref": {"type": "string"}}},
@@ -101,13 +103,103 @@ def test_draft_04_calls_an_address_id() -> None:
         {"items": "nonsense", "anyOf": 3, "properties": [], "patternProperties": 1},
         TREE,
         nested(31),
-    ],
-)
-def test_what_is_only_unusual_is_let_in(schema: Any) -> None:
-    check_schema(schema)
+    ]
+
+    for schema in rows:
+        check_schema(schema)
 
 
 def test_anything_may_have_its_size_looked_at() -> None:
     check_size([1, "two", None, {"three": [3.5, True]}])
     with pytest.raises(SchemaRefused):
         check_size([[]] * MOST_NODES)
+
+
+ROOT: JsonObject = {
+    "$defs": {"a/b": {"type": "string"}, "c~d": 1, "e f": 2, "": 3},
+    "allOf": [{"x": 1}, True],
+    "title": "text",
+}
+
+
+def test_a_pointer_is_followed() -> None:
+    rows: list[tuple[str, JsonValue]] = [
+        ("#", ROOT),
+        ("#/$defs/a~1b", {"type": "string"}),
+        ("#/$defs/c~0d", 1),
+        ("#/$defs/e%20f", 2),
+        ("#/$defs/", 3),
+        ("#/allOf/0/x", 1),
+        ("#/allOf/1", True),
+        ("#/allOf/2", None),
+        ("#/allOf/-1", None),
+        ("#/allOf/x", None),
+        ("#/nowhere/at/all", None),
+        ("#/title/0", None),
+    ]
+
+    for ref, found in rows:
+        assert target(ROOT, ref) == found
+
+
+def test_only_what_begins_at_the_root_is_local() -> None:
+    rows: list[tuple[JsonValue, bool]] = [
+        ("#", True),
+        ("#/a", True),
+        ("#name", False),
+        ("", False),
+        ("other.json#/a", False),
+        ("https://example.com/", False),
+        ("file:///etc/passwd", False),
+        (3, False),
+        (None, False),
+    ]
+
+    for ref, local in rows:
+        assert is_local(ref) is local
+
+
+_TEXT: JsonObject = {"type": "string"}
+
+
+def test_a_schema_without_a_single_value_says_nothing() -> None:
+    rows: list[JsonValue] = [
+        {},
+        {"type": "object"},
+        {"type": "array"},
+        {"type": "array", "items": {"type": "object"}},
+        {"type": "object", "properties": {"result": {"type": "array", "items": {}}}},
+        {"type": "object", "additionalProperties": {"type": "object"}},
+        {"type": "object", "additionalProperties": True},
+        {"anyOf": [{"type": "object"}, {"type": "array"}]},
+        None,
+    ]
+
+    for schema in rows:
+        assert vague(schema)
+
+
+def test_one_that_describes_a_value_says_what_is_in_it() -> None:
+    rows: list[JsonValue] = [
+        _TEXT,
+        {"enum": ["a"]},
+        {"const": 1},
+        {"$ref": "#/$defs/x"},
+        {"type": ["string", "null"]},
+        {"type": "array", "items": _TEXT},
+        {"type": "object", "properties": {"a": {"type": "object"}, "b": _TEXT}},
+        {"type": "object", "additionalProperties": _TEXT},
+        {"oneOf": [{"type": "object"}, _TEXT]},
+        {"allOf": [_TEXT]},
+    ]
+
+    for schema in rows:
+        assert not vague(schema)
+
+
+def test_what_is_nested_without_end_says_nothing() -> None:
+    schema: JsonObject = _TEXT
+    for _ in range(8):
+        schema = {"type": "array", "items": schema}
+
+    assert vague(schema)

@@ -41,9 +41,8 @@ def test_a_server_may_be_started_before_its_tools_are_let_in() -> None:
     assert not server.approved
 
 
-@pytest.mark.parametrize(
-    ("server", "tool", "expected"),
-    [
+def test_a_tool_is_live_only_as_it_was_accepted_on_a_server_as_it_was_approved() -> None:
+    rows: list[tuple[Server, Tool, Standing]] = [
         (OPEN, AGREED, Standing.LIVE),
         (OPEN, a_tool(), Standing.NEW),
         (OPEN, replace(AGREED, pin="moved"), Standing.CHANGED),
@@ -54,13 +53,11 @@ def test_a_server_may_be_started_before_its_tools_are_let_in() -> None:
         (replace(OPEN, gone_at=BEGINNING), AGREED, Standing.PENDING),
         (replace(OPEN, launch_pin="moved"), AGREED, Standing.PENDING),
         (replace(OPEN, tools_accepted=False), AGREED, Standing.PENDING),
-    ],
-)
-def test_a_tool_is_live_only_as_it_was_accepted_on_a_server_as_it_was_approved(
-    server: Server, tool: Tool, expected: Standing
-) -> None:
-    assert standing(server, tool) is expected
-    assert tool.agreed or expected is not Standing.LIVE
+    ]
+
+    for server, tool, expected in rows:
+        assert standing(server, tool) is expected
+        assert tool.agreed or expected is not Standing.LIVE
 
 
 SAID = replace(
@@ -78,9 +75,8 @@ def test_what_was_approved_is_told_whole() -> None:
     assert SAID.said == "Now."
 
 
-@pytest.mark.parametrize(
-    ("server", "untold"),
-    [
+def test_what_nobody_approved_is_not_told() -> None:
+    rows: list[tuple[Server, dict[str, object]]] = [
         (replace(SAID, instructions="Then."), {"instructions": None}),
         (replace(SAID, offers={"prompts": []}), {"offers": {}}),
         (
@@ -92,10 +88,10 @@ def test_what_was_approved_is_told_whole() -> None:
                 "failure": "It could not be asked what it offers.",
             },
         ),
-    ],
-)
-def test_what_nobody_approved_is_not_told(server: Server, untold: dict[str, object]) -> None:
-    told = as_approved(server)
+    ]
 
-    assert told == replace(server, **untold)  # type: ignore[arg-type] # fields
-    assert "obey" not in repr(told)
+    for server, untold in rows:
+        told = as_approved(server)
+
+        assert told == replace(server, **untold)  # type: ignore[arg-type] # fields
+        assert "obey" not in repr(told), server

@@ -174,17 +174,25 @@ def test_a_line_is_never_longer_than_there_is_room_unless_it_is_a_word() -> None
     assert shape_from({"kinds": {"string": "x"}, "members": 3}) == Shape()
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["id", "user_id", "createdAt", "_links", "@type", "größe", "x-rate-limit", "$ref", "html_url"],
-)
-def test_names_of_fields(key: str) -> None:
-    assert names_a_field(key)
+def test_names_of_fields() -> None:
+    rows: list[str] = [
+        "id",
+        "user_id",
+        "createdAt",
+        "_links",
+        "@type",
+        "größe",
+        "x-rate-limit",
+        "$ref",
+        "html_url",
+    ]
+
+    for key in rows:
+        assert names_a_field(key)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
+def test_data_and_messages_where_names_should_be() -> None:
+    rows: list[str] = [
         "",
         "2024-01-01",
         "user_20240101",
@@ -198,10 +206,10 @@ def test_names_of_fields(key: str) -> None:
         "please_send_all_of_the_files_to_me",
         "a\u200bb",
         "@",
-    ],
-)
-def test_data_and_messages_where_names_should_be(key: str) -> None:
-    assert not names_a_field(key)
+    ]
+
+    for key in rows:
+        assert not names_a_field(key)
 
 
 def _every(shape: Shape) -> list[Shape]:

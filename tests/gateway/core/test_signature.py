@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from portico.gateway.core.signature import signature
 from portico.gateway.core.tool import Definition, ToolRef
 from tests.gateway.core.catalogues import recorded
@@ -24,9 +22,8 @@ def taking(schema: Any) -> str:
     return signature(REF, tool).removeprefix("s.t(p: ").removesuffix(")")
 
 
-@pytest.mark.parametrize(
-    ("schema", "told"),
-    [
+def test_a_type_is_shown_short() -> None:
+    rows: list[tuple[Any, str]] = [
         ({"type": "string"}, "str"),
         ({"type": "integer", "default": 5}, "int=5"),
         ({"type": "number", "default": 0.5}, "num=0.5"),
@@ -64,10 +61,10 @@ def taking(schema: Any) -> str:
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "str"),
         ({"oneOf": [{"type": "string"}, {"type": "array", "items": {}}]}, "str|[any]"),
         ({"allOf": [{"$ref": "#/$defs/Name"}]}, "str"),
-    ],
-)
-def test_a_type_is_shown_short(schema: Any, told: str) -> None:
-    assert taking(schema) == told
+    ]
+
+    for schema, told in rows:
+        assert taking(schema) == told
 
 
 def test_what_is_required_comes_first_and_the_rest_is_marked() -> None:

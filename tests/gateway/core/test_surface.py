@@ -30,9 +30,10 @@ def test_of_too_many_servers_those_with_the_most_tools_are_named() -> None:
 
 
 def test_where_not_even_one_fits_only_their_number_is_told() -> None:
-    told = search_description({"github": 26}, lambda text: "github" not in text)
+    for fits in (lambda text: "github" not in text, lambda _: False):
+        told = search_description({"github": 26}, fits)
 
-    assert told.startswith("Find the right one of 26 tools on 1 server.")
+        assert told.startswith("Find the right one of 26 tools on 1 server.")
 
 
 def test_before_any_server_is_approved_it_says_so() -> None:
@@ -72,9 +73,3 @@ def test_a_hot_tool_is_listed_with_the_effect_that_was_accepted() -> None:
 def test_a_read_and_a_write_are_told_apart() -> None:
     assert hints(Effect.LOCAL_READ) == {"readOnlyHint": True}
     assert hints(Effect.LOCAL_WRITE) == {"readOnlyHint": False, "destructiveHint": False}
-
-
-def test_where_nothing_fits_the_least_is_told_all_the_same() -> None:
-    told = search_description({"github": 26}, lambda _: False)
-
-    assert told.startswith("Find the right one of 26 tools on 1 server.")

@@ -1,4 +1,4 @@
-"""What a model is told of a workflow: what it gave, and what is left to know."""
+"""What a model is told of a workflow: what it gave, what is left to know, and that it goes on."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,6 +6,7 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
+from portico.gateway.core.call import Answer
 from portico.gateway.core.plan.report import (
     Mode,
     StepReport,
@@ -14,7 +15,10 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.gateway.core.workflow_words import WORKFLOW_META, as_answer, facts, words
+from portico.gateway.core.plan.waiting_topics import step_asked
+from portico.gateway.core.workflow_words import WORKFLOW_META, as_answer, facts, unfinished, words
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonValue
 from portico.testing.kernel import BEGINNING
 
 READ = StepReport(
@@ -173,3 +177,43 @@ def test_who_was_not_asked_is_not_said_to_have_been() -> None:
 
     assert "waits for a person. Go on" in told
     assert "it broke off; a person has to look" in told
+
+
+RUN = "run_01kdvdna07e0083vtk892ms2mc"
+
+
+def told(run: JsonValue, status: JsonValue) -> Answer:
+    return Answer([], meta={WORKFLOW_META: {"run": run, "status": status}})
+
+
+def test_one_that_goes_on_is_known_by_its_run() -> None:
+    for status in ("queued", "running", "waiting"):
+        assert unfinished(told(RUN, status)) == RunId.parse(RUN)
+
+
+def test_any_other_answer_is_as_it_is() -> None:
+    rows: list[Answer] = [
+        Answer([]),
+        Answer([], meta={}),
+        Answer([], meta={WORKFLOW_META: "run"}),
+        told(RUN, "done"),
+        told(RUN, "partial"),
+        told(RUN, "failed"),
+        told(RUN, "cancelled"),
+        told("run_", "running"),
+        told(5, "running"),
+    ]
+
+    for answer in rows:
+        assert unfinished(answer) is None
+
+
+def test_a_topic_names_the_step_that_asks() -> None:
+    rows: list[tuple[str, str]] = [
+        ("~approval:read:1", "read"),
+        ("~approval:read[3]~2:4", "read[3]"),
+        ("~approval:outer/gone:1", "outer/gone"),
+    ]
+
+    for topic, step in rows:
+        assert step_asked(topic) == step

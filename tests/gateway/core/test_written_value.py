@@ -26,9 +26,8 @@ from tests.gateway.core.client_files.reading import by_name, said
 OURS = "/home/ana/.config/portico/portico.toml"
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_a_reference_is_found() -> None:
+    rows: list[tuple[str, Value]] = [
         ("secret:github", FromSecret("secret:github")),
         ("keyring:github/ana", FromSecret("keyring:github/ana")),
         ("env:TOKEN", FromEnvironment("TOKEN")),
@@ -36,15 +35,15 @@ OURS = "/home/ana/.config/portico/portico.toml"
         ("Bearer secret:github", Template(("Bearer ", FromSecret("secret:github")))),
         ("token file:/etc/t", Template(("token ", FromSecret("file:/etc/t")))),
         ("Basic env:TOKEN", Template(("Basic ", FromEnvironment("TOKEN")))),
-    ],
-)
-def test_a_reference_is_found(text: str, value: Value) -> None:
-    assert referred(text) == value
+    ]
+
+    for text, value in rows:
+        assert referred(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "plain", "secret:", "Bearer plain", "see secret:github"])
-def test_anything_else_is_none(text: str) -> None:
-    assert referred(text) is None
+def test_anything_else_is_none() -> None:
+    for text in ("", "plain", "secret:", "Bearer plain", "see secret:github"):
+        assert referred(text) is None
 
 
 def test_our_own_file_may_refer_to_secrets() -> None:

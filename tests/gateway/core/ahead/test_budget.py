@@ -1,8 +1,10 @@
-"""What is done ahead of time is counted when it is begun, and no bound is passed."""
+"""How much may be done ahead, and that no bound is passed."""
 
 from portico.gateway.core.ahead.attempt import Use
 from portico.gateway.core.ahead.budget import Budget
 from portico.gateway.core.ahead.buffer import place_of
+from portico.gateway.core.ahead.fair_effort import FairEffort
+from portico.gateway.core.ahead.terms import AheadTerms
 from portico.testing.guard import a_person
 
 ANA, BOB = place_of(a_person("ana")), place_of(a_person("bob"))
@@ -41,3 +43,65 @@ def test_however_many_there_are_only_so_many_are_remembered() -> None:
         budget.end(budget.begin(place_of(a_person(f"p{number}")), "files", 0.01, 0.0))
 
     assert budget.remembered == 2_000
+
+
+def test_a_call_costs_what_the_dearest_wildcard_says() -> None:
+    rows: list[tuple[str, float]] = [
+        ("search.web", 0.02),
+        ("search.news", 0.01),
+        ("files.read", 0),
+        ("search", 0),
+    ]
+
+    for tool, price in rows:
+        terms = AheadTerms(prices={"search.*": 0.01, "*.web": 0.02, "search.web": 0.005})
+
+        assert terms.price_of(tool) == price
+
+
+def worked(effort: FairEffort, who: str, *, each: float, calls: int, now: float = 0.0) -> int:
+    """At one moment, as much as is let."""
+    done = 0
+    for _ in range(calls):
+        if effort.may(who, now):
+            effort.spent(who, each)
+            done += 1
+    return done
+
+
+def test_whoever_is_alone_may_use_most_of_it_and_all_together_no_more_than_all() -> None:
+    effort = FairEffort()
+    everybody = [f"p{number}" for number in range(50)]
+    for who in everybody:
+        worked(effort, who, each=0.01, calls=100)
+
+    alone = together = 0
+    for second in range(1, 101):
+        alone += worked(effort, "p1", each=0.01, calls=9, now=float(second))
+    for second in range(101, 201):
+        for who in everybody:
+            together += worked(effort, who, each=0.01, calls=9, now=float(second))
+
+    assert 190 <= alone <= 230  # hundredths of a second, of three seconds
+    assert 280 <= together <= 330
+
+
+def test_who_costs_too_much_is_left_out_and_nobody_else() -> None:
+    effort, ana, ben = FairEffort(), 0, 0
+    for second in range(100):
+        ana += worked(effort, "ana", each=0.35, calls=1, now=float(second))
+        ben += worked(effort, "ben", each=0.004, calls=1, now=float(second) + 0.5)
+
+    assert ana <= 8
+    assert ben == 100
+
+
+def test_only_the_latest_are_remembered() -> None:
+    effort = FairEffort(share=0.0)
+    worked(effort, "ana", each=1.0, calls=1)
+    assert not effort.may("ana", 0.0)
+
+    for number in range(1_000):
+        effort.may(number, 0.0)
+
+    assert effort.may("ana", 0.0)

@@ -39,9 +39,8 @@ def ways(value: JsonValue, *calls: SeenCall, words: str = "") -> set[Derivation]
     return set(explained(view, value, frozenset()))
 
 
-@pytest.mark.parametrize(
-    ("value", "change", "base", "became"),
-    [
+def test_a_value_is_changed_on_its_way() -> None:
+    rows: list[tuple[str | int, str, str | None, str | int | None]] = [
         ("/a/b/c.txt", "", None, "/a/b/c.txt"),
         ("/a/b/c.txt", "folder", None, "/a/b"),
         ("/a", "folder", None, None),
@@ -72,12 +71,10 @@ def ways(value: JsonValue, *calls: SeenCall, words: str = "") -> set[Derivation]
         (5, "text", None, "5"),
         (5, "folder", None, None),
         ("x", "unheard of", None, None),
-    ],
-)
-def test_a_value_is_changed_on_its_way(
-    value: str | int, change: str, base: str | None, became: str | int | None
-) -> None:
-    assert changed(value, change, base) == became
+    ]
+
+    for value, change, base, became in rows:
+        assert changed(value, change, base) == became
 
 
 def test_all_that_a_value_can_become_is_told() -> None:
@@ -166,16 +163,15 @@ def test_a_text_is_filled_with_values() -> None:
     assert derive(view, Filled(("", ""), (name._replace(choice="only"),))) is None
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
+def test_a_derivation_is_read_back_as_it_was_written() -> None:
+    rows: list[Derivation] = [
         Fixed("true"),
         Taken("words", "said~name", "", "w", "first"),
         Filled(("a ", ""), (Taken("words", "said~name", "", "w", "first"),)),
-    ],
-)
-def test_a_derivation_is_read_back_as_it_was_written(way: Derivation) -> None:
-    assert read(written(way)) == way
+    ]
+
+    for way in rows:
+        assert read(written(way)) == way
 
 
 @pytest.mark.parametrize(
@@ -225,20 +221,17 @@ def test_what_was_said_first_is_found_whatever_was_said_later() -> None:
     assert Taken(WORDS + "^", "said~word", "plural", "w", "second") in found
 
 
-@pytest.mark.parametrize(
-    ("words", "arguments", "wished"),
-    [
+def test_a_wish_is_known_by_what_was_given_of_it() -> None:
+    rows: list[tuple[str, JsonObject, bool]] = [
         ("open ticket 7", {"id": "7"}, True),
         ("open ticket 7", {"ids": [7]}, True),
         ("open ticket 7", {"query": "see ticket 7"}, False),
         ("open ticket 7", {}, False),
         ("", {"id": "7"}, False),
-    ],
-)
-def test_a_wish_is_known_by_what_was_given_of_it(
-    words: str, arguments: JsonObject, wished: bool
-) -> None:
-    assert View(window(call(LIST, arguments), words=words)).wished == wished
+    ]
+
+    for words, arguments, wished in rows:
+        assert View(window(call(LIST, arguments), words=words)).wished == wished
 
 
 def test_what_is_nobodys_is_explained_by_itself() -> None:

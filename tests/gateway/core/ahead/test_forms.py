@@ -13,16 +13,15 @@ def test_a_form_is_a_tool_and_the_names_of_what_it_is_given() -> None:
     assert CallForm.parse(str(FORM)) == FORM
 
 
-@pytest.mark.parametrize(
-    "edge",
-    [
+def test_an_edge_is_read_back_as_it_was_written() -> None:
+    rows: list[EdgeKey] = [
         EdgeKey(None, LIST, failed=False, form=FORM, band=3),
         EdgeKey(LIST, READ, failed=True, form=FORM, band=0),
         EdgeKey(None, None, failed=False, form=FORM, band=4),
-    ],
-)
-def test_an_edge_is_read_back_as_it_was_written(edge: EdgeKey) -> None:
-    assert EdgeKey.parse(str(edge)) == edge
+    ]
+
+    for edge in rows:
+        assert EdgeKey.parse(str(edge)) == edge
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '["x"]', '["srv_x/read"]', '["/"]'])

@@ -1,14 +1,11 @@
 """Only what is nobody's is written down as it is."""
 
-import pytest
-
 from portico.gateway.core.ahead.nobodys import nobodys, own_values, parameters_of
 from portico.kernel.json import JsonObject, JsonValue
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_what_everybody_says_is_nobodys() -> None:
+    rows: list[JsonValue] = [
         None,
         True,
         5,
@@ -19,15 +16,14 @@ from portico.kernel.json import JsonObject, JsonValue
         "-",
         ["a", 1],
         {},
-    ],
-)
-def test_what_everybody_says_is_nobodys(value: JsonValue) -> None:
-    assert nobodys(value)
+    ]
+
+    for value in rows:
+        assert nobodys(value)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_what_may_be_somebodys_is_not() -> None:
+    rows: list[JsonValue] = [
         101,
         9_999,
         73_512.5,
@@ -59,10 +55,10 @@ def test_what_everybody_says_is_nobodys(value: JsonValue) -> None:
         ["Ada"],
         [1, 2, 3, 4, 5],
         {"a": 1},
-    ],
-)
-def test_what_may_be_somebodys_is_not(value: JsonValue) -> None:
-    assert not nobodys(value)
+    ]
+
+    for value in rows:
+        assert not nobodys(value)
 
 
 def test_what_a_tools_own_definition_names_is_its_makers() -> None:

@@ -43,9 +43,8 @@ def test_plain_json_is_read_as_it_is(value: object) -> None:
     assert parsed("x.json", json.dumps({"it": value})) == {"it": value}
 
 
-@pytest.mark.parametrize(
-    ("pointer", "text"),
-    [
+def test_a_pointer_finds_a_text() -> None:
+    rows: list[tuple[str, str | None]] = [
         ("/a", '// no comment, and /* none */, " either'),
         ("/b/1", "2"),
         ("/b/2", None),
@@ -55,10 +54,10 @@ def test_plain_json_is_read_as_it_is(value: object) -> None:
         ("/c", None),
         ("/c/d~1e/x~0y", "true"),
         ("/nothing/there", None),
-    ],
-)
-def test_a_pointer_finds_a_text(pointer: str, text: str | None) -> None:
-    assert text_at("x.json", JSONC, pointer) == text
+    ]
+
+    for pointer, text in rows:
+        assert text_at("x.json", JSONC, pointer) == text
 
 
 def test_the_pointer_to_the_whole_is_the_whole_text() -> None:
@@ -71,12 +70,19 @@ def test_a_pointer_is_written_and_read_alike() -> None:
     assert value_at({"a/b": {"c~d": [0, 1, 2, "x"]}}, pointer_to("a/b", "c~d", 3)) == "x"
 
 
-@pytest.mark.parametrize(
-    ("pointer", "line"),
-    [("", 2), ("/a", 3), ("/b", 5), ("/b/1", 5), ("/c/d~1e/x~0y", 6), ("/d", None), ("/a/x", None)],
-)
-def test_a_place_has_a_line(pointer: str, line: int | None) -> None:
-    assert Lines("x.json", JSONC).of(pointer) == line
+def test_a_place_has_a_line() -> None:
+    rows: list[tuple[str, int | None]] = [
+        ("", 2),
+        ("/a", 3),
+        ("/b", 5),
+        ("/b/1", 5),
+        ("/c/d~1e/x~0y", 6),
+        ("/d", None),
+        ("/a/x", None),
+    ]
+
+    for pointer, line in rows:
+        assert Lines("x.json", JSONC).of(pointer) == line
 
 
 def test_of_two_members_of_one_name_the_last_counts() -> None:

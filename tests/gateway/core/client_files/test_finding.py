@@ -1,19 +1,13 @@
-"""Where each client keeps its file, and whose file a file is."""
+"""Where each client keeps its file, whose file a file is, and whether it leads to us."""
 
-import pytest
-
-from portico.gateway.core.client_files.client import names_in, seconds
+from portico.gateway.core.client_files.client import commands_of_ours, leads_here, names_in, seconds
 from portico.gateway.core.client_files.clients import (
-    CLIENTS,
     client_of,
     project_files,
     user_files,
 )
-
-
-def test_every_client_has_a_name_of_its_own_and_a_place() -> None:
-    assert len({client.name for client in CLIENTS}) == len(CLIENTS) == 9
-    assert all(client.user for client in CLIENTS)
+from portico.gateway.core.client_files.cursor import CURSOR
+from portico.gateway.core.client_files.entry import Place
 
 
 def test_files_are_where_the_environment_says() -> None:
@@ -57,9 +51,8 @@ def test_a_project_has_files_too() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "name"),
-    [
+def test_a_file_is_known_by_its_place_or_by_its_top() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("/home/ana/.claude.json", "", "claude-code"),
         ("/srv/.cursor/mcp.json", "", "cursor"),
         ("/srv/x.json", '{"context_servers": {}}', "zed"),
@@ -67,10 +60,10 @@ def test_a_project_has_files_too() -> None:
         ("/srv/x.toml", "[mcp_servers.x]", "codex"),
         ("/srv/x.json", '{"mcpServers": {}}', "mcp-json"),
         ("/srv/x.json", "{", "mcp-json"),
-    ],
-)
-def test_a_file_is_known_by_its_place_or_by_its_top(path: str, text: str, name: str) -> None:
-    assert client_of(path, text, user_files({}, "/home/ana")).name == name
+    ]
+
+    for path, text, name in rows:
+        assert client_of(path, text, user_files({}, "/home/ana")).name == name
 
 
 def test_lists_and_spans_are_taken_as_far_as_they_are_some() -> None:
@@ -78,3 +71,45 @@ def test_lists_and_spans_are_taken_as_far_as_they_are_some() -> None:
     assert names_in("ab") == []
     assert seconds(1500, 0.001) == 1.5
     assert [seconds(each) for each in (0, -1, "5", True, None, 4000)] == [None] * 6
+
+
+PLACE = Place(
+    path="/home/ana/.cursor/mcp.json",
+    home="/home/ana",
+    environment={},
+    own_url="http://127.0.0.1:3100",
+    read=lambda _: None,
+)
+
+
+def test_a_client_comes_to_us_by_command_or_address() -> None:
+    rows: list[tuple[str, bool]] = [
+        ('{"mcpServers": {"x": {"command": "/opt/bin/portico", "args": ["stdio"]}}}', True),
+        ('{"mcpServers": {"y": {}, "x": {"url": "http://localhost:3100/mcp"}}}', True),
+        ('{"mcpServers": {"x": {"url": "http://127.0.0.1:3999/mcp"}}}', False),
+        ('{"mcpServers": {"portico": {"command": "other"}}}', False),
+        ('{"mcpServers": {"portico": 5}}', False),
+        ('{"mcpServers": []}', False),
+        ("{", False),
+        ("", False),
+    ]
+
+    for text, leads in rows:
+        assert leads_here(CURSOR, PLACE, text) is leads
+
+
+def test_the_commands_by_which_we_are_started_are_told() -> None:
+    rows: list[tuple[str, list[str]]] = [
+        (
+            '{"mcpServers": {"x": {"command": "/opt/bin/portico", "args": ["stdio"]}, "y": {},'
+            ' "z": {"command": 7}, "u": {"command": "uvx", "args": ["portico", "stdio"]}}}',
+            ["/opt/bin/portico", "uvx"],
+        ),
+        ('{"mcpServers": []}', []),
+        ('{"mcpServers": {"x": {"url": "http://localhost:3100/mcp"}}}', []),
+        ('{"mcpServers": {"x": {"command": "other"}}}', []),
+        ("{", []),
+    ]
+
+    for text, commands in rows:
+        assert commands_of_ours(CURSOR, PLACE, text) == commands

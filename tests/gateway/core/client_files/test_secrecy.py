@@ -1,13 +1,10 @@
 """What is a secret by its form, by its name or by its disorder, and what is not."""
 
-import pytest
-
 from portico.gateway.core.client_files.secrecy import looks_secret, shown_url
 
 
-@pytest.mark.parametrize(
-    ("text", "before"),
-    [
+def test_a_secret_is_known() -> None:
+    rows: list[tuple[str, str]] = [
         ("--api-key=hunter2", ""),
         ("hunter2", "--api-key"),
         ("hunter2", "--figmaApiKey"),
@@ -18,15 +15,14 @@ from portico.gateway.core.client_files.secrecy import looks_secret, shown_url
         ("https://tools.example/mcp?apikey=hunter2", ""),
         ("tvly-dev-a1b2c3d4e5f6g7", ""),
         ("patA1b2C3d4E5f6G.a1b2c3", ""),
-    ],
-)
-def test_a_secret_is_known(text: str, before: str) -> None:
-    assert looks_secret(text, before)
+    ]
+
+    for text, before in rows:
+        assert looks_secret(text, before)
 
 
-@pytest.mark.parametrize(
-    ("text", "before"),
-    [
+def test_what_is_none_is_not_taken_for_one() -> None:
+    rows: list[tuple[str, str]] = [
         ("-y", ""),
         ("--verbose", "--token"),
         ("@modelcontextprotocol/server-filesystem@2026.8.31", "-y"),
@@ -38,15 +34,14 @@ def test_a_secret_is_known(text: str, before: str) -> None:
         ("/etc/token", "--token-file"),
         ("", "--token"),
         ("key", "token"),
-    ],
-)
-def test_what_is_none_is_not_taken_for_one(text: str, before: str) -> None:
-    assert not looks_secret(text, before)
+    ]
+
+    for text, before in rows:
+        assert not looks_secret(text, before)
 
 
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
+def test_an_address_is_shown_without_what_is_secret() -> None:
+    rows: list[tuple[str, str]] = [
         ("https://a.example/mcp?x=1&y=", "https://a.example/mcp?x=1&y="),
         ("https://u:p4ss@a.example/", "https://u:********@a.example/"),
         ("https://a.example/s/a1b2c3d4e5f6g7h8/mcp", "https://a.example/s/********/mcp"),
@@ -58,10 +53,10 @@ def test_what_is_none_is_not_taken_for_one(text: str, before: str) -> None:
         ),
         ("https://a.example/?token=${TOKEN}", "https://a.example/?token=********"),
         ("https://[a.example/", "********"),
-    ],
-)
-def test_an_address_is_shown_without_what_is_secret(url: str, shown: str) -> None:
-    assert shown_url(url) == shown
+    ]
+
+    for url, shown in rows:
+        assert shown_url(url) == shown
 
 
 def test_an_address_shows_the_host_that_it_leads_to() -> None:

@@ -20,9 +20,8 @@ def one(fields: object, name: str = "x", **environment: str) -> Described:
     return said(MCP_JSON, json.dumps({"mcpServers": {name: fields}}), PATH, **environment)
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
+def test_what_cannot_be_taken_is_left_out_with_the_reason() -> None:
+    rows: list[tuple[object, str]] = [
         ({"command": ""}, "its command is not a text"),
         ({"command": ["npx", "x"]}, "its command is not a text"),
         ({"command": "npx", "args": "x y"}, "its args are not a list"),
@@ -47,18 +46,20 @@ def one(fields: object, name: str = "x", **environment: str) -> Described:
         ),
         ({"command": "npx\x00"}, "a letter in it is no letter"),
         ({"command": "npx\ud800"}, "it holds what is no text, number or list"),
-    ],
-)
-def test_what_cannot_be_taken_is_left_out_with_the_reason(fields: object, reason: str) -> None:
-    told = one(fields)
+    ]
 
-    assert not told.wishes
-    assert left_out(told) == {"x": reason}
+    for fields, reason in rows:
+        told = one(fields)
+
+        assert not told.wishes, fields
+        assert left_out(told) == {"x": reason}
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201])
-def test_a_name_is_something_that_can_be_told(name: str) -> None:
-    assert left_out(one({"command": "npx"}, name=name)) == {name: "its name is empty, or too long"}
+def test_a_name_is_something_that_can_be_told() -> None:
+    for name in ("", "x" * 201):
+        assert left_out(one({"command": "npx"}, name=name)) == {
+            name: "its name is empty, or too long"
+        }
 
 
 def test_a_date_in_a_description_is_none_of_ours() -> None:
@@ -67,21 +68,21 @@ def test_a_date_in_a_description_is_none_of_ours() -> None:
     assert left_out(told) == {"x": "it holds what is no text, number or list"}
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": 5}', '{"mcpServers": ["x"]}'])
-def test_a_list_of_servers_that_is_none_is_a_problem_of_the_file(text: str) -> None:
-    told = said(MCP_JSON, text, PATH)
+def test_a_list_of_servers_that_is_none_is_a_problem_of_the_file() -> None:
+    for text in ('{"mcpServers": 5}', '{"mcpServers": ["x"]}'):
+        told = said(MCP_JSON, text, PATH)
 
-    assert left_out(told) == {None: "mcpServers is not an object"}
+        assert left_out(told) == {None: "mcpServers is not an object"}, text
 
 
-@pytest.mark.parametrize(
-    ("text", "line"), [('{\n"mcpServers": {\n"x": }\n}', 3), ("[]", 1), ("{", 1)]
-)
-def test_a_file_that_cannot_be_read_says_where(text: str, line: int) -> None:
-    told = said(MCP_JSON, text, PATH)
+def test_a_file_that_cannot_be_read_says_where() -> None:
+    rows: list[tuple[str, int]] = [('{\n"mcpServers": {\n"x": }\n}', 3), ("[]", 1), ("{", 1)]
 
-    assert [(each.server, each.line) for each in told.problems] == [(None, line)]
-    assert not told.readable
+    for text, line in rows:
+        told = said(MCP_JSON, text, PATH)
+
+        assert [(each.server, each.line) for each in told.problems] == [(None, line)]
+        assert not told.readable, text
 
 
 def test_a_file_without_servers_says_nothing() -> None:
@@ -145,9 +146,8 @@ def test_a_default_of_a_variable_may_be_a_secret() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
+def test_a_variable_in_an_argument_leaves_the_rest_to_be_seen() -> None:
+    rows: list[tuple[str, object]] = [
         (
             "Authorization: Bearer ${T}",
             Template(("Authorization: Bearer ", FromEnvironment("T"))),
@@ -157,37 +157,34 @@ def test_a_default_of_a_variable_may_be_a_secret() -> None:
             "Authorization: Bearer abcdef0123 ${T}",
             FromFile(PATH, "/mcpServers/x/args/1", "braces"),
         ),
-    ],
-)
-def test_a_variable_in_an_argument_leaves_the_rest_to_be_seen(argument: str, value: object) -> None:
-    launch = one({"command": "npx", "args": ["--header", argument]}).wishes[0].launch
+    ]
 
-    assert isinstance(launch, Stdio)
-    assert launch.arguments[1] == value
+    for argument, value in rows:
+        launch = one({"command": "npx", "args": ["--header", argument]}).wishes[0].launch
+
+        assert isinstance(launch, Stdio), argument
+        assert launch.arguments[1] == value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_a_variable_in_a_value_is_seen_unless_the_rest_could_be_a_secret() -> None:
+    rows: list[tuple[str, object]] = [
         ("Bearer ${T}", Template(("Bearer ", FromEnvironment("T")))),
         ("${U}:${T}", Template((FromEnvironment("U"), ":", FromEnvironment("T")))),
         ("https://${T}/api", Template(("https://", FromEnvironment("T"), "/api"))),
         ("hunter2${T}", None),
         ("${T:-hunter2}", None),
         ("https://ana:hunter2@${T}/api", None),
-    ],
-)
-def test_a_variable_in_a_value_is_seen_unless_the_rest_could_be_a_secret(
-    text: str, value: object
-) -> None:
-    told = one({"url": "https://x.example", "headers": {"X": text}})
+    ]
 
-    launch = told.wishes[0].launch
-    assert isinstance(launch, Http)
-    kept = FromFile(PATH, "/mcpServers/x/headers/X", "braces")
-    assert launch.headers["X"] == (value or kept)
-    given = [each.reason for each in told.problems]
-    assert given == ([] if value else ["is given the variables T"])
+    for text, value in rows:
+        told = one({"url": "https://x.example", "headers": {"X": text}})
+
+        launch = told.wishes[0].launch
+        assert isinstance(launch, Http), text
+        kept = FromFile(PATH, "/mcpServers/x/headers/X", "braces")
+        assert launch.headers["X"] == (value or kept)
+        given = [each.reason for each in told.problems]
+        assert given == ([] if value else ["is given the variables T"])
 
 
 def test_an_empty_value_is_a_value() -> None:

@@ -15,9 +15,8 @@ from portico.gateway.core.server import FromEnvironment, Spelling
 X = FromEnvironment("X")
 
 
-@pytest.mark.parametrize(
-    ("text", "spelling", "parts"),
-    [
+def test_a_text_is_taken_apart() -> None:
+    rows: list[tuple[str, Spelling | None, list[object]]] = [
         ("${X}", None, ["${X}"]),
         ("${X}", "braces", [X]),
         ("${env:X}", "braces", [X]),
@@ -32,12 +31,12 @@ X = FromEnvironment("X")
         ("${userHome}${/}x", "env", ["/home/ana", "/", "x"]),
         ("${config:x}", "env", [Unknown("${config:x}")]),
         ("$X-${X:-1}$5$", "shell", [X, "-", FromEnvironment("X", "1"), "$5$"]),
-    ],
-)
-def test_a_text_is_taken_apart(text: str, spelling: Spelling | None, parts: list[object]) -> None:
-    known = built_in_at("/home/ana/.cursor/mcp.json", "/home/ana")
+    ]
 
-    assert list(pieces(text, spelling, known)) == parts
+    for text, spelling, parts in rows:
+        known = built_in_at("/home/ana/.cursor/mcp.json", "/home/ana")
+
+        assert list(pieces(text, spelling, known)) == parts
 
 
 def test_a_text_is_filled_in_with_what_is_set_now() -> None:
@@ -60,18 +59,17 @@ def test_what_is_not_set_is_named(text: str, name: str) -> None:
     assert caught.value.args == (name,)
 
 
-@pytest.mark.parametrize(
-    ("path", "project"),
-    [
+def test_a_file_belongs_to_a_project_or_to_all() -> None:
+    rows: list[tuple[str, str | None]] = [
         ("/srv/shop/.mcp.json", "/srv/shop"),
         ("/srv/shop/.cursor/mcp.json", "/srv/shop"),
         ("/home/ana/.cursor/mcp.json", None),
         ("/home/ana/.mcp.json", None),
         ("/home/ana/.config/Code/User/mcp.json", None),
-    ],
-)
-def test_a_file_belongs_to_a_project_or_to_all(path: str, project: str | None) -> None:
-    assert project_of(path, "/home/ana") == project
+    ]
+
+    for path, project in rows:
+        assert project_of(path, "/home/ana") == project
 
 
 def test_a_question_has_a_variable() -> None:

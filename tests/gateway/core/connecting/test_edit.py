@@ -90,9 +90,8 @@ def test_of_a_file_that_its_client_wrote_anew_only_the_entry_goes(
         assert left == written(expected)
 
 
-@pytest.mark.parametrize(
-    "rewritten",
-    [
+def test_a_table_is_taken_out_however_it_was_written_anew() -> None:
+    rows: list[str] = [
         '[mcp_servers]\nportico = { command = "p" }\nz = { command = "z" }\n',
         '[mcp_servers]\nz = { command = "z" }\nportico = { command = "p" } # ours',
         '[mcp_servers]\nportico.command = "p"\nportico.args = [\n"a", # b\n]\nz.command = "z"\n',
@@ -104,20 +103,19 @@ def test_of_a_file_that_its_client_wrote_anew_only_the_entry_goes(
         '[mcp_servers.portico]\ncommand = "p"\n[mcp_servers.z]\ncommand = "z"\n',
         '[mcp_servers.z]\ncommand = "z"\n[mcp_servers.portico]\n[mcp_servers.portico.env]\nA = 1\n',
         '[mcp_servers.portico.env]\nA = 1\n[mcp_servers.z]\ncommand = "z"\n[mcp_servers.portico]\n',
-    ],
-)
-def test_a_table_is_taken_out_however_it_was_written_anew(rewritten: str) -> None:
-    left = without_entry(TOML, rewritten, TOML_NAMES)
+    ]
 
-    assert tomllib.loads(left) == {"mcp_servers": {"z": {"command": "z"}}}
-    assert is_part(left, rewritten)
-    assert "portico" not in left
-    assert not left.startswith("\n")
+    for rewritten in rows:
+        left = without_entry(TOML, rewritten, TOML_NAMES)
+
+        assert tomllib.loads(left) == {"mcp_servers": {"z": {"command": "z"}}}, rewritten
+        assert is_part(left, rewritten)
+        assert "portico" not in left, rewritten
+        assert not left.startswith("\n"), rewritten
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_it_is_written_as_the_file_is() -> None:
+    rows: list[tuple[str, str]] = [
         ("{}", '{\n  "mcpServers": {\n    "portico": {}\n  }\n}'),
         ('{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"mcpServers": {\n\t\t"portico": {}\n\t}\n}\n'),
         (
@@ -145,15 +143,14 @@ def test_a_table_is_taken_out_however_it_was_written_anew(rewritten: str) -> Non
         ),
         ("{ // none yet\n}", '{ // none yet\n  "mcpServers": {\n    "portico": {}\n  }\n}'),
         ('{"a": [\n1]}', '{"a": [\n1],\n  "mcpServers": {\n    "portico": {}\n  }}'),
-    ],
-)
-def test_it_is_written_as_the_file_is(before: str, after: str) -> None:
-    assert with_entry(JSON, before, JSON_NAMES, {}).text == after
+    ]
+
+    for before, after in rows:
+        assert with_entry(JSON, before, JSON_NAMES, {}).text == after
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_what_stands_around_it_stays() -> None:
+    rows: list[tuple[str, str]] = [
         (
             '{ // a\n"mcpServers": { // b\n"portico": 1, "z": 2}}',
             '{ // a\n"mcpServers": { // b\n"z": 2}}',
@@ -164,10 +161,10 @@ def test_it_is_written_as_the_file_is(before: str, after: str) -> None:
         ('{"mcpServers": {"portico": 1, /* c */}}', '{"mcpServers": { /* c */}}'),
         ('{"mcpServers": {"portico": null}}', '{"mcpServers": {}}'),
         ('{"mcpServers": {"portico": 1, "portico": 2}}', '{"mcpServers": {"portico": 1}}'),
-    ],
-)
-def test_what_stands_around_it_stays(before: str, after: str) -> None:
-    assert without_entry(JSON, before, JSON_NAMES) == after
+    ]
+
+    for before, after in rows:
+        assert without_entry(JSON, before, JSON_NAMES) == after
 
 
 def test_what_is_not_there_is_not_taken_out() -> None:

@@ -66,9 +66,8 @@ def test_which_installation_it_is_goes_with_the_entry() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("client", "linux", "mac"),
-    [
+def test_files_are_where_the_platform_has_them() -> None:
+    rows: list[tuple[str, Sequence[str], Sequence[str]]] = [
         ("claude-code", [".claude.json"], [".claude.json"]),
         (
             "claude-desktop",
@@ -89,15 +88,13 @@ def test_which_installation_it_is_goes_with_the_entry() -> None:
                 "Library/Application Support/VSCodium/User/mcp.json",
             ],
         ),
-    ],
-)
-def test_files_are_where_the_platform_has_them(
-    client: str, linux: Sequence[str], mac: Sequence[str]
-) -> None:
-    home = home_of(client)
+    ]
 
-    assert home.files({}, "/home/ana", mac=False) == [f"/home/ana/{each}" for each in linux]
-    assert home.files({}, "/home/ana", mac=True) == [f"/home/ana/{each}" for each in mac]
+    for client, linux, mac in rows:
+        home = home_of(client)
+
+        assert home.files({}, "/home/ana", mac=False) == [f"/home/ana/{each}" for each in linux]
+        assert home.files({}, "/home/ana", mac=True) == [f"/home/ana/{each}" for each in mac]
 
 
 def test_a_variable_of_the_client_moves_its_file() -> None:

@@ -1,7 +1,5 @@
 """How a file stands to Portico."""
 
-import pytest
-
 from portico.gateway.core.client_files.entry import Place
 from portico.gateway.core.connecting.home import home_of
 from portico.gateway.core.connecting.standing import (
@@ -24,9 +22,8 @@ def listing(entry: str) -> str:
     return f'{{"mcpServers": {{"portico": {entry}}}}}'
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "found"),
-    [
+def test_an_entry_is_told_from_others() -> None:
+    rows: list[tuple[str, JsonObject, str]] = [
         ("{}", WANTED, Standing.NONE),
         ('{"mcpServers": {"other": {"command": "/bin/other"}}}', WANTED, Standing.NONE),
         (
@@ -45,10 +42,10 @@ def listing(entry: str) -> str:
         (listing('{"command": "/bin/other"}'), WANTED, Standing.FOREIGN),
         (listing('{"command": "${odd}/portico", "args": ["stdio"]}'), WANTED, Standing.FOREIGN),
         (listing("7"), WANTED, Standing.FOREIGN),
-    ],
-)
-def test_an_entry_is_told_from_others(text: str, wanted: JsonObject, found: str) -> None:
-    assert standing(CURSOR, CURSOR.client, PLACE, text, wanted) == found
+    ]
+
+    for text, wanted, found in rows:
+        assert standing(CURSOR, CURSOR.client, PLACE, text, wanted) == found
 
 
 def test_a_file_may_switch_it_off() -> None:

@@ -1,7 +1,5 @@
 """What is said of a client's file, and what is told before anything is written."""
 
-import pytest
-
 from portico.gateway.core.connecting.errors import (
     ClientAbsent,
     ClientFileMoved,
@@ -14,18 +12,17 @@ from portico.gateway.core.connecting.standing import Standing
 from portico.kernel.errors import PorticoError
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_every_refusal_names_the_file_and_a_way_out() -> None:
+    rows: list[PorticoError] = [
         ClientAbsent("Zed", "~/settings.json"),
         EntryDiffers("~/settings.json"),
         ClientFileUnreadable("~/settings.json", "is not UTF-8"),
         ClientFileMoved("~/settings.json"),
-    ],
-)
-def test_every_refusal_names_the_file_and_a_way_out(error: PorticoError) -> None:
-    assert "~/settings.json" in str(error)
-    assert error.fix
+    ]
+
+    for error in rows:
+        assert "~/settings.json" in str(error)
+        assert error.fix
 
 
 def test_what_was_found_and_what_goes_is_nothing_more_than_was_said() -> None:

@@ -1,10 +1,14 @@
-"""What is proposed for a plan without references, how surely, and what is not."""
+"""What is proposed for a plan without references, how surely, for how much of it, and what not."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from portico.gateway.core.edges.bounds import MOST_STEPS, bounded
 from portico.gateway.core.edges.flows import NO_FLOWS, Flow, Flows
 from portico.gateway.core.edges.learnt import SHIPPED, SHOWN, Floors
 from portico.gateway.core.edges.meanings import Meanings
@@ -139,11 +143,11 @@ def test_a_parameter_that_takes_anything_is_offered_what_there_is() -> None:
     assert edge.reason.endswith("takes anything")
 
 
-@pytest.mark.parametrize("name", ["limit", "page_size", "sort_order"])
-def test_how_it_is_to_be_done_is_said_by_whoever_asks(name: str) -> None:
-    producer = replace(FERRY, outputs=[field("count_of_rows")])
+def test_how_it_is_to_be_done_is_said_by_whoever_asks() -> None:
+    for name in ("limit", "page_size", "sort_order"):
+        producer = replace(FERRY, outputs=[field("count_of_rows")])
 
-    assert proposed(producer, replace(TICKET, wanted=[parameter(name)])) == []
+        assert proposed(producer, replace(TICKET, wanted=[parameter(name)])) == []
 
 
 def test_a_choice_and_what_has_a_default_are_less_likely() -> None:
@@ -263,3 +267,101 @@ def test_only_the_latest_fifty_steps_are_looked_at() -> None:
 
 def test_every_sign_has_a_weight_that_ships() -> None:
     assert set(SHIPPED.of) == set(Sign)
+
+
+def a_step(number: int, *, gives: int = 1, wants: int = 0, required: bool = True) -> StepShape:
+    return StepShape(
+        step=f"s{number}",
+        tool="a.b",
+        outputs=[OutputField(path=f"json.f{each}") for each in range(gives)],
+        wanted=[Parameter(name=f"p{each}", required=required) for each in range(wants)],
+    )
+
+
+def test_a_short_plan_is_left_as_it_is_but_for_what_nobody_could_take() -> None:
+    steps = [a_step(0), a_step(1, wants=2), a_step(2)]
+
+    some = bounded(steps)
+
+    assert some.left_out == []
+    assert [len(step.wanted) for step in some.steps] == [0, 2, 0]
+    assert [len(step.outputs) for step in some.steps] == [1, 0, 0]
+
+
+def test_who_needs_something_comes_before_who_could_take_something() -> None:
+    could = [a_step(number, wants=1, required=False) for number in range(MOST_STEPS)]
+    needs = [a_step(MOST_STEPS + number, wants=1) for number in range(2)]
+
+    some = bounded([*could, *needs])
+
+    assert some.left_out == [f"s{MOST_STEPS - 2}", f"s{MOST_STEPS - 1}"]
+    assert [step.step for step in some.steps if not step.wanted] == some.left_out
+
+
+def test_who_wants_too_much_of_too_much_is_left_out_alone() -> None:
+    steps = [a_step(0, gives=999), a_step(1, wants=201), a_step(2, wants=200)]
+
+    some = bounded(steps)
+
+    assert some.left_out == ["s1"]
+    assert len(some.steps[2].wanted) == 200
+
+
+def test_what_only_a_step_that_is_left_out_could_take_is_not_looked_at() -> None:
+    steps = [a_step(number, gives=1_000) for number in range(60)]
+    steps += [a_step(60, wants=100)]
+
+    some = bounded(steps)
+
+    assert some.left_out == ["s60"]
+    assert not any(step.outputs for step in some.steps)
+
+
+NAMES = st.one_of(
+    st.sampled_from(["id", "userId", "limit", "message", "json", "", "ß", "a.b", "items"]),
+    st.text(max_size=8),
+)
+TYPES = st.sampled_from([None, "string", "number", "integer", "boolean", "object", "array", "odd"])
+FIELDS = st.builds(OutputField, path=NAMES, type=TYPES, description=NAMES)
+PARAMETERS = st.builds(
+    Parameter,
+    name=NAMES,
+    type=TYPES,
+    description=NAMES,
+    required=st.booleans(),
+    choice=st.booleans(),
+    default=st.booleans(),
+)
+STEPS = st.builds(
+    StepShape,
+    step=NAMES,
+    tool=NAMES,
+    description=NAMES,
+    outputs=st.lists(FIELDS, max_size=4),
+    wanted=st.lists(PARAMETERS, max_size=3, unique_by=lambda each: each.name),
+    given=st.frozensets(NAMES, max_size=2),
+)
+PLANS = st.lists(STEPS, max_size=5, unique_by=lambda each: each.step)
+FLOWS = st.dictionaries(
+    st.builds(Flow, NAMES, NAMES, NAMES, NAMES), st.integers(1, 1_000_000_000), max_size=3
+)
+
+
+@pytest.mark.timeout(30)
+@settings(max_examples=50)
+@given(PLANS, FLOWS)
+def test_every_edge_is_from_an_earlier_step_to_a_parameter_that_was_wanted(
+    steps: list[StepShape], flows: dict[Flow, int]
+) -> None:
+    place = {step.step: number for number, step in enumerate(steps)}
+    total: dict[tuple[str, str], float] = defaultdict(float)
+
+    for edge in propose(steps, meanings(*steps), Flows.of(flows), floors=Floors(0.0, 0.0)):
+        giver, taker = steps[place[edge.from_step]], steps[place[edge.to_step]]
+        assert place[edge.from_step] < place[edge.to_step]
+        assert edge.path in {field.path for field in giver.outputs}
+        assert edge.parameter in {parameter.name for parameter in taker.wanted}
+        assert edge.reason
+        total[edge.to_step, edge.parameter] += edge.confidence
+
+    assert all(0 <= each <= 1.001 for each in total.values())

@@ -1,10 +1,12 @@
-"""Schemas as lists of parameters and of fields."""
+"""Schemas as lists of parameters and of fields, names as words, and types beside one another."""
 
 import jmespath
 import pytest
 
+from portico.gateway.core.edges.kinship import Kinship, kinship
 from portico.gateway.core.edges.read_schema import fields_of, parameters_of, type_of
 from portico.gateway.core.edges.shape import OutputField, Parameter
+from portico.gateway.core.edges.words import share, spelled, words
 from portico.kernel.json import JsonObject, JsonValue
 
 
@@ -106,10 +108,12 @@ def test_there_are_at_most_two_hundred_of_each() -> None:
     assert len(fields_of(wide)) == len(parameters_of(wide)) == 200
 
 
-@pytest.mark.parametrize("schema", [None, True, [], "text", {"properties": 5}, {"properties": {}}])
-def test_what_says_nothing_gives_nothing(schema: JsonValue) -> None:
-    assert fields_of(schema) == []
-    assert parameters_of(schema) == []
+def test_what_says_nothing_gives_nothing() -> None:
+    rows: list[JsonValue] = [None, True, [], "text", {"properties": 5}, {"properties": {}}]
+
+    for schema in rows:
+        assert fields_of(schema) == []
+        assert parameters_of(schema) == []
 
 
 def test_parameters_are_read_with_what_is_said_about_them() -> None:
@@ -141,9 +145,8 @@ def test_several_types_are_none() -> None:
     assert type_of({"type": 5}) is None
 
 
-@pytest.mark.parametrize(
-    ("path", "keys"),
-    [
+def test_a_field_is_named_after_its_own_keys() -> None:
+    rows: list[tuple[str, tuple[str, ...]]] = [
         ("json.owner.id", ("owner", "id")),
         ("items[].json.id", ("id",)),
         ("json.items[0].id", ("id",)),
@@ -151,8 +154,51 @@ def test_several_types_are_none() -> None:
         ("text", ("text",)),
         ("json[0]", ("json",)),
         ("", ()),
+    ]
+
+    for path, keys in rows:
+        assert OutputField(path=path).keys == keys
+        assert OutputField(path=path).name == (keys[-1] if keys else "")
+
+
+def test_a_name_is_its_words_in_the_singular() -> None:
+    rows: list[tuple[str, tuple[str, ...]]] = [
+        ("originSkyIds", ("origin", "sky", "id")),
+        ("HTTPServer_names", ("http", "server", "name")),
+        ("cities", ("city",)),
+        ("status", ("status",)),
+        ("address", ("address",)),
+        ("bus", ("bus",)),
+        ("ties", ("tie",)),
+        ("", ()),
+    ]
+
+    for name, found in rows:
+        assert words(name) == found
+
+
+def test_spellings_of_one_name_are_the_same() -> None:
+    assert spelled("userId") == spelled("user_id") == spelled("USER-ID") == "userid"
+
+
+def test_words_in_common_are_a_share_of_all() -> None:
+    assert share(frozenset({"user", "id"}), frozenset({"id"})) == 0.5
+    assert share(frozenset({"user"}), frozenset({"id"})) == 0
+    assert share(frozenset(), frozenset()) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "found"),
+    [
+        ("string", "string", Kinship.SAME),
+        ("integer", "number", Kinship.SAME),
+        (None, "string", Kinship.UNKNOWN),
+        ("object", None, Kinship.UNKNOWN),
+        ("number", "string", Kinship.NEAR),
+        ("array", "string", Kinship.NEAR),
+        ("string", "array", Kinship.NEAR),
+        ("object", "string", Kinship.APART),
     ],
 )
-def test_a_field_is_named_after_its_own_keys(path: str, keys: tuple[str, ...]) -> None:
-    assert OutputField(path=path).keys == keys
-    assert OutputField(path=path).name == (keys[-1] if keys else "")
+def test_types_are_akin_or_apart(given: str | None, wanted: str | None, found: Kinship) -> None:
+    assert kinship(given, wanted) is found

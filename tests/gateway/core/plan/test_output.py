@@ -1,8 +1,7 @@
-"""Whatever form a tool answers in, those after it find one document."""
-
-import pytest
+"""Whatever form a tool answers in, those after it find one document, by a name that stays apart."""
 
 from portico.gateway.core.call import Answer
+from portico.gateway.core.plan.inner_names import inner_name
 from portico.gateway.core.plan.output import document_value, items_document, step_document
 from portico.kernel.json import JsonObject, JsonValue
 
@@ -22,9 +21,8 @@ def test_texts_are_joined_those_of_resources_too() -> None:
     assert (document["structuredContent"], document["json"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
+def test_a_text_that_is_json_is_read() -> None:
+    rows: list[tuple[str, JsonValue]] = [
         ('{"a": [1]}', {"a": [1]}),
         ("3", 3),
         (" ", None),
@@ -32,10 +30,10 @@ def test_texts_are_joined_those_of_resources_too() -> None:
         ("[NaN]", None),
         ("[" * 100_000, None),
         ("9" * 5_000, None),
-    ],
-)
-def test_a_text_that_is_json_is_read(said: str, value: JsonValue) -> None:
-    assert step_document(Answer([text(said)]))["json"] == value
+    ]
+
+    for said, value in rows:
+        assert step_document(Answer([text(said)]))["json"] == value
 
 
 def test_the_structured_form_comes_first() -> None:
@@ -51,3 +49,17 @@ def test_the_value_of_a_document_is_its_json_or_its_text() -> None:
     assert document_value(read) == [1]
     assert document_value(items_document([said, None, read])) == ["hi", None, [1]]
     assert document_value({"items": "a text", "json": 1}) == 1
+
+
+def test_a_short_name_is_its_own() -> None:
+    assert inner_name("read") == "read"
+    assert inner_name("a" * 30) == "a" * 30
+
+
+def test_long_names_are_short_and_stay_apart() -> None:
+    one, other = inner_name("a" * 64), inner_name("a" * 63 + "b")
+
+    assert one == inner_name("a" * 64)
+    assert one != other
+    assert len(one) == len(other) == 30
+    assert "#" in one

@@ -111,9 +111,8 @@ def test_json_text_stands_for_its_value() -> None:
     assert step.arguments == {"q": {"$x": None}}
 
 
-@pytest.mark.parametrize(
-    ("document", "place", "what"),
-    [
+def test_what_is_wrong_is_said_at_its_place() -> None:
+    rows: list[tuple[JsonValue, str, str]] = [
         ([], "", "A plan is an object"),
         ({}, "", "'steps' is missing"),
         ({"steps": []}, "/steps", "at least 1"),
@@ -175,13 +174,13 @@ def test_json_text_stands_for_its_value() -> None:
             "/steps/0/for_each/in/$from",
             "only in the arguments of a for_each",
         ),
-    ],
-)
-def test_what_is_wrong_is_said_at_its_place(document: JsonValue, place: str, what: str) -> None:
-    found = faults(document)
+    ]
 
-    assert [fault.place for fault in found] == [place]
-    assert what in str(found[0])
+    for document, place, what in rows:
+        found = faults(document)
+
+        assert [fault.place for fault in found] == [place]
+        assert what in str(found[0])
 
 
 @pytest.mark.parametrize(
@@ -450,23 +449,29 @@ def test_of_what_is_all_wrong_only_the_beginning_is_told_and_little_of_it_guesse
     assert sum(fault.fix is not None for fault in found) == 20
 
 
-@pytest.mark.parametrize(
-    "text", ["see ${read.json.x}", "${ read }", "{{read.json.x}}", "{{ inputs.to }}", "${item[0]}"]
-)
-def test_a_text_that_seems_to_refer_to_a_step_is_not_passed_on_as_it_stands(text: str) -> None:
-    step = a_step(arguments={"to": ["x", text]})
+def test_a_text_that_seems_to_refer_to_a_step_is_not_passed_on_as_it_stands() -> None:
+    rows: list[str] = [
+        "see ${read.json.x}",
+        "${ read }",
+        "{{read.json.x}}",
+        "{{ inputs.to }}",
+        "${item[0]}",
+    ]
 
-    [fault] = faults(a_plan(READ, step))
+    for text in rows:
+        step = a_step(arguments={"to": ["x", text]})
 
-    assert fault.place == "/steps/1/arguments/to/1"
-    assert "$text" in str(fault.fix)
+        [fault] = faults(a_plan(READ, step))
+
+        assert fault.place == "/steps/1/arguments/to/1", text
+        assert "$text" in str(fault.fix), text
 
 
-@pytest.mark.parametrize("text", ["${HOME}/x", "{{name}}", "$read.json", "costs $5 {read.x}"])
-def test_a_text_that_names_no_step_is_only_a_text(text: str) -> None:
-    plan = read(a_plan(READ, a_step(arguments={"to": text})))
+def test_a_text_that_names_no_step_is_only_a_text() -> None:
+    for text in ("${HOME}/x", "{{name}}", "$read.json", "costs $5 {read.x}"):
+        plan = read(a_plan(READ, a_step(arguments={"to": text})))
 
-    assert plan.steps[1].arguments == {"to": text}
+        assert plan.steps[1].arguments == {"to": text}
 
 
 def test_said_to_be_meant_so_it_is_passed_on_and_written_so_again() -> None:
@@ -478,13 +483,13 @@ def test_said_to_be_meant_so_it_is_passed_on_and_written_so_again() -> None:
     assert plan_document(plan) == document
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"), [("depends_on", "after"), ("name", "id"), ("args", "arguments")]
-)
-def test_what_other_programs_call_a_field_is_known(written: str, meant: str) -> None:
-    found = faults(a_plan({"id": "a", "tool": "t.a", written: []}))
+def test_what_other_programs_call_a_field_is_known() -> None:
+    rows: list[tuple[str, str]] = [("depends_on", "after"), ("name", "id"), ("args", "arguments")]
 
-    assert [fault.fix for fault in found] == [f"Did you mean {meant!r}?"]
+    for written, meant in rows:
+        found = faults(a_plan({"id": "a", "tool": "t.a", written: []}))
+
+        assert [fault.fix for fault in found] == [f"Did you mean {meant!r}?"]
 
 
 def test_a_tool_by_the_name_that_clients_have_for_it_is_told_its_own() -> None:

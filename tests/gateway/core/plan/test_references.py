@@ -14,9 +14,8 @@ from portico.gateway.core.plan.references import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "reference"),
-    [
+def test_a_reference_is_a_step_and_a_path() -> None:
+    rows: list[tuple[str, Reference]] = [
         ("read", Reference("read")),
         ("read.text", Reference("read", "text")),
         (" read.content[0].text ", Reference("read", "content[0].text")),
@@ -24,11 +23,11 @@ from portico.gateway.core.plan.references import (
         ("item.[0]", Reference("item", "[0]")),
         ('my-step.json."a b"', Reference("my-step", 'json."a b"')),
         ("a.b\n.c", Reference("a", "b\n.c")),
-    ],
-)
-def test_a_reference_is_a_step_and_a_path(text: str, reference: Reference) -> None:
-    assert read_reference(text) == reference
-    assert read_reference(str(reference)) == reference
+    ]
+
+    for text, reference in rows:
+        assert read_reference(text) == reference
+        assert read_reference(str(reference)) == reference
 
 
 @pytest.mark.parametrize("text", ["", ".", "a.", "1a.b", "a b", "a..", "ä.text", "a[", "a" * 65])
@@ -42,9 +41,8 @@ def test_what_is_none_is_not_taken_for_one(text: str) -> None:
         read_reference(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
+def test_a_template_is_texts_and_references() -> None:
+    rows: list[tuple[str, tuple[str | Reference, ...]]] = [
         ("", ()),
         ("plain $ {x} $x", ("plain $ {x} $x",)),
         ("${a.text}", (Reference("a", "text"),)),
@@ -56,13 +54,13 @@ def test_what_is_none_is_not_taken_for_one(text: str) -> None:
         ("${a.'}'}", (Reference("a", "'}'"),)),
         (r"${a.'\'}'}", (Reference("a", r"'\'}'"),)),
         ('${a.`"{"`}', (Reference("a", '`"{"`'),)),
-    ],
-)
-def test_a_template_is_texts_and_references(text: str, parts: tuple[str | Reference, ...]) -> None:
-    template = read_template(text)
+    ]
 
-    assert template.parts == parts
-    assert read_template(write_template(template)) == template
+    for text, parts in rows:
+        template = read_template(text)
+
+        assert template.parts == parts
+        assert read_template(write_template(template)) == template, text
 
 
 @pytest.mark.parametrize("text", ["${", "x ${a.text", "${a.{x}", "${a.'}"])

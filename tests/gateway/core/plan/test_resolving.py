@@ -34,9 +34,8 @@ def given(value: JsonValue, known: JsonObject = KNOWN, **fields: JsonValue) -> J
     return arguments_of(a_step(arguments={"q": value}, **fields), known, EXPRESSIONS)["q"]
 
 
-@pytest.mark.parametrize(
-    ("value", "becomes"),
-    [
+def test_references_are_put_in_their_place() -> None:
+    rows: list[tuple[JsonValue, JsonValue]] = [
         ("plain", "plain"),
         ([1, None, {"a": 2.5}], [1, None, {"a": 2.5}]),
         ({"$from": "read.text"}, "hello"),
@@ -53,10 +52,10 @@ def given(value: JsonValue, known: JsonObject = KNOWN, **fields: JsonValue) -> J
         ({"$text": "${read.json.no}$${"}, "false${"),
         ({"deep": [{"$from": "read.json.list[0]"}]}, {"deep": [1]}),
         ({"$literal": {"$from": "read"}}, {"$from": "read"}),
-    ],
-)
-def test_references_are_put_in_their_place(value: JsonValue, becomes: JsonValue) -> None:
-    assert given(value) == becomes
+    ]
+
+    for value, becomes in rows:
+        assert given(value) == becomes
 
 
 @pytest.mark.parametrize(
@@ -103,14 +102,18 @@ def test_a_condition_finds_null_for_a_step_that_gave_nothing() -> None:
     assert wanted(a_step(when="!read"), {}, EXPRESSIONS)
 
 
-@pytest.mark.parametrize("value", [None, False, "", [], {}])
-def test_what_is_empty_does_not_hold(value: JsonValue) -> None:
-    assert not holds(value)
+def test_what_is_empty_does_not_hold() -> None:
+    rows: list[JsonValue] = [None, False, "", [], {}]
+
+    for value in rows:
+        assert not holds(value)
 
 
-@pytest.mark.parametrize("value", [True, 0, 0.0, "0", [0], {"a": None}])
-def test_anything_else_holds(value: JsonValue) -> None:
-    assert holds(value)
+def test_anything_else_holds() -> None:
+    rows: list[JsonValue] = [True, 0, 0.0, "0", [0], {"a": None}]
+
+    for value in rows:
+        assert holds(value)
 
 
 def items(over: JsonValue, most: int = 3) -> list[JsonValue]:

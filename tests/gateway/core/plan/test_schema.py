@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import jsonschema_rs
-import pytest
 from hypothesis import given
 
 from portico.gateway.core.plan.reading import read_plan
@@ -26,9 +25,8 @@ def test_whatever_is_read_fits_the_schema(document: JsonObject) -> None:
 STEP: JsonObject = {"id": "a", "tool": "t.a"}
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_what_has_the_wrong_form_does_not_fit() -> None:
+    rows: list[JsonValue] = [
         [],
         {},
         {"steps": []},
@@ -49,10 +47,10 @@ STEP: JsonObject = {"id": "a", "tool": "t.a"}
         {"steps": [{**STEP, "arguments": {"x": {"$frm": "a"}}}]},
         {"steps": [{**STEP, "arguments": {"x": {"$from": "a", "x": 1}}}]},
         {"steps": [{**STEP, "arguments": {"x": [{"$text": 1}]}}]},
-    ],
-)
-def test_what_has_the_wrong_form_does_not_fit(document: JsonValue) -> None:
-    assert not VALIDATOR.is_valid(document)
+    ]
+
+    for document in rows:
+        assert not VALIDATOR.is_valid(document)
 
 
 def test_the_file_for_editors_is_this_schema() -> None:

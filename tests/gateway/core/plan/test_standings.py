@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from portico.engine.core.run import Failure, Place, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.graph import graph_of
 from portico.gateway.core.plan.outline import (
@@ -65,6 +63,16 @@ def failed(name: str) -> Step:
     return row(name, state=StepState.FAILED, failure=failure)
 
 
+WORD = "signal:~uncertain:a:1"
+LEFT_OUT = row("a~approved-2", {"left_out": "no"})
+UNKNOWN = row("a", {"uncertain": "x"})
+
+
+def said(resolution: str) -> Step:
+    """By a person, of what became of it."""
+    return row(WORD, {"resolution": resolution, "by": "ana"})
+
+
 def one(
     *journal: Step, of: OutlinedStep = A, run_: Run | None = None, unknown: Sequence[str] = ()
 ) -> StepReport:
@@ -72,9 +80,8 @@ def one(
     return found[0]
 
 
-@pytest.mark.parametrize(
-    ("journal", "state", "approval"),
-    [
+def test_a_step_stands_as_its_journal_says() -> None:
+    rows: list[tuple[Sequence[Step], StepStanding, str | None]] = [
         ([row("a", DONE)], StepStanding.DONE, None),
         ([row("a", None)], StepStanding.DONE, None),
         ([failed("a")], StepStanding.FAILED, None),
@@ -85,79 +92,25 @@ def one(
         ([row("a", ASKED), row("a~approved")], StepStanding.WAITING, "apr_1"),
         ([row("a", ASKED), row("a~approved", DONE)], StepStanding.DONE, "apr_1"),
         ([row("a", ASKED), failed("a~approved")], StepStanding.FAILED, "apr_1"),
+        ([row("a", ASKED), LEFT_OUT], StepStanding.SKIPPED, "apr_1"),
+        ([UNKNOWN], StepStanding.UNCERTAIN, None),
         (
-            [row("a", ASKED), row("a~approved-2", {"left_out": "no"})],
-            StepStanding.SKIPPED,
-            "apr_1",
-        ),
-        ([row("a", {"uncertain": "x"})], StepStanding.UNCERTAIN, None),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", state=StepState.OPEN, finished_at=None),
-            ],
+            [UNKNOWN, row(WORD, state=StepState.OPEN, finished_at=None)],
             StepStanding.UNCERTAIN,
             None,
         ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "done", "by": "ana"}),
-            ],
-            StepStanding.RUNNING,
-            None,
-        ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "done", "by": "ana"}),
-                row("a~said-1", DONE),
-            ],
-            StepStanding.DONE,
-            None,
-        ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "done", "by": "ana"}),
-                failed("a~said-1"),
-            ],
-            StepStanding.FAILED,
-            None,
-        ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "retry", "by": "ana"}),
-            ],
-            StepStanding.RUNNING,
-            None,
-        ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "retry", "by": "ana"}),
-                row("a~2", DONE),
-            ],
-            StepStanding.DONE,
-            None,
-        ),
-        (
-            [
-                row("a", {"uncertain": "x"}),
-                row("signal:~uncertain:a:1", {"resolution": "skip", "by": "ana"}),
-            ],
-            StepStanding.SKIPPED,
-            None,
-        ),
-    ],
-)
-def test_a_step_stands_as_its_journal_says(
-    journal: Sequence[Step], state: StepStanding, approval: str | None
-) -> None:
-    found = one(*journal)
+        ([UNKNOWN, said("done")], StepStanding.RUNNING, None),
+        ([UNKNOWN, said("done"), row("a~said-1", DONE)], StepStanding.DONE, None),
+        ([UNKNOWN, said("done"), failed("a~said-1")], StepStanding.FAILED, None),
+        ([UNKNOWN, said("retry")], StepStanding.RUNNING, None),
+        ([UNKNOWN, said("retry"), row("a~2", DONE)], StepStanding.DONE, None),
+        ([UNKNOWN, said("skip")], StepStanding.SKIPPED, None),
+    ]
 
-    assert (found.state, found.approval) == (state, approval)
+    for journal, state, approval in rows:
+        found = one(*journal)
+
+        assert (found.state, found.approval) == (state, approval)
 
 
 def test_what_waited_when_its_run_ended_is_left_out() -> None:
@@ -181,19 +134,18 @@ def test_what_is_not_in_the_journal_follows_from_the_others() -> None:
     assert states([row("a", DONE)], run(RunStatus.CANCELLED)) == ["done", "skipped"]
 
 
-@pytest.mark.parametrize(
-    ("ended", "why"),
-    [
+def test_what_was_never_begun_says_why() -> None:
+    rows: list[tuple[Run, str]] = [
         (run(RunStatus.CANCELLED), "the run was cancelled"),
         (run(RunStatus.FAILED), "the run ended before"),
         (
             run(RunStatus.FAILED, failure=Failure("E", "m", None, "a[3]~approved")),
             "the plan was stopped by 'a'",
         ),
-    ],
-)
-def test_what_was_never_begun_says_why(ended: Run, why: str) -> None:
-    assert one(of=B, run_=ended).why == why
+    ]
+
+    for ended, why in rows:
+        assert one(of=B, run_=ended).why == why
 
 
 def test_a_stand_in_is_needed_only_for_what_failed() -> None:

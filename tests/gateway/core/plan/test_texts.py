@@ -164,9 +164,8 @@ def test_what_toml_cannot_say_is_said_in_json() -> None:
     assert "y = {}" in text
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "place", "line", "column"),
-    [
+def test_a_fault_in_toml_has_its_line() -> None:
+    rows: list[tuple[str, str, str, int, int]] = [
         ('id = "read"', 'id = "1"', "/steps/0/id", 11, 1),
         ('tool = "files.read"', "", "/steps/0", 10, 1),
         ("inputs.who", "inputs.whom", "/steps/0/arguments/path/$from", 15, 10),
@@ -175,14 +174,12 @@ def test_what_toml_cannot_say_is_said_in_json() -> None:
         ("${read.text}", "${read.txt}", "/steps/1/arguments/text/$text", 22, 20),
         ('["who"]   # of', '["whom"] # of', "/required/0", 5, 13),
         ('who = { type = "string" }', "who = 1", "/inputs/who", 8, 1),
-    ],
-)
-def test_a_fault_in_toml_has_its_line(
-    old: str, new: str, place: str, line: int, column: int
-) -> None:
-    found = faults(TOML.replace(old, new), PlanFormat.TOML)
+    ]
 
-    assert (found[0].place, found[0].line, found[0].column) == (place, line, column)
+    for old, new, place, line, column in rows:
+        found = faults(TOML.replace(old, new), PlanFormat.TOML)
+
+        assert (found[0].place, found[0].line, found[0].column) == (place, line, column)
 
 
 PLAN = """\

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from portico.engine.core.run import Failure, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.outline import OutlinedStep
 from portico.gateway.core.plan.trying_again import (
@@ -52,9 +50,8 @@ LATER = OutlinedStep("d", "files.write", ("c",))
 AGAIN = OutlinedStep("e", "files.write", ("d", "c"))
 
 
-@pytest.mark.parametrize(
-    ("outline", "journal", "again"),
-    [
+def test_what_failed_is_tried_again_unless_the_plan_has_gone_on_without_it() -> None:
+    rows: list[tuple[Sequence[OutlinedStep], Sequence[Step], set[str]]] = [
         ([A], [failed("a")], {"a"}),
         ([A], [failed("a~approved")], {"a"}),
         ([A], [row("a:failed", {"code": "missing_value"})], {"a"}),
@@ -70,12 +67,10 @@ AGAIN = OutlinedStep("e", "files.write", ("d", "c"))
         ([A], [row("a"), failed("a/x"), row("a/y", at=2), failed("a/~output", 3)], {"a/"}),
         ([A], [row("a"), row("a/x:told", at=9), failed("a/x"), failed("a/~output")], {"a/x", "a/"}),
         ([A], [row("a"), failed("a/x"), row("a/~output", at=1)], set()),
-    ],
-)
-def test_what_failed_is_tried_again_unless_the_plan_has_gone_on_without_it(
-    outline: Sequence[OutlinedStep], journal: Sequence[Step], again: set[str]
-) -> None:
-    assert failed_calls(outline, ended(), journal) == again
+    ]
+
+    for outline, journal, again in rows:
+        assert failed_calls(outline, ended(), journal) == again
 
 
 def test_what_may_have_been_done_in_its_place_counts_as_done() -> None:
@@ -118,19 +113,16 @@ def test_all_that_is_said_of_a_call_goes_with_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("more", "unread"),
-    [
+def test_a_request_is_unread_until_what_became_of_it_is_noted() -> None:
+    rows: list[tuple[Sequence[Step], dict[str, str]]] = [
         ([], {"a": "apr_1"}),
         ([row("a~approved", None)], {"a": "apr_1"}),
         ([row("a~approved", None), row("a~approved-2")], {}),
         ([failed("a~approved")], {}),
-    ],
-)
-def test_a_request_is_unread_until_what_became_of_it_is_noted(
-    more: Sequence[Step], unread: dict[str, str]
-) -> None:
-    assert unread_requests([row("a", ASKED), row("b"), *more]) == unread
+    ]
+
+    for more, unread in rows:
+        assert unread_requests([row("a", ASKED), row("b"), *more]) == unread
 
 
 def test_a_saved_workflow_that_has_begun_is_inside_until_it_has_ended() -> None:

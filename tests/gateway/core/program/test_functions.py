@@ -1,7 +1,5 @@
 """Which functions a program has, and what its calls mean."""
 
-import pytest
-
 from portico.box.core.code import Pending, Raised
 from portico.gateway.core.program.functions import (
     Wanted,
@@ -49,11 +47,15 @@ def test_what_would_be_called_alike_is_neither() -> None:
     assert functions_in("fs__read_file()", alike) == {}
 
 
-@pytest.mark.parametrize(
-    ("code", "uses"), [("await call('a.b')", True), ("recall()", False), ("call_it()", False)]
-)
-def test_call_is_there_for_whoever_names_it(code: str, uses: bool) -> None:
-    assert uses_call(code) is uses
+def test_call_is_there_for_whoever_names_it() -> None:
+    rows: list[tuple[str, bool]] = [
+        ("await call('a.b')", True),
+        ("recall()", False),
+        ("call_it()", False),
+    ]
+
+    for code, uses in rows:
+        assert uses_call(code) is uses
 
 
 def test_named_arguments_are_those_of_the_tool() -> None:
@@ -66,39 +68,36 @@ def test_a_single_object_is_taken_for_the_arguments() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "pending",
-    [
+def test_what_has_no_name_is_refused_with_the_reason() -> None:
+    rows: list[Pending] = [
         called("fs__read_file", "a"),
         called("fs__read_file", {"path": "a"}, path="b"),
         called("fs__read_file", {}, {}),
-    ],
-)
-def test_what_has_no_name_is_refused_with_the_reason(pending: Pending) -> None:
-    assert wanted(pending, FUNCTIONS) == Raised(
-        "fs__read_file takes its arguments by their names", "TypeError"
-    )
+    ]
+
+    for pending in rows:
+        assert wanted(pending, FUNCTIONS) == Raised(
+            "fs__read_file takes its arguments by their names", "TypeError"
+        )
 
 
-@pytest.mark.parametrize(
-    "pending",
-    [
+def test_call_takes_any_tool_by_its_own_name() -> None:
+    rows: list[Pending] = [
         called("call", "fs.read_file", {"path": "a"}),
         called("call", "fs.read_file", arguments={"path": "a"}),
         called("call", tool="fs.read_file", arguments={"path": "a"}),
-    ],
-)
-def test_call_takes_any_tool_by_its_own_name(pending: Pending) -> None:
-    assert wanted(pending, {}) == Wanted(3, READ, {"path": "a"})
+    ]
+
+    for pending in rows:
+        assert wanted(pending, {}) == Wanted(3, READ, {"path": "a"})
 
 
 def test_call_may_be_given_nothing_for_the_tool() -> None:
     assert wanted(called("call", "fs.read_file"), {}) == Wanted(3, READ, {})
 
 
-@pytest.mark.parametrize(
-    "pending",
-    [
+def test_call_takes_nothing_else() -> None:
+    rows: list[Pending] = [
         called("call"),
         called("call", 1),
         called("call", None, {}),
@@ -107,13 +106,13 @@ def test_call_may_be_given_nothing_for_the_tool() -> None:
         called("call", "a.b", {}, tool="c.d"),
         called("call", "a.b", ticket="apr_1"),
         called("call", ["a.b"]),
-    ],
-)
-def test_call_takes_nothing_else(pending: Pending) -> None:
-    meant = wanted(pending, {})
+    ]
 
-    assert isinstance(meant, Raised)
-    assert meant.kind == "TypeError"
+    for pending in rows:
+        meant = wanted(pending, {})
+
+        assert isinstance(meant, Raised), pending
+        assert meant.kind == "TypeError", pending
 
 
 def test_what_cannot_be_a_tool_is_refused_inside() -> None:

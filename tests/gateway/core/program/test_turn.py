@@ -81,19 +81,18 @@ def test_a_call_gives_json_if_there_is_any_and_text_if_not() -> None:
     assert value_of({"json": None, "text": "x"}) == "x"
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
+def test_a_failure_is_an_error_of_python() -> None:
+    rows: list[tuple[str | None, str]] = [
         ("refused", "PermissionError"),
         ("bad_arguments", "ValueError"),
         ("tool_not_found", "LookupError"),
         ("upstream_timed_out", "TimeoutError"),
         ("upstream_down", "RuntimeError"),
         (None, "RuntimeError"),
-    ],
-)
-def test_a_failure_is_an_error_of_python(code: str | None, kind: str) -> None:
-    assert failed("It may not.", code, None) == Raised("It may not.", kind)
+    ]
+
+    for code, kind in rows:
+        assert failed("It may not.", code, None) == Raised("It may not.", kind)
 
 
 def test_a_tool_that_failed_says_so_in_its_own_words() -> None:

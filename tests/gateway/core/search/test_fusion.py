@@ -1,4 +1,4 @@
-"""From evidence to one list."""
+"""From evidence to one list, and when nothing fits."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from portico.gateway.core.search.abstain import Calibration, Judgement, Signs, confidence
 from portico.gateway.core.search.fusion import (
     Floats,
     Weights,
@@ -67,3 +68,32 @@ def test_evidence_is_weighed_and_a_server_that_stands_out_gives_a_nudge() -> Non
 
 def test_what_does_not_differ_says_nothing() -> None:
     assert standardised(np.full((1, 3), 7, np.float32)).tolist() == [[0, 0, 0]]
+
+
+def signs(*top: float) -> Signs:
+    values = np.array(top, np.float32)
+    return Signs(values, values * 0, values * 0)
+
+
+def test_most_of_the_background_is_turned_away() -> None:
+    background = signs(*range(100))
+
+    scores = Calibration.of(background, Judgement(1.0, 1.0, 1.0)).scores(background)
+
+    assert (scores < 0).sum() == 80
+
+
+def test_a_score_is_in_terms_of_what_is_usual_for_the_catalogue() -> None:
+    judgement = Judgement(2.0, 0.0, 0.0)
+
+    low = Calibration.of(signs(1, 2, 3), judgement).scores(signs(4))
+    high = Calibration.of(signs(101, 102, 103), judgement).scores(signs(104))
+
+    assert low == pytest.approx(high, abs=1e-3)
+
+
+def test_confidence_is_a_half_where_doubt_begins() -> None:
+    rows: list[tuple[float, float]] = [(0.0, 0.5), (-1e9, 0.0), (1e9, 1.0)]
+
+    for score, sure in rows:
+        assert confidence(score) == pytest.approx(sure)

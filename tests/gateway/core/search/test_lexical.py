@@ -1,4 +1,4 @@
-"""BM25F, beside the same written out by the book."""
+"""Evidence: BM25F beside the same written out by the book, names, and servers."""
 
 from collections import Counter
 from math import log
@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.gateway.core.search.coverage import NameCoverage
 from portico.gateway.core.search.lexical import (
     FIELD_WEIGHTS,
     Document,
     Lexicon,
     tool_document,
 )
+from portico.gateway.core.search.servers import ServerTexts, server_texts
 from portico.gateway.core.search.text import FIELDS
-from tests.gateway.core.search.shop import TOOLS, a_tool, plain_stem
+from tests.gateway.core.search.shop import TOOLS, a_tool, embedded, plain_stem
 
 Fields = list[list[str]]
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=6)
@@ -76,3 +78,65 @@ def test_a_word_is_found_in_the_fields_that_have_it() -> None:
 
 def test_an_empty_lexicon_has_nothing_to_say() -> None:
     assert np.array_equal(Lexicon.of([], FIELD_WEIGHTS).scores(["word"]), np.zeros(0))
+
+
+VOCABULARY = ["send", "email", "file"]
+NAMES = [["send", "email"], ["file"], []]
+
+
+def covered(question: list[str], groups: list[list[int]]) -> list[list[float]]:
+    names = NameCoverage.of(NAMES, VOCABULARY, embedded(VOCABULARY), [1.0, 3.0, 1.0])
+    found: list[list[float]] = names.scores(embedded(question), groups).tolist()
+    return found
+
+
+def test_a_name_is_met_by_a_word_of_the_same_meaning_and_a_rare_part_counts_more() -> None:
+    [[sending, file, nameless], [nothing, *_]] = covered(["letter"], [[0], []])
+
+    assert sending == pytest.approx(0.75, abs=0.15)
+    assert file < 0.4
+    assert nameless == nothing == 0
+
+
+def test_all_of_a_name_is_one() -> None:
+    [[sending, *_]] = covered(["mail", "send"], [[0, 1]])
+
+    assert sending == pytest.approx(1.0, abs=1e-4)
+
+
+@given(st.lists(st.sampled_from(["send", "letter", "zebra"]), max_size=3, unique=True))
+def test_a_share_is_between_nought_and_one(question: list[str]) -> None:
+    [row] = covered(question, [list(range(len(question)))])
+
+    assert all(0 <= share <= 1.0001 for share in row)
+
+
+def test_no_tools_have_no_names() -> None:
+    empty = NameCoverage.of([], [], np.zeros((0, 8), np.float32), [])
+
+    assert empty.scores(np.ones((1, 8), np.float32), [[0]]).shape == (1, 0)
+
+
+def test_a_server_that_speaks_of_it_lifts_all_of_its_tools() -> None:
+    servers = ServerTexts.of(TOOLS, {"static": embedded(server_texts(TOOLS))}, plain_stem)
+
+    [row] = servers.scores([["parcel"]], {"static": embedded(["parcel"])})
+
+    assert servers.told
+    assert row[0] == row[1] == row.max()
+
+
+def test_servers_that_say_nothing_are_no_evidence() -> None:
+    silent = [a_tool("a.x"), a_tool("b.y")]
+    single = [a_tool("a.x", about="All about x")]
+
+    assert not ServerTexts.of(silent, {}, plain_stem).told
+    assert not ServerTexts.of(single, {}, plain_stem).told
+
+
+def test_the_best_servers_are_those_whose_tools_have_most_together() -> None:
+    servers = ServerTexts.of(TOOLS, {}, plain_stem)
+
+    best = servers.best(np.array([0.2, 0.2, 0.3, 0, 0, 0], np.float32), 5)
+
+    assert best == ["post", "sky"]

@@ -1,6 +1,5 @@
 """Words of tools and questions, whoever wrote them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,24 +15,22 @@ from portico.gateway.core.search.text import (
 from tests.gateway.core.search.shop import a_tool
 
 
-@pytest.mark.parametrize(
-    ("identifier", "split"),
-    [
+def test_an_identifier_is_split_where_a_reader_would() -> None:
+    rows: list[tuple[str, str]] = [
         ("get_user", "get user"),
         ("getHTTPUserById", "get HTTP User By Id"),
         ("files/read-all.now", "files read all now"),
         ("resize2Large", "resize2 Large"),
         ("plain words", "plain words"),
         ("", ""),
-    ],
-)
-def test_an_identifier_is_split_where_a_reader_would(identifier: str, split: str) -> None:
-    assert split_identifier(identifier) == split
+    ]
+
+    for identifier, split in rows:
+        assert split_identifier(identifier) == split
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_words_are_found_in_any_script() -> None:
+    rows: list[tuple[str, list[str]]] = [
         ("Please send the LETTER to me", ["send", "letter"]),
         ("天気を調べる", ["天", "気", "を", "調", "べ", "る"]),
         ("서울 날씨", ["서", "울", "날", "씨"]),
@@ -42,10 +39,10 @@ def test_an_identifier_is_split_where_a_reader_would(identifier: str, split: str
         ("\uff46\uff55\uff4c\uff4c\u3000width", ["full", "width"]),
         ("¿¡—…\x00\u200b", []),
         ("half \ud800 a character", ["half", "character"]),
-    ],
-)
-def test_words_are_found_in_any_script(text: str, found: list[str]) -> None:
-    assert words(text) == found
+    ]
+
+    for text, found in rows:
+        assert words(text) == found
 
 
 def test_a_word_without_end_is_cut() -> None:

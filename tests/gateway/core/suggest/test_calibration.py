@@ -1,10 +1,20 @@
-"""As sure as it turned out to be right."""
+"""As sure as it turned out to be right, and how sure it has to be."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.gateway.core.suggest.calibration import SHIPPED, Calibration, Judged
+from portico.gateway.core.suggest.threshold import (
+    ENOUGH,
+    HIGHEST,
+    LATEST,
+    LOWEST,
+    START,
+    Outcome,
+    threshold,
+    wilson_lower,
+)
 
 OUTCOMES = st.lists(
     st.builds(Judged, st.floats(-20, 7), st.booleans(), st.floats(0.01, 1)), max_size=60
@@ -58,3 +68,52 @@ def test_whatever_comes_it_stays_a_probability(outcomes: list[Judged]) -> None:
     taught = SHIPPED.fitted(outcomes)
 
     assert 0 <= taught.confidence(-20) <= taught.confidence(7) <= 1
+
+
+YES, NO = Outcome.ACCEPTED, Outcome.REJECTED
+
+
+def test_with_few_outcomes_it_stays_where_it_starts() -> None:
+    for few in range(ENOUGH):
+        assert threshold([NO] * few) == START
+
+
+def test_whoever_accepts_everything_brings_it_down_little_by_little() -> None:
+    found = [threshold([YES] * many) for many in (20, 50, 100, 200)]
+
+    assert found == sorted(found, reverse=True)
+    assert found[0] == pytest.approx(0.902, abs=0.001)
+    assert found[-1] == LOWEST
+
+
+@pytest.mark.requirement("seed001:14")
+def test_whoever_rejects_brings_it_up_to_its_highest() -> None:
+    assert threshold([NO] * 20) == HIGHEST
+    assert threshold([YES] * 10 + [NO] * 10) == HIGHEST
+
+
+def test_two_hundred_accepted_do_not_bring_it_below_its_lowest_and_more_change_nothing() -> None:
+    assert threshold([YES] * 200) == threshold([YES] * 100_000) == LOWEST
+
+
+def test_only_the_latest_count() -> None:
+    assert threshold([NO] * LATEST + [YES] * 10_000) == HIGHEST
+
+
+def test_whatever_is_not_accepted_counts_against_it() -> None:
+    rows: list[Outcome] = [Outcome.REJECTED, Outcome.MODIFIED, Outcome.UNCLAIMED]
+
+    for other in rows:
+        assert threshold([YES] * 30 + [other] * 10) > threshold([YES] * 40)
+
+
+@given(st.lists(st.sampled_from([*Outcome]), max_size=300))
+def test_it_never_leaves_its_bounds(outcomes: list[Outcome]) -> None:
+    assert LOWEST <= threshold(outcomes) <= HIGHEST
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_the_lower_bound_is_below_what_was_seen(hits: int, tried: int) -> None:
+    hits = min(hits, tried)
+
+    assert 0 <= wilson_lower(hits, tried) <= hits / tried

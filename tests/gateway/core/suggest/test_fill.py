@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,9 +72,8 @@ def test_constants_are_kept_and_numbers_that_were_texts_stay_texts() -> None:
     assert found.origins["order"] == Origin(From.CONSTANT, "asc")
 
 
-@pytest.mark.parametrize(
-    ("intent", "parameter", "value"),
-    [
+def test_what_is_said_for_a_parameter_is_taken() -> None:
+    rows: list[tuple[str, Parameter, Given]] = [
         ('push to branch "main"', wanted("branch"), "main"),
         ('push to branch "main"', wanted("target_branch"), "main"),
         ("mail bob@example.com", wanted("recipient"), "bob@example.com"),
@@ -85,17 +83,14 @@ def test_constants_are_kept_and_numbers_that_were_texts_stay_texts() -> None:
         ("with ratio 0.5", wanted("ratio", "number"), 0.5),
         ("of the 7 days", wanted("count", "integer"), 7),
         ('say "hello there"', wanted("message"), "hello there"),
-    ],
-)
-def test_what_is_said_for_a_parameter_is_taken(
-    intent: str, parameter: Parameter, value: Given
-) -> None:
-    assert filled(intent, parameter).arguments == {parameter.name: value}
+    ]
+
+    for intent, parameter, value in rows:
+        assert filled(intent, parameter).arguments == {parameter.name: value}
 
 
-@pytest.mark.parametrize(
-    ("intent", "parameter"),
-    [
+def test_what_could_be_meant_otherwise_is_missing() -> None:
+    rows: list[tuple[str, Parameter]] = [
         ("with limit 2.5", wanted("limit", "integer")),
         ('with limit "many"', wanted("limit", "number")),
         ('with filter "many"', wanted("filter", "object")),
@@ -105,13 +100,13 @@ def test_what_is_said_for_a_parameter_is_taken(
         ("3 or 4", wanted("count", "integer")),
         ("say it", wanted("message")),
         ("say it", wanted("___")),
-    ],
-)
-def test_what_could_be_meant_otherwise_is_missing(intent: str, parameter: Parameter) -> None:
-    found = filled(intent, parameter)
+    ]
 
-    assert found.arguments == {}
-    assert found.missing == [MissingArgument("it", parameter.name)]
+    for intent, parameter in rows:
+        found = filled(intent, parameter)
+
+        assert found.arguments == {}, intent
+        assert found.missing == [MissingArgument("it", parameter.name)]
 
 
 def test_one_value_is_not_taken_for_two_that_could_be_meant() -> None:

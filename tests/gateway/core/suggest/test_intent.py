@@ -1,6 +1,5 @@
 """The parts of an intent, and the values that stand in it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,9 +14,8 @@ from portico.gateway.core.suggest.intent import (
 )
 
 
-@pytest.mark.parametrize(
-    ("intent", "found"),
-    [
+def test_values_are_found_as_they_stand() -> None:
+    rows: list[tuple[str, list[tuple[Kind, object]]]] = [
         ("send it to ana@example.com.", [(Kind.EMAIL, "ana@example.com")]),
         ("open https://example.com/a?b=1.", [(Kind.URL, "https://example.com/a?b=1")]),
         ("read /srv/data/notes.md, please", [(Kind.PATH, "/srv/data/notes.md")]),
@@ -44,10 +42,10 @@ from portico.gateway.core.suggest.intent import (
         ("what's ana's and it's hers", []),
         ('nothing "   " here', []),
         ("", []),
-    ],
-)
-def test_values_are_found_as_they_stand(intent: str, found: list[tuple[Kind, object]]) -> None:
-    assert [(span.kind, span.value) for span in spans(intent)] == found
+    ]
+
+    for intent, found in rows:
+        assert [(span.kind, span.value) for span in spans(intent)] == found
 
 
 def test_the_word_before_a_value_is_told() -> None:

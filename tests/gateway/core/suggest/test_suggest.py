@@ -85,13 +85,13 @@ def test_what_was_rejected_is_less_sure_for_it() -> None:
     assert found.confidence < suggested().confidence
 
 
-@pytest.mark.parametrize(
-    ("similarity", "told"), [(0.99, "for much the same."), (0.65, "for something like it.")]
-)
-def test_how_near_the_words_of_others_are_is_not_told(similarity: float, told: str) -> None:
-    found = suggest(asked((replace(READ_AND_SEND, own=False), similarity)), LEARNT, TOOLS)
+def test_how_near_the_words_of_others_are_is_not_told() -> None:
+    rows: list[tuple[float, str]] = [(0.99, "for much the same."), (0.65, "for something like it.")]
 
-    assert found.rationale.endswith(told)
+    for similarity, told in rows:
+        found = suggest(asked((replace(READ_AND_SEND, own=False), similarity)), LEARNT, TOOLS)
+
+        assert found.rationale.endswith(told)
 
 
 def test_where_there_is_no_plan_it_is_said_what_comes_nearest() -> None:
@@ -196,16 +196,17 @@ def test_steps_have_names_that_a_plan_may_have() -> None:
     assert [step.id for step in found.steps] == ["s_1_gr_er_als_"]
 
 
-@pytest.mark.parametrize(
-    ("communities", "tools"),
-    [({}, [LIST]), ({READ: 1, LIST: 1}, [LIST]), ({READ: 1, LIST: 2}, [])],
-)
-def test_alternatives_are_of_the_same_community_where_that_is_known(
-    communities: dict[str, int], tools: list[str]
-) -> None:
-    found = suggest(asked((READ_AND_SEND, 0.9)), LEARNT, TOOLS, communities=communities)
+def test_alternatives_are_of_the_same_community_where_that_is_known() -> None:
+    rows: list[tuple[dict[str, int], list[str]]] = [
+        ({}, [LIST]),
+        ({READ: 1, LIST: 1}, [LIST]),
+        ({READ: 1, LIST: 2}, []),
+    ]
 
-    assert [each.tool for each in found.alternatives] == tools
+    for communities, tools in rows:
+        found = suggest(asked((READ_AND_SEND, 0.9)), LEARNT, TOOLS, communities=communities)
+
+        assert [each.tool for each in found.alternatives] == tools
 
 
 def test_what_nobody_searched_for_has_alternatives_only_of_its_community() -> None:
@@ -234,20 +235,17 @@ def test_what_only_reads_is_no_alternative_to_what_changes_something() -> None:
     assert [each.tool for each in found.alternatives] == [OTHER]
 
 
-@pytest.mark.parametrize(
-    ("found", "threshold", "mode"),
-    [
+def test_the_mode_follows_from_how_sure_it_is() -> None:
+    rows: list[tuple[Suggested, float, Mode]] = [
         (NOTHING, 0.0, Mode.EXPLICIT_REQUIRED),
         (suggested(Calibration(1.0, -9.0)), 0.92, Mode.EXPLICIT_REQUIRED),
         (suggested(), 0.999, Mode.SUGGESTION),
         (suggested(TRUSTED), 0.92, Mode.RAN_AHEAD),
         (replace(suggested(TRUSTED), steps=()), 0.92, Mode.SUGGESTION),
-    ],
-)
-def test_the_mode_follows_from_how_sure_it_is(
-    found: Suggested, threshold: float, mode: Mode
-) -> None:
-    assert mode_of(found, threshold) is mode
+    ]
+
+    for found, threshold, mode in rows:
+        assert mode_of(found, threshold) is mode
 
 
 @pytest.mark.requirement("seed001:16")
