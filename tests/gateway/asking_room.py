@@ -136,6 +136,12 @@ class AskingRoom:
         reply = Reply(kind=kind, via=Via.CLI, **more)
         return await self.use.approvals.answer_approval(by, approval.id, reply)
 
+    async def approved(self, path: str = "/a") -> Approval:
+        """Asked for, and somebody said yes; it was not made yet."""
+        asked = await self.asked(path)
+        await self.answer(asked)
+        return asked
+
     async def leg(self, approval: Approval, journal: Journal | None = None) -> Run:
         """The run behind it goes as far as it can, here and now."""
         run = await self.runs.get(ANA, approval.run)

@@ -38,8 +38,12 @@ async def effects(room: Room) -> dict[str, tuple[Standing, Effect]]:
     return {it.ref.name: (standing(server, it), it.effect) for it in tools}
 
 
-async def test_whoever_approves_a_launch_has_signed_it() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_whoever_approves_a_launch_has_signed_it(room: Room) -> None:
     server = await room.added()
 
     approved = await room.approve_launch(ROOT, "files", server.launch_pin)
@@ -51,8 +55,7 @@ async def test_whoever_approves_a_launch_has_signed_it() -> None:
     assert approved.approved_at is not None
 
 
-async def test_a_launch_that_moved_is_not_approved() -> None:
-    room = Room()
+async def test_a_launch_that_moved_is_not_approved(room: Room) -> None:
     server = await room.added()
     await room.servers.put(ROOT, replace(server, launch=Stdio("other"), launch_pin="other"))
 
@@ -62,8 +65,7 @@ async def test_a_launch_that_moved_is_not_approved() -> None:
     assert not (await room.servers.get(ROOT, "files")).may_start
 
 
-async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed() -> None:
-    room = Room()
+async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed(room: Room) -> None:
     launch = Stdio("npx", (Plain("-y"), Plain("my files")), {"NODE_OPTIONS": FromFile("/a", "/b")})
     server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
     await room.approve_launch(ROOT, "files", server.launch_pin)
@@ -128,8 +130,7 @@ async def test_our_own_list_proposes_for_packages_it_knows() -> None:
     assert await effects(room) == {"wipe": (Standing.LIVE, Effect.PURE)}
 
 
-async def test_what_a_server_elsewhere_does_is_done_outside() -> None:
-    room = Room()
+async def test_what_a_server_elsewhere_does_is_done_outside(room: Room) -> None:
     launch = Http("https://a.example/mcp")
     server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
     await room.approve_launch(ROOT, "files", server.launch_pin)
@@ -263,8 +264,7 @@ async def test_what_moved_while_somebody_looked_is_not_let_in(moved: Seen) -> No
     assert not (await room.servers.get(ROOT, "files")).approved
 
 
-async def test_of_a_server_that_was_never_asked_there_is_nothing_to_let_in() -> None:
-    room = Room()
+async def test_of_a_server_that_was_never_asked_there_is_nothing_to_let_in(room: Room) -> None:
     await room.startable()
 
     with pytest.raises(PinMoved):
@@ -305,8 +305,7 @@ async def test_what_is_gone_is_forgotten_when_the_rest_is_accepted_as_a_whole() 
     assert set(await effects(room)) == {"read_file"}
 
 
-async def test_words_and_offers_are_accepted_with_the_tools() -> None:
-    room = Room()
+async def test_words_and_offers_are_accepted_with_the_tools(room: Room) -> None:
     await room.startable()
     room.upstreams.offers["files"] = seen(READ, instructions="Read first.", prompts=[{"name": "p"}])
 
@@ -316,15 +315,15 @@ async def test_words_and_offers_are_accepted_with_the_tools() -> None:
     assert server.accepted_offers == server.offers
 
 
-@pytest.mark.parametrize("act", ["launch", "tools"])
-async def test_both_acts_are_told_to_whoever_keeps_the_catalogue(act: str) -> None:
-    room = await a_room(READ)
-    server, pin = await room.servers.get(ROOT, "files"), await looked_at(room)
+async def test_both_acts_are_told_to_whoever_keeps_the_catalogue() -> None:
+    for act in ("launch", "tools"):
+        room = await a_room(READ)
+        server, pin = await room.servers.get(ROOT, "files"), await looked_at(room)
 
-    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
-        if act == "launch":
-            await room.approve_launch(ROOT, "files", server.launch_pin)
-        else:
-            await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
+        with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+            if act == "launch":
+                await room.approve_launch(ROOT, "files", server.launch_pin)
+            else:
+                await room.accept_tools(ROOT, "files", pin, Proposed.ALL)
 
-        await ear.wait()
+            await ear.wait()

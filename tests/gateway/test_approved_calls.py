@@ -1,6 +1,7 @@
 """A call that needs somebody's yes: asked, answered, made once, and given to its asker."""
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import timedelta
 from typing import ClassVar
@@ -70,8 +71,12 @@ class Ear:
         raise AssertionError(question)
 
 
-async def test_what_cannot_be_undone_is_asked_for_and_not_done() -> None:
-    room = AskingRoom()
+@pytest.fixture
+def room() -> AskingRoom:
+    return AskingRoom()
+
+
+async def test_what_cannot_be_undone_is_asked_for_and_not_done(room: AskingRoom) -> None:
     await room.call(READ)
 
     asked = await room.asked(path="/etc/hosts")
@@ -85,17 +90,14 @@ async def test_what_cannot_be_undone_is_asked_for_and_not_done() -> None:
     assert await room.told() == ["approval.asked"]
 
 
-async def test_the_same_call_again_is_the_same_request() -> None:
-    room = AskingRoom()
-
+async def test_the_same_call_again_is_the_same_request(room: AskingRoom) -> None:
     first, again, other = await room.asked(), await room.asked(), await room.asked(path="/b")
 
     assert first == again
     assert other.id != first.id
 
 
-async def test_what_was_approved_is_made_once_and_given_once() -> None:
-    room = AskingRoom()
+async def test_what_was_approved_is_made_once_and_given_once(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.leg(asked)
 
@@ -133,10 +135,8 @@ async def test_by_its_handle_the_asker_gets_it_as_often_as_it_likes_and_nobody_e
     assert await room.use.approvals.read_outcome(ANA, await room.seen(asked.id)) is None
 
 
-async def test_a_result_is_kept_for_a_day() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_result_is_kept_for_a_day(room: AskingRoom) -> None:
+    asked = await room.approved()
     await room.leg(asked)
     room.clock.turn(timedelta(days=1))
 
@@ -160,8 +160,7 @@ async def test_a_no_is_told_with_its_reason_and_is_not_asked_again_at_once() -> 
     assert (await room.asked()).id != asked.id
 
 
-async def test_an_edited_one_is_another_request_and_is_made_instead() -> None:
-    room = AskingRoom()
+async def test_an_edited_one_is_another_request_and_is_made_instead(room: AskingRoom) -> None:
     asked = await room.asked()
 
     edited = await room.answer(asked, arguments={"path": "/tmp/a"})
@@ -176,8 +175,7 @@ async def test_an_edited_one_is_another_request_and_is_made_instead() -> None:
     assert (await room.asked(path="/tmp/a")).id != edited.id
 
 
-async def test_arguments_that_the_tool_would_not_take_are_not_approved() -> None:
-    room = AskingRoom()
+async def test_arguments_that_the_tool_would_not_take_are_not_approved(room: AskingRoom) -> None:
     asked = await room.asked()
 
     with pytest.raises(BadArguments):
@@ -186,8 +184,7 @@ async def test_arguments_that_the_tool_would_not_take_are_not_approved() -> None
     assert (await room.seen(asked.id)).status is Status.WAITING
 
 
-async def test_the_same_arguments_are_no_edit() -> None:
-    room = AskingRoom()
+async def test_the_same_arguments_are_no_edit(room: AskingRoom) -> None:
     asked = await room.asked()
 
     answered = await room.answer(asked, arguments={"path": "/a"})
@@ -196,8 +193,7 @@ async def test_the_same_arguments_are_no_edit() -> None:
     assert answered.status is Status.APPROVED
 
 
-async def test_whose_key_has_ended_meanwhile_does_nothing_any_more() -> None:
-    room = AskingRoom()
+async def test_whose_key_has_ended_meanwhile_does_nothing_any_more(room: AskingRoom) -> None:
     asked = await room.asked()
     bot = await room.bot()
     await room.answer(asked)
@@ -211,10 +207,8 @@ async def test_whose_key_has_ended_meanwhile_does_nothing_any_more() -> None:
         await room.approvals.ask_first().by_handle(bot, asked.id)
 
 
-async def test_a_tool_that_has_changed_meanwhile_is_not_what_was_approved() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_tool_that_has_changed_meanwhile_is_not_what_was_approved(room: AskingRoom) -> None:
+    asked = await room.approved()
     changed = a_tool("files.delete", "Something else.", effect=DELETE.effect)
     [place] = room.world.tools
     room.world.servers[place] = replace(room.world.servers[place], set_pin=set_pin([changed]))
@@ -226,10 +220,8 @@ async def test_a_tool_that_has_changed_meanwhile_is_not_what_was_approved() -> N
     assert (await room.seen(asked.id)).outcome is Outcome.FAILED
 
 
-async def test_another_server_by_the_same_name_is_not_what_was_approved() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_another_server_by_the_same_name_is_not_what_was_approved(room: AskingRoom) -> None:
+    asked = await room.approved()
     [place] = room.world.servers
     moved = replace(room.world.servers[place], launch_pin="another", approved_launch_pin="another")
     room.world.servers[place] = replace(moved, approved_at=room.clock.now())
@@ -242,10 +234,8 @@ async def test_another_server_by_the_same_name_is_not_what_was_approved() -> Non
     assert "other call" in str(ended.error)
 
 
-async def test_a_server_that_was_not_there_did_nothing() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_server_that_was_not_there_did_nothing(room: AskingRoom) -> None:
+    asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = UpstreamDown("files", "it did not start")
 
     await room.leg(asked)
@@ -273,8 +263,7 @@ async def test_a_call_that_may_have_been_made_is_uncertain_and_not_made_again(
     reply: UpstreamTimedOut | UpstreamDown | UpstreamRefused,
 ) -> None:
     room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = reply
 
     run = await room.leg(asked)
@@ -287,10 +276,8 @@ async def test_a_call_that_may_have_been_made_is_uncertain_and_not_made_again(
         assert f"resolve {asked.id}" in str(told.value.fix)
 
 
-async def test_what_nobody_foresaw_leaves_it_uncertain_too() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_what_nobody_foresaw_leaves_it_uncertain_too(room: AskingRoom) -> None:
+    asked = await room.approved()
 
     def broken(_arguments: JsonObject) -> Answer:
         raise ZeroDivisionError
@@ -302,12 +289,15 @@ async def test_what_nobody_foresaw_leaves_it_uncertain_too() -> None:
     assert (found.outcome, found.error) == (Outcome.UNCERTAIN, "ZeroDivisionError")
 
 
-async def test_a_person_says_that_it_was_done() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def uncertain(room: AskingRoom, asked: Approval) -> None:
+    """Nobody knows whether it was made."""
     room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
     await room.leg(asked)
+
+
+async def test_a_person_says_that_it_was_done(room: AskingRoom) -> None:
+    asked = await room.approved()
+    await uncertain(room, asked)
 
     await room.use.approvals.resolve_approval(BEN, asked.id, Resolution.DONE)
 
@@ -315,10 +305,8 @@ async def test_a_person_says_that_it_was_done() -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_a_person_says_that_it_shall_be_tried_again() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_person_says_that_it_shall_be_tried_again(room: AskingRoom) -> None:
+    asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = [UpstreamTimedOut("files.delete", 5), text("done now")]
     await room.leg(asked)
 
@@ -330,12 +318,9 @@ async def test_a_person_says_that_it_shall_be_tried_again() -> None:
     assert len(room.upstreams.called) == 2
 
 
-async def test_a_person_says_that_it_shall_not_be_done() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
-    room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
-    await room.leg(asked)
+async def test_a_person_says_that_it_shall_not_be_done(room: AskingRoom) -> None:
+    asked = await room.approved()
+    await uncertain(room, asked)
 
     await room.use.approvals.resolve_approval(BEN, asked.id, Resolution.SKIP)
 
@@ -390,8 +375,7 @@ async def test_an_edited_one_that_expired_does_not_block_the_call_for_ever() -> 
     assert (await room.asked()).id not in {asked.id, edited.id}
 
 
-async def test_being_woken_without_an_answer_is_no_answer() -> None:
-    room = AskingRoom()
+async def test_being_woken_without_an_answer_is_no_answer(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.leg(asked)
     contexts = MemoryTaskContexts(room.world)
@@ -409,8 +393,7 @@ async def test_being_woken_without_an_answer_is_no_answer() -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_what_was_cancelled_cannot_be_approved_but_rejected() -> None:
-    room = AskingRoom()
+async def test_what_was_cancelled_cannot_be_approved_but_rejected(room: AskingRoom) -> None:
     asked, other = await room.asked(), await room.asked(path="/b")
     cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus)
     for each in (asked, other):
@@ -424,8 +407,7 @@ async def test_what_was_cancelled_cannot_be_approved_but_rejected() -> None:
     assert (await room.seen(other.id)).status is Status.REJECTED
 
 
-async def test_a_run_that_was_forked_from_it_uses_nothing() -> None:
-    room = AskingRoom()
+async def test_a_run_that_was_forked_from_it_uses_nothing(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.leg(asked)
     await room.answer(asked)
@@ -457,10 +439,8 @@ async def test_whoever_waits_gets_it_as_soon_as_it_is_made() -> None:
     assert ear.heard[0] == f"waiting for somebody to approve files.delete ({waiting[0].id})"
 
 
-async def test_a_long_answer_is_given_by_its_beginning() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_long_answer_is_given_by_its_beginning(room: AskingRoom) -> None:
+    asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = text("word " * 10_000)
     await room.leg(asked)
 
@@ -470,12 +450,10 @@ async def test_a_long_answer_is_given_by_its_beginning() -> None:
     assert called.answer.size < 50_000
 
 
-async def test_what_was_done_and_could_not_be_kept_is_told_as_done() -> None:
-    room = AskingRoom()
+async def test_what_was_done_and_could_not_be_kept_is_told_as_done(room: AskingRoom) -> None:
     closed = MemoryResults(room.world, ClosedVault())
     room.kind = replace(room.approvals, results=closed).kind(room.use.call_tool)
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
 
     await room.leg(asked)
 
@@ -485,10 +463,8 @@ async def test_what_was_done_and_could_not_be_kept_is_told_as_done() -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_whose_arguments_cannot_be_unsealed_is_not_called() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_whose_arguments_cannot_be_unsealed_is_not_called(room: AskingRoom) -> None:
+    asked = await room.approved()
     place = (asked.space, asked.id)
     kept = room.world.approvals[place]
     room.world.approvals[place] = replace(kept, sealed=b"something else")
@@ -505,8 +481,7 @@ async def test_people_see_no_secret_and_the_tool_gets_it() -> None:
         return {"path": "********"} if value == {"path": "s3cret"} else value
 
     room = AskingRoom(hide=clean)
-    asked = await room.asked(path="s3cret")
-    await room.answer(asked)
+    asked = await room.approved(path="s3cret")
     await room.leg(asked)
 
     assert asked.arguments == {"path": "********"}
@@ -541,10 +516,8 @@ def replace_kinds(room: AskingRoom, *kinds: Kind) -> StartRun:
     return replace(room.start_run, kinds=Kinds(kinds))
 
 
-async def test_whoever_dies_while_a_call_is_under_way_leaves_it_uncertain() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_whoever_dies_while_a_call_is_under_way_leaves_it_uncertain(room: AskingRoom) -> None:
+    asked = await room.approved()
     room.upstreams.hang("files")
     dying = asyncio.create_task(room.leg(asked))
     while not room.upstreams.called:  # noqa: ASYNC110 # the script has no event for it
@@ -574,16 +547,17 @@ class DiesBeforeNoting(Through):
             await asyncio.Event().wait()
         return await super().finish(taken, step, told)
 
+    async def dies_in(self, leg: Coroutine[object, object, object]) -> None:
+        dying = asyncio.create_task(leg)
+        await self.there.wait()
+        dying.cancel()
+        await asyncio.wait([dying])
 
-async def test_whoever_dies_after_noting_what_came_of_it_loses_nothing() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+
+async def test_whoever_dies_after_noting_what_came_of_it_loses_nothing(room: AskingRoom) -> None:
+    asked = await room.approved()
     journal = DiesBeforeNoting(room)
-    dying = asyncio.create_task(room.leg(asked, journal))
-    await journal.there.wait()
-    dying.cancel()
-    await asyncio.wait([dying])
+    await journal.dies_in(room.leg(asked, journal))
 
     run = await room.leg(asked)
 
@@ -592,8 +566,7 @@ async def test_whoever_dies_after_noting_what_came_of_it_loses_nothing() -> None
     assert len(room.upstreams.called) == 1
 
 
-async def test_somebody_without_a_key_is_taken_as_who_they_are() -> None:
-    room = AskingRoom()
+async def test_somebody_without_a_key_is_taken_as_who_they_are(room: AskingRoom) -> None:
     with pytest.raises(ApprovalPending) as pending:
         await room.use.call_tool(BEN, DELETE.ref, {"path": "/a"})
     asked = await room.seen(pending.value.approval)
@@ -633,14 +606,10 @@ async def test_whoever_dies_between_uncertain_and_the_end_of_the_run_leaves_one_
     None
 ):
     room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
     journal = DiesBeforeNoting(room)
-    dying = asyncio.create_task(room.leg(asked, journal))
-    await journal.there.wait()
-    dying.cancel()
-    await asyncio.wait([dying])
+    await journal.dies_in(room.leg(asked, journal))
 
     run = await room.leg(asked)
     resolved = await room.use.approvals.resolve_approval(ANA, asked.id, Resolution.RETRY)
@@ -667,8 +636,7 @@ async def test_what_became_of_a_call_is_noted_however_long_the_database_is_away(
     room = AskingRoom()
     news = AwayOnce(log=room.log, bus=room.bus)
     room.kind = replace(room.approvals, news=news).kind(room.use.call_tool)
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
 
     run = await room.leg(asked)
 
@@ -685,8 +653,7 @@ async def allowed(room: AskingRoom) -> None:
     await room.approvals.rules.add(ANA, LET_IT)
 
 
-async def test_what_is_allowed_and_done_is_asked_for_no_more() -> None:
-    room = AskingRoom()
+async def test_what_is_allowed_and_done_is_asked_for_no_more(room: AskingRoom) -> None:
     asked = await room.asked()
     await allowed(room)
 
@@ -703,8 +670,7 @@ async def test_what_is_allowed_and_done_is_asked_for_no_more() -> None:
 
 async def test_what_was_approved_already_is_not_done_a_second_time_by_a_rule() -> None:
     room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
     await allowed(room)
 
     with pytest.raises(ApprovalPending):
@@ -717,8 +683,7 @@ async def test_what_was_approved_already_is_not_done_a_second_time_by_a_rule() -
     assert len(room.upstreams.called) == 2
 
 
-async def test_a_yes_for_always_is_collected_and_not_done_again() -> None:
-    room = AskingRoom()
+async def test_a_yes_for_always_is_collected_and_not_done_again(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.answer(asked, AnswerKind.ALWAYS)
     await room.leg(asked)
@@ -729,22 +694,17 @@ async def test_a_yes_for_always_is_collected_and_not_done_again() -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_what_nobody_knows_of_is_not_done_again_by_a_rule() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
-    room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
-    await room.leg(asked)
+async def test_what_nobody_knows_of_is_not_done_again_by_a_rule(room: AskingRoom) -> None:
+    asked = await room.approved()
+    await uncertain(room, asked)
     await allowed(room)
 
     with pytest.raises(ApprovalUncertain):
         await room.call()
 
 
-async def test_a_yes_that_was_too_late_leaves_the_call_to_the_rule() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    await room.answer(asked)
+async def test_a_yes_that_was_too_late_leaves_the_call_to_the_rule(room: AskingRoom) -> None:
+    await room.approved()
     room.clock.turn(2 * HOUR)
     await allowed(room)
 

@@ -100,9 +100,12 @@ class Story:
         return [name for name, _, _ in self.answers.given]
 
 
-async def test_the_answer_is_that_of_the_person_whom_an_operator_named() -> None:
-    story = Story()
+@pytest.fixture
+def story() -> Story:
+    return Story()
 
+
+async def test_the_answer_is_that_of_the_person_whom_an_operator_named(story: Story) -> None:
     told = await story.told(await story.trusting(), Client(YES))
 
     assert told == ["ana"]
@@ -110,8 +113,7 @@ async def test_the_answer_is_that_of_the_person_whom_an_operator_named() -> None
     assert (reply.kind, reply.via, reply.arguments) == (AnswerKind.ONCE, Via.ELICITATION, None)
 
 
-async def test_a_program_that_nobody_trusts_is_not_even_asked() -> None:
-    story = Story()
+async def test_a_program_that_nobody_trusts_is_not_even_asked(story: Story) -> None:
     issued = await story.room.issue_key(story.bot, KeyWish(name="editor"))
     client = Client(YES)
 
@@ -120,8 +122,7 @@ async def test_a_program_that_nobody_trusts_is_not_even_asked() -> None:
     assert (told, client.asked) == ([], [])
 
 
-async def test_neither_is_one_that_cannot_ask_or_that_came_without_a_key() -> None:
-    story = Story()
+async def test_neither_is_one_that_cannot_ask_or_that_came_without_a_key(story: Story) -> None:
     caller = await story.trusting()
     unable, keyless = Client(YES, able=frozenset()), Client(YES)
 
@@ -131,8 +132,7 @@ async def test_neither_is_one_that_cannot_ask_or_that_came_without_a_key() -> No
     assert (unable.asked, keyless.asked) == ([], [])
 
 
-async def test_nobody_is_asked_about_what_is_over_or_by_whom_is_gone() -> None:
-    story = Story()
+async def test_nobody_is_asked_about_what_is_over_or_by_whom_is_gone(story: Story) -> None:
     caller = await story.trusting()
     over, gone = Client(YES), Client(YES)
 
@@ -167,8 +167,7 @@ async def test_whoever_is_asked_answers_as_who_they_are_by_then(meanwhile: str) 
     assert given == ([("ana", PUBLIC)] if meanwhile == "lowered" else [])
 
 
-async def test_what_is_no_answer_changes_nothing() -> None:
-    story = Story()
+async def test_what_is_no_answer_changes_nothing(story: Story) -> None:
     caller = await story.trusting()
 
     replies: list[JsonObject | Exception] = [
@@ -180,15 +179,13 @@ async def test_what_is_no_answer_changes_nothing() -> None:
         assert await story.told(caller, Client(reply)) == []
 
 
-async def test_whoever_is_late_is_late_and_the_call_goes_on() -> None:
-    story = Story()
+async def test_whoever_is_late_is_late_and_the_call_goes_on(story: Story) -> None:
     story.answers.refuse = ApprovalOver("apr", "approved", "bob")
 
     assert await story.told(await story.trusting(), Client(YES)) == ["ana"]
 
 
-async def test_at_the_end_nobody_is_asked_any_more() -> None:
-    story = Story()
+async def test_at_the_end_nobody_is_asked_any_more(story: Story) -> None:
     client = Client(None)
 
     assert await story.told(await story.trusting(), client) == []

@@ -21,8 +21,12 @@ def told(room: Room, since: int = 0) -> list[tuple[object, object]]:
     return [(act["action"], act["subject"]) for act in room.audit.acts[since:]]
 
 
-async def test_from_adding_a_server_to_letting_its_tools_in() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_from_adding_a_server_to_letting_its_tools_in(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ, WRITE)
 
     await room.startable("files")
@@ -40,8 +44,7 @@ async def test_from_adding_a_server_to_letting_its_tools_in() -> None:
     assert (facts["was_effect"], facts["was_pin"]) == ("unknown", None)
 
 
-async def test_what_is_accepted_again_as_it_is_changes_no_tool() -> None:
-    room = Room()
+async def test_what_is_accepted_again_as_it_is_changes_no_tool(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
     await room.startable("files")
     await room.accepted("files")
@@ -52,8 +55,7 @@ async def test_what_is_accepted_again_as_it_is_changes_no_tool() -> None:
     assert told(room, before) == [("server.tools_accepted", "files")]
 
 
-async def test_an_effect_that_somebody_sets_is_told_with_the_one_before() -> None:
-    room = Room()
+async def test_an_effect_that_somebody_sets_is_told_with_the_one_before(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
     await room.startable("files")
     await room.accepted("files", Proposed.ALL)
@@ -66,8 +68,7 @@ async def test_an_effect_that_somebody_sets_is_told_with_the_one_before() -> Non
     assert (facts["effect"], facts["was_effect"]) == ("irreversible", "external_read")
 
 
-async def test_a_tool_that_changes_comes_or_goes_is_kept_out_and_comes_back() -> None:
-    room = Room()
+async def test_a_tool_that_changes_comes_or_goes_is_kept_out_and_comes_back(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
     await room.startable("files")
     await room.accepted("files")
@@ -94,8 +95,7 @@ async def test_a_tool_that_changes_comes_or_goes_is_kept_out_and_comes_back() ->
     ]
 
 
-async def test_of_a_server_that_nobody_has_let_in_nothing_is_kept_out() -> None:
-    room = Room()
+async def test_of_a_server_that_nobody_has_let_in_nothing_is_kept_out(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
     await room.startable("files")
     before = len(room.audit.acts)
@@ -105,8 +105,7 @@ async def test_of_a_server_that_nobody_has_let_in_nothing_is_kept_out() -> None:
     assert told(room, before) == []
 
 
-async def test_other_words_and_other_offers_of_a_server_are_told() -> None:
-    room = Room()
+async def test_other_words_and_other_offers_of_a_server_are_told(room: Room) -> None:
     first = replace(seen(READ), instructions="Be kind.")
     room.upstreams.offers["files"] = first
     await room.startable("files")
@@ -123,8 +122,7 @@ async def test_other_words_and_other_offers_of_a_server_are_told() -> None:
     ]
 
 
-async def test_what_a_switch_does_not_change_is_no_act() -> None:
-    room = Room()
+async def test_what_a_switch_does_not_change_is_no_act(room: Room) -> None:
     await room.add_server(ROOT, ServerWish(name="files", launch=Stdio("serve")))
 
     for enabled in (True, False, False):

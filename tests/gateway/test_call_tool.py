@@ -56,8 +56,12 @@ async def called(room: OpenRoom) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_call_is_made_and_recorded() -> None:
-    room = OpenRoom()
+@pytest.fixture
+def room() -> OpenRoom:
+    return OpenRoom()
+
+
+async def test_a_call_is_made_and_recorded(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("the text")
 
     called = await room.use.call_tool(ANA, READ.ref, {"path": "a"}, verb=Verb.READ)
@@ -69,8 +73,7 @@ async def test_a_call_is_made_and_recorded() -> None:
     assert call.bytes_out == len("the text")
 
 
-async def test_a_tools_own_failure_is_an_answer() -> None:
-    room = OpenRoom()
+async def test_a_tools_own_failure_is_an_answer(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("no such file", failed=True)
 
     called = await room.use.call_tool(ANA, READ.ref, {})
@@ -124,8 +127,7 @@ async def test_of_a_server_that_nobody_let_in_it_says_what_stands_in_the_way() -
     assert refused.value.fix == "portico servers approve tracker"
 
 
-async def test_a_quarantined_tool_is_not_called() -> None:
-    room = OpenRoom()
+async def test_a_quarantined_tool_is_not_called(room: OpenRoom) -> None:
     room.replace(replace(a_tool("files.read", "Other."), accepted_pin=READ.pin))
 
     with pytest.raises(ToolQuarantined):
@@ -137,8 +139,7 @@ async def test_a_tool_of_a_server_that_nobody_approved_is_not_called() -> None:
         await OpenRoom().use.call_tool(ANA, ref("tracker.create_ticket"), {})
 
 
-async def test_a_tool_of_a_server_that_is_off_is_not_called() -> None:
-    room = OpenRoom()
+async def test_a_tool_of_a_server_that_is_off_is_not_called(room: OpenRoom) -> None:
     await room.use.switch_server(ANA, "files", enabled=False)
 
     with pytest.raises(ServerDisabled):
@@ -152,9 +153,7 @@ async def test_calling_needs_its_scope() -> None:
         await OpenRoom().use.call_tool(nobody, READ.ref, {})
 
 
-async def test_whoever_may_only_read_changes_nothing() -> None:
-    room = OpenRoom()
-
+async def test_whoever_may_only_read_changes_nothing(room: OpenRoom) -> None:
     assert (await room.use.call_tool(VIEWER, READ.ref, {})).answer is not None
     with pytest.raises(Refused, match="tools:write"):
         await room.use.call_tool(VIEWER, WRITE.ref, {})
@@ -193,8 +192,7 @@ async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
     assert room.upstreams.called == [(DELETE.ref, {"path": "a"})]
 
 
-async def test_the_task_takes_in_what_a_server_says_before_it_is_asked() -> None:
-    room = OpenRoom()
+async def test_the_task_takes_in_what_a_server_says_before_it_is_asked(room: OpenRoom) -> None:
     room.label("files", Label(Level.TEAM))
     seen: list[KnownContext] = []
 
@@ -209,8 +207,7 @@ async def test_the_task_takes_in_what_a_server_says_before_it_is_asked() -> None
     assert [(task.label, task.untrusted) for task in seen] == [(Label(Level.TEAM), True)]
 
 
-async def test_nothing_is_taken_in_from_a_server_whose_word_is_trusted() -> None:
-    room = OpenRoom()
+async def test_nothing_is_taken_in_from_a_server_whose_word_is_trusted(room: OpenRoom) -> None:
     room.label("files", trusted=True)
 
     await room.use.call_tool(ANA, READ.ref, {})
@@ -244,8 +241,7 @@ async def test_whoever_looks_at_calls_has_read_what_they_were_made_with() -> Non
     assert (after.label, after.untrusted) == (Label(Level.CONFIDENTIAL), True)
 
 
-async def test_what_an_operator_has_said_meanwhile_counts() -> None:
-    room = OpenRoom()
+async def test_what_an_operator_has_said_meanwhile_counts(room: OpenRoom) -> None:
     broken = UpstreamDown("files", "it ended")
 
     def worse(_arguments: JsonObject) -> Answer:
@@ -260,8 +256,7 @@ async def test_what_an_operator_has_said_meanwhile_counts() -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_a_read_is_tried_again_when_its_server_broke_off() -> None:
-    room = OpenRoom()
+async def test_a_read_is_tried_again_when_its_server_broke_off(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = [UpstreamDown("files", "it ended"), text("there")]
 
     called = await room.use.call_tool(ANA, READ.ref, {})
@@ -270,8 +265,7 @@ async def test_a_read_is_tried_again_when_its_server_broke_off() -> None:
     assert len(room.upstreams.called) == 2
 
 
-async def test_a_read_is_not_tried_for_ever() -> None:
-    room = OpenRoom()
+async def test_a_read_is_not_tried_for_ever(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = UpstreamDown("files", "it ended")
 
     with pytest.raises(UpstreamDown):
@@ -293,8 +287,7 @@ async def test_a_write_that_may_have_been_done_is_not_tried_again_and_is_uncerta
     assert await the_calls(room) == [("files.write", CallOutcome.UNCERTAIN)]
 
 
-async def test_a_write_that_never_got_there_is_tried_again() -> None:
-    room = OpenRoom()
+async def test_a_write_that_never_got_there_is_tried_again(room: OpenRoom) -> None:
     unreached = UpstreamDown("files", "no such session", reached=False)
     room.upstreams.replies[WRITE.ref] = [unreached, text("once")]
 
@@ -320,8 +313,7 @@ async def test_a_server_that_is_switched_off_in_the_middle_is_not_called_again()
     assert len(room.upstreams.called) == 1
 
 
-async def test_a_write_is_on_record_before_it_is_made() -> None:
-    room = OpenRoom()
+async def test_a_write_is_on_record_before_it_is_made(room: OpenRoom) -> None:
     room.upstreams.hang("files")
     room.upstreams.replies[WRITE.ref] = text("written")
 
@@ -345,8 +337,7 @@ async def test_a_server_that_hangs_is_given_up() -> None:
     assert await the_calls(room) == [("files.read", CallOutcome.TIMED_OUT)]
 
 
-async def test_a_call_that_is_cancelled_is_recorded_as_that() -> None:
-    room = OpenRoom()
+async def test_a_call_that_is_cancelled_is_recorded_as_that(room: OpenRoom) -> None:
     room.upstreams.hang("files")
     task = asyncio.ensure_future(room.use.call_tool(ANA, WRITE.ref, {}))
     await called(room)
@@ -358,8 +349,7 @@ async def test_a_call_that_is_cancelled_is_recorded_as_that() -> None:
     assert await the_calls(room) == [("files.write", CallOutcome.CANCELLED)]
 
 
-async def test_a_long_answer_stays_here_and_is_read_page_by_page() -> None:
-    room = OpenRoom()
+async def test_a_long_answer_stays_here_and_is_read_page_by_page(room: OpenRoom) -> None:
     whole = "\n".join(f"line {number}" for number in range(100))
     room.upstreams.replies[READ.ref] = Answer(text(whole).content, structured={"lines": 100})
 
@@ -394,8 +384,7 @@ async def test_where_nothing_can_be_sealed_a_long_answer_is_only_its_beginning()
     assert not room.world.results
 
 
-async def test_a_result_is_nobody_elses() -> None:
-    room = OpenRoom()
+async def test_a_result_is_nobody_elses(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("x " * 500)
     called = await room.use.call_tool(ANA, READ.ref, {})
     assert called.kept is not None
@@ -404,8 +393,7 @@ async def test_a_result_is_nobody_elses() -> None:
         await room.use.read_result(VIEWER, called.kept)
 
 
-async def test_who_asks_for_the_whole_gets_it() -> None:
-    room = OpenRoom()
+async def test_who_asks_for_the_whole_gets_it(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("x " * 500)
 
     called = await room.use.call_tool(ANA, READ.ref, {}, whole=True)

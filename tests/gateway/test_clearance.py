@@ -57,17 +57,17 @@ LOOKS: dict[str, Look] = {
 }
 
 
-@pytest.mark.parametrize("look", LOOKS)
-async def test_whoever_is_not_cleared_is_told_nothing_of_it(look: str) -> None:
-    room = a_room()
-    await room.use.call_tool(SECRETARY, PAY.ref, {})
-    await room.use.find_tools(SECRETARY, ["pay the canary its salary"])
+async def test_whoever_is_not_cleared_is_told_nothing_of_it() -> None:
+    for name, look in LOOKS.items():
+        room = a_room()
+        await room.use.call_tool(SECRETARY, PAY.ref, {})
+        await room.use.find_tools(SECRETARY, ["pay the canary its salary"])
 
-    seen_by_her = str(await LOOKS[look](room, SECRETARY))
-    seen_by_ana = str(await LOOKS[look](room, ANA))
+        seen_by_her = str(await look(room, SECRETARY))
+        seen_by_ana = str(await look(room, ANA))
 
-    assert "canary" in seen_by_her
-    assert "canary" not in seen_by_ana.replace("pay the canary its salary", "")
+        assert "canary" in seen_by_her, name
+        assert "canary" not in seen_by_ana.replace("pay the canary its salary", ""), name
 
 
 TRIES: dict[str, Look] = {

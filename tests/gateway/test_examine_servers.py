@@ -26,32 +26,32 @@ def examining(room: Room) -> ExamineServers:
     return ExamineServers(servers=room.servers, upstreams=room.upstreams, index=room.index_server)
 
 
-@pytest.mark.parametrize("mend", [True, False])
-async def test_one_that_does_not_start_is_told_with_its_mend(mend: bool) -> None:
-    room = Room()
-    await ailing(room)
-    room.upstreams.last_words["db"] = OLD
+async def test_one_that_does_not_start_is_told_with_its_mend() -> None:
+    for mend in (True, False):
+        room = Room()
+        await ailing(room)
+        room.upstreams.last_words["db"] = OLD
 
-    [found] = [each async for each in examining(room)(ROOT, mend=mend)]
+        [found] = [each async for each in examining(room)(ROOT, mend=mend)]
 
-    assert found.server == "db"
-    assert found.reason
-    assert "uvx --with 'mcp<2' mcp-server-sqlite" in (found.fix or "")
-    assert room.upstreams.stopped == ["db"]
+        assert found.server == "db", mend
+        assert found.reason, mend
+        assert "uvx --with 'mcp<2' mcp-server-sqlite" in (found.fix or ""), mend
+        assert room.upstreams.stopped == ["db"], mend
 
 
-@pytest.mark.parametrize(("mend", "failure"), [(True, None), (False, "it ended")])
-async def test_one_that_starts_again_is_noted_only_when_mended(
-    mend: bool, failure: str | None
-) -> None:
-    room = Room()
-    await ailing(room)
-    room.upstreams.offers["db"] = seen(READ)
+async def test_one_that_starts_again_is_noted_only_when_mended() -> None:
+    rows: list[tuple[bool, str | None]] = [(True, None), (False, "it ended")]
 
-    found = [each async for each in examining(room)(ROOT, mend=mend)]
+    for mend, failure in rows:
+        room = Room()
+        await ailing(room)
+        room.upstreams.offers["db"] = seen(READ)
 
-    assert found == [Examined(server="db")]
-    assert (await room.servers.get(ROOT, "db")).failure == failure
+        found = [each async for each in examining(room)(ROOT, mend=mend)]
+
+        assert found == [Examined(server="db")], mend
+        assert (await room.servers.get(ROOT, "db")).failure == failure
 
 
 async def test_one_that_nobody_lets_start_is_left_alone() -> None:

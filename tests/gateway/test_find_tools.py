@@ -1,14 +1,20 @@
 """Finding tools: the right one first, within the budget, with a reason, or an honest no."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from portico.adapters.tokens.o200k import O200k
+from portico.gateway.core.search.fusion import ENCODER
+from portico.gateway.encode_query import EncodeQuery
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.testing.gateway import a_tool
+from portico.testing.kernel import TickingClock
 from tests.gateway.open_room import ANA, DELETE, READ, WRITE, OpenRoom, ref
+from tests.gateway.slow_encoder import SlowEncoder
+from tests.gateway.test_catalogue import running, settled
 
 
 async def test_the_tool_that_does_it_comes_first_and_says_why() -> None:
@@ -29,11 +35,11 @@ async def test_several_queries_give_one_list() -> None:
     assert {str(hit.ref) for hit in found.hits[:2]} == {"files.read", "sky.forecast"}
 
 
-@pytest.mark.parametrize("budget", [100, 120, 160, 400])
-async def test_a_reply_never_has_more_tokens_than_allowed(budget: int) -> None:
-    found = await OpenRoom().use.find_tools(ANA, ["write a file"], budget=budget)
+async def test_a_reply_never_has_more_tokens_than_allowed() -> None:
+    for budget in (100, 120, 160, 400):
+        found = await OpenRoom().use.find_tools(ANA, ["write a file"], budget=budget)
 
-    assert found.tokens == O200k().count(found.text) <= budget
+        assert found.tokens == O200k().count(found.text) <= budget
 
 
 async def test_when_nothing_fits_it_says_so_and_names_the_server_that_may_have_it() -> None:
@@ -104,3 +110,64 @@ async def test_the_effect_that_was_accepted_decides_what_to_call_it_with() -> No
     found = await room.use.find_tools(ANA, ["read a file"])
 
     assert "files.read(path?: str) [destructive]" in found.text
+
+
+def encoding(encoder: SlowEncoder, clock: TickingClock | None = None) -> EncodeQuery:
+    return EncodeQuery(
+        encoder=encoder, clock=clock or TickingClock(), patience=timedelta(milliseconds=10)
+    )
+
+
+async def test_an_encoder_that_answers_is_asked_each_time() -> None:
+    encoder = SlowEncoder()
+    encode = encoding(encoder)
+
+    first, second = await encode(["rain"]), await encode(["wind", "sun"])
+
+    assert first is not None
+    assert second is not None
+    assert (first.shape, second.shape) == ((1, 8), (2, 8))
+
+
+async def test_one_that_does_not_answer_is_left_alone_for_a_while() -> None:
+    for away in (True, False):
+        encoder, clock = SlowEncoder(), TickingClock()
+        encode = encoding(encoder, clock)
+        encoder.away = away
+        if not away:
+            encoder.answers.clear()
+
+        failed = await encode(["rain"])
+        encoder.away = False
+        encoder.answers.set()
+        rested = await encode(["wind"])
+        clock.turn(timedelta(seconds=30))
+        again = await encode(["sun"])
+
+        assert (failed, rested) == (None, None), away
+        assert again is not None, away
+        assert encoder.asked == [["rain"], ["sun"]], away
+
+
+async def test_a_search_goes_on_without_an_encoder_that_has_become_slow() -> None:
+    encoder = SlowEncoder()
+    room = OpenRoom(encoder=encoder)
+    async with running(room):
+        finder = await settled(room)
+        encoder.answers.clear()
+        encode = room.use.find_tools.look_up.encode
+        assert encode is not None
+        encode.patience = timedelta(milliseconds=10)
+
+        found = await room.use.find_tools(ANA, ["will it rain in the city?"])
+
+    assert ENCODER in finder.live.vectors
+    assert found.hits[0].ref == ref("sky.forecast")
+
+
+async def test_all_that_search_leave_a_slow_encoder_alone_together() -> None:
+    room = OpenRoom(encoder=SlowEncoder())
+
+    suggesting = room.use.suggest.suggest_workflow.gather.look_up
+
+    assert suggesting.encode is room.use.find_tools.look_up.encode

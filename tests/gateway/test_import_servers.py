@@ -59,9 +59,13 @@ def of(told: Sequence[Progress], kind: type[Progress]) -> Sequence[Progress]:
     return [each for each in told if isinstance(each, kind)]
 
 
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
 @pytest.mark.requirement("gateway:import:shown-and-approved")
-async def test_what_was_chosen_is_approved_started_and_asked_and_nothing_else() -> None:
-    room = Room()
+async def test_what_was_chosen_is_approved_started_and_asked_and_nothing_else(room: Room) -> None:
     room.upstreams.offers = {"a": seen(READ, WRITE, WIPE), "b": seen(READ)}
 
     told = await imported(room, a_file(a_wish("a", "x"), a_wish("b", "y")), ["a"])
@@ -77,8 +81,7 @@ async def test_what_was_chosen_is_approved_started_and_asked_and_nothing_else() 
     assert (await room.servers.get(ROOT, "a")).approved_by == "root"
 
 
-async def test_several_are_started_at_once_and_each_is_told_twice() -> None:
-    room = Room()
+async def test_several_are_started_at_once_and_each_is_told_twice(room: Room) -> None:
     names = [f"s{number}" for number in range(6)]
     room.upstreams.offers = {name: seen(READ) for name in names}
 
@@ -88,8 +91,7 @@ async def test_several_are_started_at_once_and_each_is_told_twice() -> None:
     assert sorted(each.server for each in told) == sorted(names * 2)
 
 
-async def test_a_server_that_does_not_start_is_told_with_what_helps() -> None:
-    room = Room()
+async def test_a_server_that_does_not_start_is_told_with_what_helps(room: Room) -> None:
     room.upstreams.offers = {"b": seen(READ)}
     room.upstreams.last_words = {"a": ["ModuleNotFoundError: No module named 'mcp.server.fastmcp'"]}
 
@@ -103,17 +105,14 @@ async def test_a_server_that_does_not_start_is_told_with_what_helps() -> None:
     assert len(of(told, Listed)) == 1
 
 
-async def test_what_is_switched_off_in_its_file_is_not_started() -> None:
-    room = Room()
-
+async def test_what_is_switched_off_in_its_file_is_not_started(room: Room) -> None:
     told = await imported(room, a_file(a_wish("a", enabled=False)), ["a"])
 
     assert told == []
     assert await room.servers.all(ROOT) == []
 
 
-async def test_what_an_operator_has_switched_off_stays_off() -> None:
-    room = Room()
+async def test_what_an_operator_has_switched_off_stays_off(room: Room) -> None:
     await room.reconcile(room.house, FILE, [a_wish("a")])
     await room.switch_server(ROOT, "a", enabled=False)
 
@@ -133,8 +132,7 @@ class ChangedMeanwhile(MemoryServers):
 
 
 @pytest.mark.requirement("gateway:import:shown-and-approved")
-async def test_only_the_command_that_was_shown_is_approved() -> None:
-    room = Room()
+async def test_only_the_command_that_was_shown_is_approved(room: Room) -> None:
     room.approve_launch = replace(room.approve_launch, servers=ChangedMeanwhile(room))
 
     told = await imported(room, a_file(a_wish("a")), ["a"])
@@ -145,9 +143,7 @@ async def test_only_the_command_that_was_shown_is_approved() -> None:
 
 
 @pytest.mark.parametrize("caller", [MEMBER, VIEWER])
-async def test_only_an_operator_imports(caller: Principal) -> None:
-    room = Room()
-
+async def test_only_an_operator_imports(room: Room, caller: Principal) -> None:
     with pytest.raises(NotPermitted):
         async for _ in importing(room)(caller, [a_file(a_wish("a"))], set()):
             pass
@@ -161,8 +157,7 @@ async def listed_of(room: Room) -> Listed:
 
 
 @pytest.mark.requirement("gateway:import:yes-accepts-reads")
-async def test_of_what_is_accepted_unasked_only_reads_are_known() -> None:
-    room = Room()
+async def test_of_what_is_accepted_unasked_only_reads_are_known(room: Room) -> None:
     listed = await listed_of(room)
 
     moved = await AcceptListed(accept=room.accept_tools)(ROOT, [listed], Proposed.READS)
@@ -174,8 +169,7 @@ async def test_of_what_is_accepted_unasked_only_reads_are_known() -> None:
     assert (await room.tool("a.write_file")).effect is Effect.UNKNOWN
 
 
-async def test_what_has_changed_since_it_was_listed_waits() -> None:
-    room = Room()
+async def test_what_has_changed_since_it_was_listed_waits(room: Room) -> None:
     listed = await listed_of(room)
     room.upstreams.offers = {"a": seen(READ)}
     await room.indexed("a")
@@ -186,8 +180,7 @@ async def test_what_has_changed_since_it_was_listed_waits() -> None:
     assert not (await room.servers.get(ROOT, "a")).approved
 
 
-async def test_the_context_is_weighed_before_and_after() -> None:
-    room = Room()
+async def test_the_context_is_weighed_before_and_after(room: Room) -> None:
     weigh = WeighContext(servers=room.servers, tools=room.tools, tokenizer=room.tokenizer)
     empty = await weigh(ROOT)
     listed = await listed_of(room)

@@ -60,8 +60,12 @@ async def let_in(room: Room) -> None:
     await room.accepted(server.name)
 
 
-async def test_it_is_there_as_soon_as_somebody_looks_and_waits_for_approval() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_it_is_there_as_soon_as_somebody_looks_and_waits_for_approval(room: Room) -> None:
     servers = ServersWithBuiltin(room.servers, keeping(room))
 
     [server] = await servers.all(ROOT)
@@ -72,8 +76,7 @@ async def test_it_is_there_as_soon_as_somebody_looks_and_waits_for_approval() ->
     assert await servers.get(ROOT, BUILTIN) == server
 
 
-async def test_whoever_listens_is_told_once() -> None:
-    room = Room()
+async def test_whoever_listens_is_told_once(room: Room) -> None:
     keep = keeping(room)
 
     with room.bus.listen(ROOT.space, CATALOGUE) as wakeups:
@@ -85,8 +88,7 @@ async def test_whoever_listens_is_told_once() -> None:
         assert not wakeups.rung
 
 
-async def test_each_way_to_the_servers_finds_it() -> None:
-    room = Room()
+async def test_each_way_to_the_servers_finds_it(room: Room) -> None:
     async with ServersWithBuiltin(room.servers, keeping(room)).changing(ROOT, BUILTIN) as found:
         assert found.launch == LAUNCH
 
@@ -102,16 +104,13 @@ async def test_each_way_to_the_servers_finds_it() -> None:
     assert [each.name for each in await servers.all(ROOT)] == [BUILTIN]
 
 
-async def test_two_processes_add_it_once() -> None:
-    room = Room()
-
+async def test_two_processes_add_it_once(room: Room) -> None:
     await asyncio.gather(*(keeping(room)(ROOT.space) for _ in range(3)))
 
     assert (await ours(room)).name == BUILTIN
 
 
-async def test_a_server_that_had_its_name_before_keeps_it() -> None:
-    room = Room()
+async def test_a_server_that_had_its_name_before_keeps_it(room: Room) -> None:
     theirs = replace(await room.added("mine"), name=BUILTIN)
     await room.servers.remove(ROOT, theirs.id)
     await room.servers.add(ROOT, theirs)
@@ -122,9 +121,7 @@ async def test_a_server_that_had_its_name_before_keeps_it() -> None:
     assert (await room.servers.get(ROOT, BUILTIN)).launch == Stdio("serve")
 
 
-async def test_nobody_can_take_its_name_or_its_launch_or_remove_it() -> None:
-    room = Room()
-
+async def test_nobody_can_take_its_name_or_its_launch_or_remove_it(room: Room) -> None:
     for name in (BUILTIN, "bui1tin"):
         with pytest.raises(ServerExists):
             await room.add_server(ROOT, ServerWish(name=name, launch=Stdio("a")))
@@ -138,8 +135,7 @@ async def test_nobody_can_take_its_name_or_its_launch_or_remove_it() -> None:
     assert (await ours(room)).name == BUILTIN
 
 
-async def test_it_is_switched_off_as_any_other() -> None:
-    room = Room()
+async def test_it_is_switched_off_as_any_other(room: Room) -> None:
     room.upstreams.offers[BUILTIN] = seen(READ)
     await keeping(room)(ROOT.space)
     await let_in(room)
@@ -151,8 +147,7 @@ async def test_it_is_switched_off_as_any_other() -> None:
         await room.restart_server(ROOT, BUILTIN)
 
 
-async def test_no_file_that_goes_away_takes_it_along() -> None:
-    room = Room()
+async def test_no_file_that_goes_away_takes_it_along(room: Room) -> None:
     await keeping(room)(ROOT.space)
     sources = ScriptedSources()
     follow = FollowSources(
@@ -164,8 +159,7 @@ async def test_no_file_that_goes_away_takes_it_along() -> None:
     assert (await ours(room)).gone_at is None
 
 
-async def test_another_version_waits_to_be_approved_anew() -> None:
-    room = Room()
+async def test_another_version_waits_to_be_approved_anew(room: Room) -> None:
     room.upstreams.offers[BUILTIN] = seen(READ)
     await keeping(room)(ROOT.space)
     await let_in(room)
@@ -202,8 +196,7 @@ class Asked:
             self.times.release()
 
 
-async def test_what_it_offers_is_asked_anew_when_portico_starts() -> None:
-    room = Room()
+async def test_what_it_offers_is_asked_anew_when_portico_starts(room: Room) -> None:
     room.upstreams.offers[BUILTIN] = seen(READ, WRITE)
     await keeping(room)(ROOT.space)
     await let_in(room)

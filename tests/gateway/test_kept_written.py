@@ -1,14 +1,21 @@
-"""Writing down what was noted, again and again."""
+"""Writing down what was noted, again and again, and losing nothing."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.habits import Habits
 from portico.gateway.kept_written import keep_written
+from portico.kernel.principal import Principal
+from portico.testing.calls import MemoryAcquaintances
+from portico.testing.kernel import TickingClock
+from tests.gateway.open_room import ANA, READ, OpenRoom
 
 EVERY = timedelta(milliseconds=1)
 
@@ -72,3 +79,26 @@ async def test_what_breaks_the_writing_is_told() -> None:
 
     with pytest.raises(StoreUnavailable):
         await keep_written(EVERY, book.write_down)
+
+
+class Away(MemoryAcquaintances):
+    there = False
+
+    async def used(self, caller: Principal, refs: Mapping[ToolRef, int], at: datetime) -> None:
+        if not self.there:
+            raise StoreUnavailable("away")
+        await super().used(caller, refs, at)
+
+
+async def test_what_cannot_be_written_stays_noted() -> None:
+    known = Away(OpenRoom().world)
+    habits = Habits(acquaintances=known, clock=TickingClock())
+    habits.note(ANA, READ.ref)
+    with pytest.raises(StoreUnavailable):
+        await habits.write_down()
+
+    known.there = True
+    habits.note(ANA, READ.ref)
+    await habits.write_down()
+
+    assert await known.most_used(ANA, 5) == [READ.ref]

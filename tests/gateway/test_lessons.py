@@ -296,30 +296,6 @@ async def test_only_so_many_tasks_are_remembered(room: OpenRoom) -> None:
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
 
-class Ringing(MemoryShapes):
-    def __init__(self, room: OpenRoom) -> None:
-        super().__init__(room.world)
-        self.rung = asyncio.Event()
-
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
-        await super().learn(caller, seen)
-        self.rung.set()
-
-
-async def test_it_is_written_down_now_and_then(room: OpenRoom) -> None:
-    lessons, shapes = room.gateway.lessons, Ringing(room)
-    lessons.shapes, lessons.every = shapes, timedelta(0)
-    lesson(room, ANA, lessons, {"a": 1})
-
-    running = asyncio.create_task(lessons.run())
-    async with asyncio.timeout(5):
-        await shapes.rung.wait()
-    running.cancel()
-    await asyncio.wait([running])
-
-    assert await known(room, "files.read") is not None
-
-
 async def test_of_tools_that_all_say_what_they_return_nobody_is_asked(room: OpenRoom) -> None:
     known_shapes = KnownShapes(shapes=Gone(room.world))
     shelf = await room.gateway.catalogues.current(ANA)

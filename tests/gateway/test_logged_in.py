@@ -52,8 +52,12 @@ def target_of(stage: Stage, name: str) -> Target:
     return Target.of(who.space, server, who.id)
 
 
-async def test_whoever_is_not_logged_in_is_given_a_link_and_then_served() -> None:
-    stage = Stage()
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+async def test_whoever_is_not_logged_in_is_given_a_link_and_then_served(stage: Stage) -> None:
     upstreams, picky = open_to(stage)
     ana = target_of(stage, "ana")
 
@@ -71,8 +75,7 @@ async def test_whoever_is_not_logged_in_is_given_a_link_and_then_served() -> Non
     assert picky.asked == [f"{ana.login} access-1"]
 
 
-async def test_who_may_only_read_is_given_no_link() -> None:
-    stage = Stage()
+async def test_who_may_only_read_is_given_no_link(stage: Stage) -> None:
     upstreams, _ = open_to(stage)
     reads = replace(target_of(stage, "ana"), links=False)
 
@@ -83,8 +86,7 @@ async def test_who_may_only_read_is_given_no_link() -> None:
     assert not stage.world.login_attempts
 
 
-async def test_everybody_has_a_conversation_of_their_own() -> None:
-    stage = Stage()
+async def test_everybody_has_a_conversation_of_their_own(stage: Stage) -> None:
     upstreams, picky = open_to(stage)
     for name in ("ana", "ben"):
         await stage.logged_in(stage.place(name))
@@ -100,16 +102,14 @@ async def test_everybody_has_a_conversation_of_their_own() -> None:
     ]
 
 
-async def test_a_server_that_asks_for_something_else_is_down_as_before() -> None:
-    stage = Stage()
+async def test_a_server_that_asks_for_something_else_is_down_as_before(stage: Stage) -> None:
     upstreams, _ = open_to(stage, says="Basic realm=tools")
 
     with pytest.raises(UpstreamWantsLogin):
         await upstreams.call(target_of(stage, "ana"), "t", {}, timeout=AMPLE)
 
 
-async def test_a_server_that_nobody_lets_people_in_to_is_down_as_before() -> None:
-    stage = Stage()
+async def test_a_server_that_nobody_lets_people_in_to_is_down_as_before(stage: Stage) -> None:
     stage.sign_in.offers = False
     upstreams, _ = open_to(stage)
 
@@ -117,8 +117,7 @@ async def test_a_server_that_nobody_lets_people_in_to_is_down_as_before() -> Non
         await upstreams.call(target_of(stage, "ana"), "t", {}, timeout=AMPLE)
 
 
-async def test_the_house_itself_is_given_no_link() -> None:
-    stage = Stage()
+async def test_the_house_itself_is_given_no_link(stage: Stage) -> None:
     upstreams, _ = open_to(stage)
     target = target_of(stage, "ana")
     itself = replace(target, login=house(target.space).id)
@@ -129,20 +128,19 @@ async def test_the_house_itself_is_given_no_link() -> None:
     assert stage.world.login_attempts == {}
 
 
-@pytest.mark.parametrize(
-    "launch",
-    [
+def test_a_server_that_has_its_credentials_already_takes_no_logins() -> None:
+    rows: list[Any] = [
         Stdio("program"),
         Http(URL, {"Authorization": Plain("Bearer of-the-configuration")}),
         Http(URL, {"authorization": Plain("x")}),
-    ],
-)
-def test_a_server_that_has_its_credentials_already_takes_no_logins(launch: Any) -> None:
-    stage = Stage()
-    who = stage.person("ana")
+    ]
 
-    target = Target.of(who.space, a_server(launch=launch), who.id)
+    for launch in rows:
+        stage = Stage()
+        who = stage.person("ana")
 
-    assert target.login is None
-    assert place_of(target) is None
-    assert not target.personal
+        target = Target.of(who.space, a_server(launch=launch), who.id)
+
+        assert target.login is None, launch
+        assert place_of(target) is None, launch
+        assert not target.personal, launch

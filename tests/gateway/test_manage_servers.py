@@ -33,9 +33,12 @@ from tests.gateway.server_room import MEMBER, READ, ROOT, VIEWER, WRITE, Room, r
 LAUNCH = Stdio("npx", (Plain("-y"), Plain("files")))
 
 
-async def test_a_server_that_is_added_waits_to_be_approved() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
 
+
+async def test_a_server_that_is_added_waits_to_be_approved(room: Room) -> None:
     server = await room.add_server(ROOT, ServerWish(name="files", launch=LAUNCH, timeout=5))
 
     assert await room.servers.get(ROOT, "files") == server
@@ -54,8 +57,7 @@ async def test_not_every_text_is_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["files", "flles", "fi-les"])
-async def test_a_name_that_can_be_taken_for_another_is_taken(name: str) -> None:
-    room = Room()
+async def test_a_name_that_can_be_taken_for_another_is_taken(room: Room, name: str) -> None:
     await room.added("files")
 
     with pytest.raises(ServerExists):
@@ -67,8 +69,7 @@ async def test_what_no_process_can_be_given_is_no_launch() -> None:
         await Room().add_server(ROOT, ServerWish(name="files", launch=Stdio("a\0b")))
 
 
-async def test_a_server_is_removed_with_its_tools_and_its_process() -> None:
-    room = Room()
+async def test_a_server_is_removed_with_its_tools_and_its_process(room: Room) -> None:
     server = await room.startable()
     room.upstreams.offers["files"] = seen(READ)
     await room.indexed()
@@ -80,8 +81,7 @@ async def test_a_server_is_removed_with_its_tools_and_its_process() -> None:
     assert room.upstreams.stopped == ["files"]
 
 
-async def test_what_a_file_describes_is_removed_there_unless_it_is_gone_from_it() -> None:
-    room = Room()
+async def test_what_a_file_describes_is_removed_there_unless_it_is_gone_from_it(room: Room) -> None:
     server = a_server("files", origin="/a.json")
     await room.servers.add(ROOT, server)
 
@@ -93,8 +93,7 @@ async def test_what_a_file_describes_is_removed_there_unless_it_is_gone_from_it(
     assert await room.servers.all(ROOT) == []
 
 
-async def test_a_server_that_is_switched_off_is_stopped_and_keeps_its_approval() -> None:
-    room = Room()
+async def test_a_server_that_is_switched_off_is_stopped_and_keeps_its_approval(room: Room) -> None:
     before = await room.startable()
 
     off = await room.switch_server(ROOT, "files", enabled=False)
@@ -106,8 +105,7 @@ async def test_a_server_that_is_switched_off_is_stopped_and_keeps_its_approval()
     assert on == before == await room.servers.get(ROOT, "files")
 
 
-async def test_a_restart_ends_it_and_asks_it_anew() -> None:
-    room = Room()
+async def test_a_restart_ends_it_and_asks_it_anew(room: Room) -> None:
     await room.startable()
     room.upstreams.offers["files"] = seen(READ)
 
@@ -117,8 +115,7 @@ async def test_a_restart_ends_it_and_asks_it_anew() -> None:
     assert indexed.counted.new == 1
 
 
-async def test_what_may_not_be_started_is_not_restarted() -> None:
-    room = Room()
+async def test_what_may_not_be_started_is_not_restarted(room: Room) -> None:
     await room.added("new")
     await room.startable("off")
     await room.switch_server(ROOT, "off", enabled=False)
@@ -138,8 +135,7 @@ async def test_what_may_not_be_started_is_not_restarted() -> None:
     assert room.upstreams.stopped == room.upstreams.looked_at == []
 
 
-async def test_servers_are_listed_with_how_they_are_and_what_they_have() -> None:
-    room = Room()
+async def test_servers_are_listed_with_how_they_are_and_what_they_have(room: Room) -> None:
     await room.startable("files")
     await room.startable("mail")
     await room.added("zoo")
@@ -160,8 +156,7 @@ async def test_servers_are_listed_with_how_they_are_and_what_they_have() -> None
     assert await room.show_server(ROOT, "mail") == mail
 
 
-async def test_to_list_servers_is_to_start_none() -> None:
-    room = Room()
+async def test_to_list_servers_is_to_start_none(room: Room) -> None:
     await room.startable()
     room.upstreams.hang("files")
 
@@ -171,8 +166,7 @@ async def test_to_list_servers_is_to_start_none() -> None:
     assert room.upstreams.looked == []
 
 
-async def test_what_nobody_has_approved_is_told_to_those_who_approve_only() -> None:
-    room = Room()
+async def test_what_nobody_has_approved_is_told_to_those_who_approve_only(room: Room) -> None:
     await room.startable()
     room.upstreams.offers["files"] = seen(READ, instructions="Obey!", prompts=[{"name": "p"}])
     room.upstreams.last_words["files"] = ["Obey, too!"]
@@ -193,8 +187,7 @@ async def test_what_nobody_has_approved_is_told_to_those_who_approve_only() -> N
     assert known.vitals.last_words == ["Obey, too!"]
 
 
-async def test_what_was_approved_is_told_to_everybody() -> None:
-    room = Room()
+async def test_what_was_approved_is_told_to_everybody(room: Room) -> None:
     await room.startable()
     room.upstreams.offers["files"] = seen(READ, instructions="Read first.", prompts=[{"name": "p"}])
     await room.accepted()
@@ -226,8 +219,7 @@ WRITES: dict[str, Act] = {
 
 @pytest.mark.parametrize("act", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("who", [VIEWER, MEMBER])
-async def test_only_an_operator_changes_servers(act: Act, who: Principal) -> None:
-    room = Room()
+async def test_only_an_operator_changes_servers(room: Room, act: Act, who: Principal) -> None:
     server = await room.added()
 
     with pytest.raises(NotPermitted):
@@ -236,8 +228,7 @@ async def test_only_an_operator_changes_servers(act: Act, who: Principal) -> Non
     assert await room.servers.all(ROOT) == [server]
 
 
-async def test_the_house_itself_approves_nothing() -> None:
-    room = Room()
+async def test_the_house_itself_approves_nothing(room: Room) -> None:
     server = await room.added()
 
     with pytest.raises(NotPermitted):
@@ -246,8 +237,7 @@ async def test_the_house_itself_approves_nothing() -> None:
         await room.accept_tools(room.house, "files", "p", {})
 
 
-async def test_to_switch_on_what_is_on_is_no_change() -> None:
-    room = Room()
+async def test_to_switch_on_what_is_on_is_no_change(room: Room) -> None:
     server = await room.startable()
 
     with room.bus.listen(ROOT.space, CATALOGUE) as ear:
@@ -256,12 +246,12 @@ async def test_to_switch_on_what_is_on_is_no_change() -> None:
         assert not ear.rung
 
 
-@pytest.mark.parametrize("act", ["add", "remove", "switch"])
-async def test_a_change_is_told_to_whoever_keeps_the_catalogue(act: str) -> None:
-    room = Room()
-    await room.added()
+async def test_a_change_is_told_to_whoever_keeps_the_catalogue() -> None:
+    for act in ("add", "remove", "switch"):
+        room = Room()
+        await room.added()
 
-    with room.bus.listen(ROOT.space, CATALOGUE) as ear:
-        await WRITES[act](room, ROOT)
+        with room.bus.listen(ROOT.space, CATALOGUE) as ear:
+            await WRITES[act](room, ROOT)
 
-        await ear.wait()
+            await ear.wait()

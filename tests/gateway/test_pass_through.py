@@ -64,19 +64,18 @@ async def test_a_prompt_is_given_only_if_it_was_approved() -> None:
         await gateway.get_prompt(ANA, "files__other", {})
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
+async def test_a_completion_is_asked_of_the_server_it_is_about() -> None:
+    rows: list[dict[str, str]] = [
         {"type": "ref/prompt", "name": "files__tidy"},
         {"type": "ref/resource", "uri": "portico://files/file:///{a}"},
-    ],
-)
-async def test_a_completion_is_asked_of_the_server_it_is_about(reference: dict[str, str]) -> None:
-    gateway = a_room().gateway
+    ]
 
-    completed = await gateway.complete(ANA, {"ref": reference, "argument": {}})
+    for reference in rows:
+        gateway = a_room().gateway
 
-    assert completed == {"completion": {"values": ["x"]}}
+        completed = await gateway.complete(ANA, {"ref": reference, "argument": {}})
+
+        assert completed == {"completion": {"values": ["x"]}}, reference
 
 
 async def test_a_completion_about_nothing_is_refused() -> None:
@@ -97,19 +96,19 @@ WAYS: dict[str, Way] = {
 }
 
 
-@pytest.mark.parametrize("kind", WAYS)
-async def test_what_is_beside_tools_is_recorded_and_taken_in(kind: str) -> None:
-    room = a_room()
-    room.label("files", Label(Level.TEAM))
+async def test_what_is_beside_tools_is_recorded_and_taken_in() -> None:
+    for kind, ask in WAYS.items():
+        room = a_room()
+        room.label("files", Label(Level.TEAM))
 
-    await WAYS[kind](room)
+        await ask(room)
 
-    [call] = await room.use.list_calls(ANA)
-    assert (str(call.ref), call.effect) == (f"files.~{kind}", Effect.EXTERNAL_READ)
-    assert call.outcome is CallOutcome.DONE
-    assert [(it.label, it.untrusted) for it in room.world.contexts.values()] == [
-        (Label(Level.TEAM), True)
-    ]
+        [call] = await room.use.list_calls(ANA)
+        assert (str(call.ref), call.effect) == (f"files.~{kind}", Effect.EXTERNAL_READ)
+        assert call.outcome is CallOutcome.DONE, kind
+        assert [(it.label, it.untrusted) for it in room.world.contexts.values()] == [
+            (Label(Level.TEAM), True)
+        ], kind
 
 
 @pytest.mark.parametrize("kind", WAYS)

@@ -23,14 +23,17 @@ LONG = "x" * 200_000
 
 async def done(room: AskingRoom, said: str = "deleted") -> Approval:
     room.upstreams.replies[DELETE.ref] = text(said)
-    asked = await room.asked()
-    await room.answer(asked)
+    asked = await room.approved()
     await room.leg(asked)
     return asked
 
 
-async def test_the_asker_gets_it_as_often_as_it_asks() -> None:
-    room = AskingRoom()
+@pytest.fixture
+def room() -> AskingRoom:
+    return AskingRoom()
+
+
+async def test_the_asker_gets_it_as_often_as_it_asks(room: AskingRoom) -> None:
     asked, bot = await done(room), await room.bot()
 
     first = await room.use.approvals.read_approved(bot, asked.id)
@@ -40,8 +43,7 @@ async def test_the_asker_gets_it_as_often_as_it_asks() -> None:
     assert again.answer == first.answer
 
 
-async def test_a_long_one_is_given_its_beginning_and_read_on_page_by_page() -> None:
-    room = AskingRoom()
+async def test_a_long_one_is_given_its_beginning_and_read_on_page_by_page(room: AskingRoom) -> None:
     asked, bot = await done(room, LONG), await room.bot()
 
     called = await room.use.approvals.read_approved(bot, asked.id)
@@ -51,8 +53,7 @@ async def test_a_long_one_is_given_its_beginning_and_read_on_page_by_page() -> N
     assert (await room.use.read_result(bot, called.kept, page=2)).page == 2
 
 
-async def test_nobody_else_gets_it_and_nothing_comes_before_the_answer() -> None:
-    room = AskingRoom()
+async def test_nobody_else_gets_it_and_nothing_comes_before_the_answer(room: AskingRoom) -> None:
     asked, bot = await room.asked(), await room.bot()
 
     with pytest.raises(ApprovalPending):
@@ -63,8 +64,7 @@ async def test_nobody_else_gets_it_and_nothing_comes_before_the_answer() -> None
         await room.use.approvals.read_approved(replace(bot, scopes=frozenset()), asked.id)
 
 
-async def test_a_key_for_other_tools_or_for_none_does_not_get_it() -> None:
-    room = AskingRoom()
+async def test_a_key_for_other_tools_or_for_none_does_not_get_it(room: AskingRoom) -> None:
     asked, bot = await done(room), await room.bot()
     ended = await room.seen(asked.id)
     read_outcome, other = room.use.approvals.read_outcome, replace(bot, tools=(("mail.*",),))
@@ -76,8 +76,7 @@ async def test_a_key_for_other_tools_or_for_none_does_not_get_it() -> None:
     assert await read_outcome(replace(bot, tools=(("files.*",),)), ended) is not None
 
 
-async def test_a_no_is_a_no() -> None:
-    room = AskingRoom()
+async def test_a_no_is_a_no(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.answer(asked, AnswerKind.REJECT)
 
@@ -85,8 +84,7 @@ async def test_a_no_is_a_no() -> None:
         await room.use.approvals.read_approved(await room.bot(), asked.id)
 
 
-async def test_whichever_task_it_is_read_in_has_read_it() -> None:
-    room = AskingRoom()
+async def test_whichever_task_it_is_read_in_has_read_it(room: AskingRoom) -> None:
     asked, bot = await done(room), await room.bot()
     contexts = MemoryTaskContexts(room.world)
     elsewhere = replace(bot, key="another key")

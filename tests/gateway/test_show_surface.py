@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from portico.adapters.tokens.o200k import O200k
-from portico.gateway.core.surface import search_description
+from portico.gateway.core.surface import fixed_tools, search_description
 from portico.gateway.show_surface import OF_THE_SEARCH, Surface
 from portico.kernel.json import canonical
 from portico.main.assemble_gateway import Limits
@@ -19,19 +19,7 @@ def _tokens(surface: Surface) -> int:
 async def test_it_has_the_ten_tools_of_the_door_and_names_the_servers() -> None:
     surface = await OpenRoom().gateway.show_surface(ANA)
 
-    names = [tool["name"] for tool in surface.tools]
-    assert names == [
-        "search_tools",
-        "describe_tools",
-        "call_read",
-        "call_write",
-        "call_destructive",
-        "read_result",
-        "run_workflow",
-        "workflow_status",
-        "run_program",
-        "feedback",
-    ]
+    assert [tool["name"] for tool in surface.tools] == [it["name"] for it in fixed_tools("")]
     assert "files 3, sky 1" in surface.search_description
     assert "tracker" not in surface.search_description
 

@@ -34,24 +34,24 @@ async def test_a_tool_that_has_changed_is_unknown_and_not_live() -> None:
     assert (aim.effect, aim.live) == (Effect.UNKNOWN, False)
 
 
-@pytest.mark.parametrize("kind", ["~resource", "~prompt", "~completion"])
-async def test_what_is_beside_tools_is_a_read_from_outside(kind: str) -> None:
-    aim = await aims(OpenRoom()).of(ANA, f"{READ.ref.server}.{kind}")
+async def test_what_is_beside_tools_is_a_read_from_outside() -> None:
+    for kind in ("~resource", "~prompt", "~completion"):
+        aim = await aims(OpenRoom()).of(ANA, f"{READ.ref.server}.{kind}")
 
-    assert (aim.tool, aim.effect) == (f"{READ.ref.server}.{kind}", Effect.EXTERNAL_READ)
+        assert (aim.tool, aim.effect) == (f"{READ.ref.server}.{kind}", Effect.EXTERNAL_READ)
 
 
-@pytest.mark.parametrize("name", NAMES.values())
-async def test_no_tool_is_called_like_them(name: str) -> None:
-    room = OpenRoom()
-    room.replace(a_tool(f"{READ.ref.server}.{name[1:]}", "Ask.", effect=Effect.IRREVERSIBLE))
+async def test_no_tool_is_called_like_them() -> None:
+    for name in NAMES.values():
+        room = OpenRoom()
+        room.replace(a_tool(f"{READ.ref.server}.{name[1:]}", "Ask.", effect=Effect.IRREVERSIBLE))
 
-    aim = await aims(room).of(ANA, f"{READ.ref.server}.{name[1:]}")
-    beside = await aims(room).of(ANA, f"{READ.ref.server}.{name}")
+        aim = await aims(room).of(ANA, f"{READ.ref.server}.{name[1:]}")
+        beside = await aims(room).of(ANA, f"{READ.ref.server}.{name}")
 
-    assert (aim.effect, beside.effect) == (Effect.IRREVERSIBLE, Effect.EXTERNAL_READ)
-    assert not fits(beside.tool, [aim.tool])
-    assert name_flaw(name) is not None
+        assert (aim.effect, beside.effect) == (Effect.IRREVERSIBLE, Effect.EXTERNAL_READ), name
+        assert not fits(beside.tool, [aim.tool]), name
+        assert name_flaw(name) is not None
 
 
 async def test_what_is_not_there_is_not_found() -> None:

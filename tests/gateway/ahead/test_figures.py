@@ -81,9 +81,13 @@ class Room(OpenRoom):
         self.world.servers.drop(lambda place, _: place[1] == server)
 
 
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
 @pytest.mark.requirement("seed001:15")
-async def test_what_is_counted_is_shown_once_it_is_written() -> None:
-    room = Room()
+async def test_what_is_counted_is_shown_once_it_is_written(room: Room) -> None:
     for _ in range(10):
         room.figures.called(ANA, PUBLIC)
     for _ in range(3):
@@ -104,18 +108,14 @@ async def test_what_is_counted_is_shown_once_it_is_written() -> None:
     assert room.meter.saved == timedelta(seconds=1.5)
 
 
-async def test_who_waited_longer_than_it_took_has_won_nothing_and_lost_nothing() -> None:
-    room = Room()
-
+async def test_who_waited_longer_than_it_took_has_won_nothing_and_lost_nothing(room: Room) -> None:
     room.figures.served(ANA, PUBLIC, None, took=timedelta(seconds=1), waited=timedelta(seconds=2))
     await room.figures.write_down()
 
     assert await room.totals() == AheadTotals(served=1)
 
 
-async def test_why_something_was_wasted_is_for_the_meter() -> None:
-    room = Room()
-
+async def test_why_something_was_wasted_is_for_the_meter(room: Room) -> None:
     room.figures.wasted(Waste.EXPIRED)
     await room.figures.write_down()
 
@@ -123,8 +123,7 @@ async def test_why_something_was_wasted_is_for_the_meter() -> None:
     assert await room.totals() == AheadTotals()
 
 
-async def test_what_cannot_be_written_is_written_later() -> None:
-    room = Room()
+async def test_what_cannot_be_written_is_written_later(room: Room) -> None:
     room.figures.called(ANA, PUBLIC)
     room.counts.away = True
     with pytest.raises(StoreUnavailable):
@@ -137,8 +136,7 @@ async def test_what_cannot_be_written_is_written_later() -> None:
     assert (await room.totals()).calls == 2
 
 
-async def test_what_is_counted_when_it_ends_is_still_written() -> None:
-    room = Room()
+async def test_what_is_counted_when_it_ends_is_still_written(room: Room) -> None:
     task = asyncio.create_task(room.figures.run())
     await asyncio.sleep(0)
 
@@ -149,8 +147,7 @@ async def test_what_is_counted_when_it_ends_is_still_written() -> None:
     assert (await room.totals()).calls == 1
 
 
-async def test_nobody_is_shown_what_was_counted_above_their_clearance() -> None:
-    room = Room()
+async def test_nobody_is_shown_what_was_counted_above_their_clearance(room: Room) -> None:
     room.figures.called(SECRETARY, SECRET)
     room.figures.tried(SECRETARY, SECRET, edge())
     await room.figures.write_down()
@@ -164,8 +161,7 @@ async def test_nobody_is_shown_what_was_counted_above_their_clearance() -> None:
     assert len(await room.use.ahead.list_edges(SECRETARY)) == 1
 
 
-async def test_an_edge_that_turned_live_is_told_and_one_that_fell_back_too() -> None:
-    room = Room()
+async def test_an_edge_that_turned_live_is_told_and_one_that_fell_back_too(room: Room) -> None:
     for live in (False, False, True, True, False):
         room.figures.predicted(ANA, PUBLIC, edge(), live=live)
     room.figures.predicted(ANA, PUBLIC, edge(WRITE, None), live=True)
@@ -180,8 +176,7 @@ async def test_an_edge_that_turned_live_is_told_and_one_that_fell_back_too() -> 
     assert room.meter.predictions == 6
 
 
-async def test_of_a_server_that_is_gone_nothing_is_told() -> None:
-    room = Room()
+async def test_of_a_server_that_is_gone_nothing_is_told(room: Room) -> None:
     for live in (False, True):
         room.figures.predicted(ANA, PUBLIC, edge(), live=live)
         room.figures.predicted(ANA, PUBLIC, edge(READ, None), live=live)
@@ -192,9 +187,8 @@ async def test_of_a_server_that_is_gone_nothing_is_told() -> None:
     assert [each.facts for each in await room.told()] == [{"after": "", "tool": "files.read"}]
 
 
-async def test_of_a_server_that_not_every_reader_may_know_of_nothing_is_told() -> None:
+async def test_of_a_server_that_not_every_reader_may_know_of_nothing_is_told(room: Room) -> None:
     """It was labelled after the edge had been learnt."""
-    room = Room()
     for live in (False, True):
         room.figures.predicted(ANA, PUBLIC, edge(), live=live)
         room.figures.predicted(ANA, PUBLIC, edge(READ, None), live=live)
@@ -205,8 +199,7 @@ async def test_of_a_server_that_not_every_reader_may_know_of_nothing_is_told() -
     assert [each.facts for each in await room.told()] == [{"after": "", "tool": "files.read"}]
 
 
-async def test_sums_are_told_where_something_was_made_and_each_once() -> None:
-    room = Room()
+async def test_sums_are_told_where_something_was_made_and_each_once(room: Room) -> None:
     room.figures.called(ANA, PUBLIC)
     await room.figures.write_down()
     await room.figures.tell()
@@ -223,8 +216,7 @@ async def test_sums_are_told_where_something_was_made_and_each_once() -> None:
     ]
 
 
-async def test_edges_are_shown_between_tools_that_the_caller_is_offered() -> None:
-    room = Room()
+async def test_edges_are_shown_between_tools_that_the_caller_is_offered(room: Room) -> None:
     await room.record(edge(), 30, 29)
     await room.record(edge(WRITE, None), 40, 2)
     narrow = replace(ANA, tools=(("files.*",),))
@@ -239,8 +231,7 @@ async def test_edges_are_shown_between_tools_that_the_caller_is_offered() -> Non
     assert len(await room.use.ahead.list_edges(ANA, most=1)) == 1
 
 
-async def test_what_was_turned_down_is_told_until_it_is_made() -> None:
-    room = Room()
+async def test_what_was_turned_down_is_told_until_it_is_made(room: Room) -> None:
     await room.record(edge(), 30, 29)
     figures = room.gateway.ahead.figures
     ref = ToolRef("files", "read")
@@ -255,8 +246,7 @@ async def test_what_was_turned_down_is_told_until_it_is_made() -> None:
     assert (before.turned_down, after.turned_down) == ("worth_it", None)
 
 
-async def test_whoever_sees_servers_sees_how_they_are_switched() -> None:
-    room = Room()
+async def test_whoever_sees_servers_sees_how_they_are_switched(room: Room) -> None:
     room.label("sky", SECRET)
 
     look = await room.use.ahead.show(VIEWER)
@@ -267,8 +257,7 @@ async def test_whoever_sees_servers_sees_how_they_are_switched() -> None:
     ]
 
 
-async def test_what_waits_to_be_written_is_bounded() -> None:
-    room = Room()
+async def test_what_waits_to_be_written_is_bounded(room: Room) -> None:
     room.counts.away = True
 
     for number in range(10_100):

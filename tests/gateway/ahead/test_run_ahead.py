@@ -68,14 +68,16 @@ async def begun(room: AheadRoom, *wanted: Wanted, caller: Principal = ANA) -> li
     return [str(ref) for ref, _ in room.upstreams.called]
 
 
-async def test_it_is_made_for_whoever_holds_a_key_that_opens() -> None:
-    room = AheadRoom()
+@pytest.fixture
+def room() -> AheadRoom:
+    return AheadRoom()
 
+
+async def test_it_is_made_for_whoever_holds_a_key_that_opens(room: AheadRoom) -> None:
     assert await begun(room, room.wanted(), caller=a_key(room)) == ["files.read"]
 
 
-async def test_a_key_that_was_revoked_calls_nothing_more() -> None:
-    room = AheadRoom()
+async def test_a_key_that_was_revoked_calls_nothing_more(room: AheadRoom) -> None:
     caller = a_key(room)
     held = room.world.keys["k1"]
     room.world.keys["k1"] = replace(held, key=replace(held.key, revoked_at=BEGINNING))
@@ -84,15 +86,12 @@ async def test_a_key_that_was_revoked_calls_nothing_more() -> None:
     assert room.closed == [("files.read", "in_good_standing")]
 
 
-async def test_nobody_is_called_for_past_the_end_of_their_token() -> None:
-    room = AheadRoom()
-
+async def test_nobody_is_called_for_past_the_end_of_their_token(room: AheadRoom) -> None:
     assert await begun(room, room.wanted(), caller=replace(ANA, until=BEGINNING)) == []
     assert room.closed == [("files.read", "in_good_standing")]
 
 
-async def test_whose_clearance_was_lowered_is_not_called_for_above_it() -> None:
-    room = AheadRoom()
+async def test_whose_clearance_was_lowered_is_not_called_for_above_it(room: AheadRoom) -> None:
     caller = a_key(room)
     room.label("files", TEAM)
     assert await begun(room, room.wanted(), caller=caller) == ["files.read"]
@@ -104,8 +103,7 @@ async def test_whose_clearance_was_lowered_is_not_called_for_above_it() -> None:
     assert room.closed == [("files.read", "tool_not_found")]
 
 
-async def test_in_a_task_that_is_closed_nothing_is_called() -> None:
-    room = AheadRoom()
+async def test_in_a_task_that_is_closed_nothing_is_called(room: AheadRoom) -> None:
     task = ContextId.mint(BEGINNING, SeededEntropy("task"))
     known = KnownContext(ANA.id, "a task", BEGINNING)
     room.world.contexts[ANA.space, task] = replace(known, closed_at=BEGINNING)
@@ -114,9 +112,7 @@ async def test_in_a_task_that_is_closed_nothing_is_called() -> None:
     assert room.closed == [("files.read", "context_not_found")]
 
 
-async def test_what_is_on_none_of_the_callers_lists_is_not_called() -> None:
-    room = AheadRoom()
-
+async def test_what_is_on_none_of_the_callers_lists_is_not_called(room: AheadRoom) -> None:
     assert await begun(room, room.wanted(), caller=replace(ANA, tools=(("sky.*",),))) == []
     assert room.closed == [("files.read", "allowed")]
 
@@ -149,8 +145,7 @@ async def test_a_tool_whose_effect_an_operator_has_raised_meanwhile_is_not_calle
     assert room.closed == [("files.read", "only_reads")]
 
 
-async def test_arguments_that_do_not_fit_or_are_made_up_are_not_sent() -> None:
-    room = AheadRoom()
+async def test_arguments_that_do_not_fit_or_are_made_up_are_not_sent(room: AheadRoom) -> None:
     unfit = replace(room.wanted(), arguments={"path": 3})
     made_up = replace(room.wanted(), sources={})
 
@@ -158,8 +153,7 @@ async def test_arguments_that_do_not_fit_or_are_made_up_are_not_sent() -> None:
     assert room.closed == [("files.read", "fits_its_schema"), ("files.read", "complete")]
 
 
-async def test_a_tool_that_nobody_has_waited_for_yet_is_not_called() -> None:
-    room = AheadRoom()
+async def test_a_tool_that_nobody_has_waited_for_yet_is_not_called(room: AheadRoom) -> None:
     room.slow(WEATHER)
     other = a_tool("files.stat", "Tells the size of a file.", effect=Effect.LOCAL_READ)
     room.replace(READ, WRITE, DELETE, LIST, other)
@@ -169,9 +163,7 @@ async def test_a_tool_that_nobody_has_waited_for_yet_is_not_called() -> None:
     assert room.closed == [("files.stat", "worth_it")]
 
 
-async def test_a_server_that_sleeps_is_not_woken() -> None:
-    room = AheadRoom()
-
+async def test_a_server_that_sleeps_is_not_woken(room: AheadRoom) -> None:
     await room.run_ahead.these(ANA, [room.wanted()])
 
     assert room.closed == [("files.read", "awake")]
@@ -226,8 +218,7 @@ async def test_what_costs_money_is_called_until_that_is_spent() -> None:
     assert room.closed == [("files.read", "affordable")]
 
 
-async def test_what_waits_already_is_not_called_again() -> None:
-    room = AheadRoom()
+async def test_what_waits_already_is_not_called_again(room: AheadRoom) -> None:
     async with room.running():
         await room.ahead(room.wanted())
 
@@ -313,8 +304,7 @@ async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_momen
     assert [str(ref) for ref, _ in room.upstreams.called] == ["files.write"]
 
 
-async def test_a_key_that_is_revoked_at_the_last_moment_has_nothing_made() -> None:
-    room = AheadRoom()
+async def test_a_key_that_is_revoked_at_the_last_moment_has_nothing_made(room: AheadRoom) -> None:
     caller = a_key(room)
 
     async def revoke() -> None:
@@ -329,9 +319,8 @@ async def test_a_key_that_is_revoked_at_the_last_moment_has_nothing_made() -> No
     assert room.upstreams.called == []
 
 
-async def test_what_is_not_begun_is_nowhere_counted_and_not_in_the_audit() -> None:
+async def test_what_is_not_begun_is_nowhere_counted_and_not_in_the_audit(room: AheadRoom) -> None:
     """The lane does not run."""
-    room = AheadRoom()
     await room.wake_up()
 
     assert await room.run_ahead.these(ANA, [room.wanted()]) == []

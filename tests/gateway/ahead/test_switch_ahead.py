@@ -59,9 +59,12 @@ class Room:
         return [entry.facts for entry in page.entries]
 
 
-async def test_a_space_is_switched_off_and_on() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
 
+
+async def test_a_space_is_switched_off_and_on(room: Room) -> None:
     off = await room.switch(ANA, AheadWish(mode=OFF))
     live = await room.switch(ANA, AheadWish(mode=LIVE))
 
@@ -72,9 +75,7 @@ async def test_a_space_is_switched_off_and_on() -> None:
     ]
 
 
-async def test_one_server_is_switched_and_the_others_are_not() -> None:
-    room = Room()
-
+async def test_one_server_is_switched_and_the_others_are_not(room: Room) -> None:
     await room.switch(ANA, AheadWish(servers={"files": ServerWish(LIVE, external=True)}))
     switches = await room.switch(ANA, AheadWish(servers={"files": ServerWish(SHADOW)}))
 
@@ -83,17 +84,13 @@ async def test_one_server_is_switched_and_the_others_are_not() -> None:
     assert (await room.told())[-1] == {"server": "files", "mode": "shadow", "external": True}
 
 
-async def test_a_space_that_does_not_want_to_be_learnt_from_is_not() -> None:
-    room = Room()
-
+async def test_a_space_that_does_not_want_to_be_learnt_from_is_not(room: Room) -> None:
     switches = await room.switch(ANA, AheadWish(learning=False))
 
     assert (switches.learning, switches.mode) == (False, LIVE)
 
 
-async def test_what_is_changed_is_in_the_audit_and_what_is_not_is_not() -> None:
-    room = Room()
-
+async def test_what_is_changed_is_in_the_audit_and_what_is_not_is_not(room: Room) -> None:
     await room.switch(ANA, AheadWish(mode=OFF, servers={"files": ServerWish(OFF)}))
     await room.switch(ANA, AheadWish(mode=OFF, servers={"files": ServerWish(OFF)}))
 
@@ -104,9 +101,8 @@ async def test_what_is_changed_is_in_the_audit_and_what_is_not_is_not() -> None:
     assert len(await room.told()) == 2
 
 
-async def test_the_others_are_told_also_where_nothing_changed() -> None:
+async def test_the_others_are_told_also_where_nothing_changed(room: Room) -> None:
     """Whoever throws it again means that it did not work."""
-    room = Room()
     await room.switch(ANA, AheadWish(mode=OFF))
 
     with room.bus.listen(ANA.space, AHEAD) as bell:
@@ -115,18 +111,14 @@ async def test_the_others_are_told_also_where_nothing_changed() -> None:
         assert bell.rung
 
 
-async def test_it_takes_somebody_who_approves_servers() -> None:
-    room = Room()
-
+async def test_it_takes_somebody_who_approves_servers(room: Room) -> None:
     with pytest.raises(NotPermitted):
         await room.switch(MEMBER, AheadWish(mode=OFF))
 
     assert (await room.board.current(ANA)).mode is LIVE
 
 
-async def test_a_server_that_one_may_not_know_of_is_not_there() -> None:
-    room = Room()
-
+async def test_a_server_that_one_may_not_know_of_is_not_there(room: Room) -> None:
     for name in ("vault", "nowhere"):
         with pytest.raises(ServerNotFound):
             await room.switch(ANA, AheadWish(mode=OFF, servers={name: ServerWish(OFF)}))
@@ -135,8 +127,7 @@ async def test_a_server_that_one_may_not_know_of_is_not_there() -> None:
     assert room.audit.acts == []
 
 
-async def test_of_a_server_only_those_are_told_who_may_know_of_it() -> None:
-    room = Room()
+async def test_of_a_server_only_those_are_told_who_may_know_of_it(room: Room) -> None:
     sue = replace(ANA, clearance=Label(Level.CONFIDENTIAL))
 
     await room.switch(sue, AheadWish(mode=SHADOW, servers={"vault": ServerWish(OFF)}))

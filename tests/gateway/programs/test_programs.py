@@ -77,16 +77,6 @@ async def test_a_call_that_is_not_waited_for_is_not_said_to_be_made(room: Progra
     assert not room.made
 
 
-async def test_inputs_are_variables(room: ProgramsRoom) -> None:
-    report = await room.program("print(who, n + 1)", inputs={"who": "ana", "n": 1})
-
-    assert report.text() == "ana 2"
-
-
-async def test_one_that_says_nothing_says_so(room: ProgramsRoom) -> None:
-    assert (await room.program("x = 1")).text() == "(it printed nothing, and gave nothing)"
-
-
 async def test_others_see_how_its_calls_stand_and_no_word_of_it(room: ProgramsRoom) -> None:
     mine = await room.program(READS)
 
@@ -169,8 +159,7 @@ async def test_one_that_waits_says_for_whom_and_goes_on_once_they_answered(
     assert (call.state, room.made) == (StepStanding.WAITING, {})
     assert waiting.text().startswith("asking\n[call-1 files.delete waits for approval (apr_")
 
-    await room.answer(waiting.whole, "call-1")
-    await room.errand(waiting.whole, "call-1")
+    await room.approved(waiting.whole, "call-1")
     await room.leg(RunId.parse(waiting.run))
     done = await room.report(RunId.parse(waiting.run))
 
@@ -213,8 +202,7 @@ async def test_a_write_of_which_nobody_knows_waits_for_a_person(room: ProgramsRo
     assert "call-1 files.write is uncertain" in report.text()
     assert report.whole.steps[0].called_with["call-1"]["arguments"] == {"path": "/a"}
 
-    await room.resolve(RunId.parse(report.run), "call-1", Resolution.DONE)
-    await room.leg(RunId.parse(report.run))
+    await room.resolved(RunId.parse(report.run), "call-1", Resolution.DONE)
 
     done = await room.report(RunId.parse(report.run))
     assert done.text().startswith("on None")
@@ -234,8 +222,7 @@ async def test_taken_up_again_it_makes_no_call_of_which_it_knows_the_end(
     await room.use.cancel_workflow(await room.bot(), run)
     calls = len(room.upstreams.called)
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     again = await room.report(run)
     assert again.status is WorkflowStatus.WAITING

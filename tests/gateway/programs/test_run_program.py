@@ -30,9 +30,12 @@ async def interpreter() -> AsyncIterator[MontyInterpreter]:
         yield opened
 
 
-async def test_a_program_without_calls_is_one_turn(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
+@pytest.fixture(name="room")
+def usual_room(interpreter: MontyInterpreter) -> ProgramRoom:
+    return ProgramRoom(interpreter)
 
+
+async def test_a_program_without_calls_is_one_turn(room: ProgramRoom) -> None:
     run = await room.ran("print('hello', who)\n[1, 2]", who="ana")
 
     left = await room.left(run.id)
@@ -41,10 +44,7 @@ async def test_a_program_without_calls_is_one_turn(interpreter: MontyInterpreter
     assert [turn.number for turn in await room.turns(run.id)] == [1]
 
 
-async def test_calls_are_awaited_and_give_what_the_tools_gave(
-    interpreter: MontyInterpreter,
-) -> None:
-    room = ProgramRoom(interpreter)
+async def test_calls_are_awaited_and_give_what_the_tools_gave(room: ProgramRoom) -> None:
     code = (
         "a = await tools__echo(value={'n': 1})\nprint(a)\n"
         "b = await call('tools.echo', {'value': 'x'})\n[a['n'], b]"
@@ -109,18 +109,13 @@ async def test_a_chain_goes_on_while_another_call_is_slow(interpreter: MontyInte
     assert await room.result(code) == ["slow", 2]
 
 
-async def test_a_failed_call_is_raised_where_it_can_be_caught(
-    interpreter: MontyInterpreter,
-) -> None:
-    room = ProgramRoom(interpreter)
+async def test_a_failed_call_is_raised_where_it_can_be_caught(room: ProgramRoom) -> None:
     code = "try:\n    await tools__fail()\nexcept RuntimeError as error:\n    got = str(error)\ngot"
 
     assert await room.result(code) == "no such file"
 
 
-async def test_an_error_that_nobody_catches_ends_it(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
-
+async def test_an_error_that_nobody_catches_ends_it(room: ProgramRoom) -> None:
     run = await room.ran("print('before')\nawait tools__fail()")
 
     left = await room.left(run.id)
@@ -132,8 +127,7 @@ async def test_an_error_that_nobody_catches_ends_it(interpreter: MontyInterprete
     assert "RuntimeError: no such file" in str(left.error)
 
 
-async def test_a_call_that_is_none_is_an_error_at_once(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
+async def test_a_call_that_is_none_is_an_error_at_once(room: ProgramRoom) -> None:
     code = (
         "got = []\nfor f in [lambda: tools__echo(1), lambda: call(2), lambda: call('x')]:\n"
         "    try:\n        await f()\n    except (TypeError, ValueError) as error:\n"
@@ -147,18 +141,14 @@ async def test_a_call_that_is_none_is_an_error_at_once(interpreter: MontyInterpr
     assert len(await room.turns(run.id)) == 1
 
 
-async def test_a_text_that_is_no_program_says_so(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
-
+async def test_a_text_that_is_no_program_says_so(room: ProgramRoom) -> None:
     run = await room.ran("def")
 
     assert run.status is RunStatus.FAILED
     assert "cannot be run" in str((await room.left(run.id)).error)
 
 
-async def test_the_journal_has_nothing_that_was_said(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
-
+async def test_the_journal_has_nothing_that_was_said(room: ProgramRoom) -> None:
     run = await room.ran("print('secret-1')\nawait call('tools.echo', {'value': 'secret-2'})")
 
     turns = [step for step in await room.steps(run.id) if step.name.startswith("turn-")]
@@ -237,20 +227,12 @@ async def test_time_that_calls_take_is_counted(interpreter: MontyInterpreter) ->
     assert "20 seconds altogether" in str((await room.left(run.id)).error)
 
 
-async def test_in_memory_nothing_is_changed(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
+async def test_in_memory_nothing_is_changed(room: ProgramRoom) -> None:
     room.waits, room.effect = False, Effect.LOCAL_WRITE
     code = "try:\n    await tools__echo()\nexcept PermissionError as e:\n    x = str(e)\nx"
 
     assert "may change something" in str(await room.result(code))
     assert room.tools.made == []
-
-
-async def test_in_memory_it_reads(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
-    room.waits, room.effect = False, Effect.EXTERNAL_READ
-
-    assert await room.result("await tools__echo(value=3)") == 3
 
 
 async def test_too_many_calls_end_it(interpreter: MontyInterpreter) -> None:
@@ -271,8 +253,7 @@ async def test_one_that_leaves_too_much_behind_is_ended(interpreter: MontyInterp
     assert len(room.tools.made) == 2
 
 
-async def test_a_turn_waits_in_line_for_an_interpreter(interpreter: MontyInterpreter) -> None:
-    room = ProgramRoom(interpreter)
+async def test_a_turn_waits_in_line_for_an_interpreter(room: ProgramRoom) -> None:
     room.busy = 1
 
     assert await room.result("1 + 1") == 2

@@ -44,8 +44,7 @@ async def test_a_plan_that_is_longer_than_any_that_is_suggested_is_not_kept(
     assert room.world.past_plans == {}
 
 
-async def test_one_author_does_not_outvote_everybody() -> None:
-    room = SuggestRoom()
+async def test_one_author_does_not_outvote_everybody(room: SuggestRoom) -> None:
     await room.learnt(1)
     [(place, plan)] = room.world.past_plans.items()
     for number in range(30):

@@ -32,9 +32,7 @@ async def nothing_learnt_in(room: SuggestRoom) -> bool:
     return not room.world.past_plans and await edges(room) == []
 
 
-async def test_a_plan_is_kept_by_its_words_and_without_their_values() -> None:
-    room = SuggestRoom()
-
+async def test_a_plan_is_kept_by_its_words_and_without_their_values(room: SuggestRoom) -> None:
     await room.learnt(1)
     await room.learnt(2, plan=_with_path("/notes/b.md"), intent="copy  the note /notes/b.md")
 
@@ -54,8 +52,7 @@ async def test_a_plan_teaches_its_own_edges_whether_or_not_it_was_said_what_for(
     assert room.world.past_plans == {}
 
 
-async def test_what_it_was_given_is_found_in_the_words() -> None:
-    room = SuggestRoom()
+async def test_what_it_was_given_is_found_in_the_words(room: SuggestRoom) -> None:
     asking: JsonObject = {
         "inputs": {"path": {"type": "string"}},
         "steps": [
@@ -70,8 +67,7 @@ async def test_what_it_was_given_is_found_in_the_words() -> None:
     assert '{"intent": "path", "number": 0}' in json.dumps(kept.steps)
 
 
-async def test_a_plan_that_did_not_go_well_teaches_nothing() -> None:
-    room = SuggestRoom()
+async def test_a_plan_that_did_not_go_well_teaches_nothing(room: SuggestRoom) -> None:
     room.upstreams.replies[WRITE.ref] = lambda _: Answer([], failed=True)
     [one, two] = json.loads(json.dumps(COPY["steps"]))
 
@@ -85,8 +81,7 @@ async def test_a_plan_that_did_not_go_well_teaches_nothing() -> None:
     assert await nothing_learnt_in(room)
 
 
-async def test_of_a_plan_of_which_a_step_was_left_out_no_words_are_kept() -> None:
-    room = SuggestRoom()
+async def test_of_a_plan_of_which_a_step_was_left_out_no_words_are_kept(room: SuggestRoom) -> None:
     left: JsonObject = {
         "steps": [
             {"id": "a", "tool": "files.read", "arguments": {"path": "/a"}},
@@ -105,8 +100,7 @@ async def test_of_a_plan_of_which_a_step_was_left_out_no_words_are_kept() -> Non
     assert await nothing_learnt_in(room)
 
 
-async def test_in_a_space_that_does_not_want_it_nothing_is_learnt() -> None:
-    room = SuggestRoom()
+async def test_in_a_space_that_does_not_want_it_nothing_is_learnt(room: SuggestRoom) -> None:
     asked: list[SpaceId] = []
 
     async def never(caller: Principal, /) -> bool:
@@ -120,9 +114,7 @@ async def test_in_a_space_that_does_not_want_it_nothing_is_learnt() -> None:
     assert await nothing_learnt_in(room)
 
 
-async def test_secrets_are_taken_out_of_what_somebody_said() -> None:
-    room = SuggestRoom()
-
+async def test_secrets_are_taken_out_of_what_somebody_said(room: SuggestRoom) -> None:
     def hide(value: JsonValue) -> JsonValue:
         return str(value).replace("hunter2", "***")
 
@@ -142,8 +134,7 @@ async def test_whoever_is_cleared_no_longer_for_what_they_did_leaves_no_words() 
     assert room.world.past_plans == {}
 
 
-async def test_a_plan_whose_tools_are_gone_teaches_nothing() -> None:
-    room = SuggestRoom()
+async def test_a_plan_whose_tools_are_gone_teaches_nothing(room: SuggestRoom) -> None:
     gone = plan({"id": "a", "tool": "files.gone"}, {"id": "b", "tool": "mail.send", "after": ["a"]})
     room.lessons.note(replace(_end(await room.bot()), plan=gone, done=frozenset({"a", "b"})))
 
@@ -152,8 +143,7 @@ async def test_a_plan_whose_tools_are_gone_teaches_nothing() -> None:
     assert await nothing_learnt_in(room)
 
 
-async def test_what_cannot_be_written_now_waits_on() -> None:
-    room = SuggestRoom()
+async def test_what_cannot_be_written_now_waits_on(room: SuggestRoom) -> None:
     room.lessons.note(_end(await room.bot()))
     past = room.lessons.past
 
@@ -172,8 +162,7 @@ async def test_what_cannot_be_written_now_waits_on() -> None:
     assert len(room.world.past_plans) == 1
 
 
-async def test_what_is_longer_once_its_secrets_are_out_is_cut() -> None:
-    room = SuggestRoom()
+async def test_what_is_longer_once_its_secrets_are_out_is_cut(room: SuggestRoom) -> None:
     room.lessons.clean = lambda said: f"{said} {'*** ' * 1_000}"
 
     await room.learnt(1)
@@ -199,8 +188,7 @@ async def test_what_one_of_them_breaks_is_that_ones(caplog: pytest.LogCaptureFix
     assert "anna" not in caplog.text
 
 
-async def test_more_than_can_be_learnt_from_are_not_learnt_from() -> None:
-    room = SuggestRoom()
+async def test_more_than_can_be_learnt_from_are_not_learnt_from(room: SuggestRoom) -> None:
     room.lessons.most = 1
     bot = await room.bot()
 
@@ -211,22 +199,7 @@ async def test_more_than_can_be_learnt_from_are_not_learnt_from() -> None:
     assert [kept.intent for kept in room.world.past_plans.values()] == ["copy the note <path>"]
 
 
-async def test_it_is_written_beside_the_work() -> None:
-    room = SuggestRoom()
-    room.lessons.every = timedelta(milliseconds=1)
-    room.lessons.note(_end(await room.bot()))
-
-    async with asyncio.timeout(5):
-        beside = asyncio.create_task(room.lessons.run())
-        while not room.world.past_plans:  # noqa: ASYNC110 # nobody says when it is written
-            await asyncio.sleep(0.001)
-        await _ended(beside)
-
-    assert len(room.world.past_plans) == 1
-
-
-async def test_what_is_noted_by_the_end_is_still_written() -> None:
-    room = SuggestRoom()
+async def test_what_is_noted_by_the_end_is_still_written(room: SuggestRoom) -> None:
     room.lessons.every = timedelta(hours=1)
     beside = asyncio.create_task(room.lessons.run())
     await asyncio.sleep(0)
@@ -243,8 +216,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
         await task
 
 
-async def test_without_vectors_a_plan_is_kept_by_its_words_alone() -> None:
-    room = SuggestRoom()
+async def test_without_vectors_a_plan_is_kept_by_its_words_alone(room: SuggestRoom) -> None:
     room.lessons.embedder = NoEmbedder()
 
     await room.learnt(1)

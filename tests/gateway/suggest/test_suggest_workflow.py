@@ -22,8 +22,7 @@ SECRET = Label(Level.CONFIDENTIAL)
 
 
 @pytest.mark.requirement("seed001:12")
-async def test_what_nothing_fits_has_to_be_said_explicitly() -> None:
-    room = SuggestRoom()
+async def test_what_nothing_fits_has_to_be_said_explicitly(room: SuggestRoom) -> None:
     for id_ in [*room.world.servers]:
         room.world.tools[id_] = []
 
@@ -46,8 +45,7 @@ async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed() 
     assert known.plan is not None
 
 
-async def test_nor_is_it_once_much_was_accepted() -> None:
-    room = SuggestRoom()
+async def test_nor_is_it_once_much_was_accepted(room: SuggestRoom) -> None:
     await room.learnt()
     await room.accepted(25)
 
@@ -55,8 +53,7 @@ async def test_nor_is_it_once_much_was_accepted() -> None:
 
 
 @pytest.mark.requirement("seed001:12")
-async def test_what_went_well_before_is_suggested_with_the_values_of_now() -> None:
-    room = SuggestRoom()
+async def test_what_went_well_before_is_suggested_with_the_values_of_now(room: SuggestRoom) -> None:
     await room.learnt()
 
     made = await room.suggested(ANOTHER)
@@ -126,8 +123,7 @@ async def test_whoever_may_only_look_is_shown_a_plan_and_nothing_is_read_for_the
     assert room.wanted == []
 
 
-async def test_whoever_may_not_look_for_tools_is_suggested_none() -> None:
-    room = SuggestRoom()
+async def test_whoever_may_not_look_for_tools_is_suggested_none(room: SuggestRoom) -> None:
     blind = replace(await room.bot(), scopes=frozenset({Scope.TOOLS_CALL}))
 
     with pytest.raises(NotPermitted):
@@ -153,8 +149,7 @@ async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_
     assert accepted < left.threshold <= HIGHEST
 
 
-async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used() -> None:
-    room = SuggestRoom()
+async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used(room: SuggestRoom) -> None:
     await room.learnt()
     for place, plan in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(plan, label=SECRET)
@@ -202,8 +197,7 @@ async def test_others_are_suggested_what_went_well_and_are_not_told_whose_words_
     assert "anna" not in str(made.as_json())
 
 
-async def test_what_is_missing_is_an_input_of_the_plan() -> None:
-    room = SuggestRoom()
+async def test_what_is_missing_is_an_input_of_the_plan(room: SuggestRoom) -> None:
     usual: JsonObject = {"id": "one", "tool": "files.read", "arguments": {"path": "/usual.md"}}
     await room.learnt(plan={"steps": [usual]}, intent="read the usual note")
     room.made.clear()
@@ -218,8 +212,7 @@ async def test_what_is_missing_is_an_input_of_the_plan() -> None:
     assert room.made["read /else"] == 1
 
 
-async def test_without_vectors_ones_own_words_are_compared() -> None:
-    room = SuggestRoom()
+async def test_without_vectors_ones_own_words_are_compared(room: SuggestRoom) -> None:
     await room.learnt()
     gather = replace(room.suggest_workflow.gather, embedder=NoEmbedder())
     room.suggest_workflow = replace(room.suggest_workflow, gather=gather)
@@ -230,8 +223,7 @@ async def test_without_vectors_ones_own_words_are_compared() -> None:
     assert made.suggested.past != []
 
 
-async def test_a_plan_whose_tool_is_gone_is_not_suggested() -> None:
-    room = SuggestRoom()
+async def test_a_plan_whose_tool_is_gone_is_not_suggested(room: SuggestRoom) -> None:
     await room.learnt()
     for place, plan in [*room.world.past_plans.items()]:
         gone = json.dumps(plan.steps).replace(".write", ".no_more")

@@ -31,7 +31,8 @@ from tests.gateway.workflows.plan_room import ANA
 SECRET = Label(Level.CONFIDENTIAL)
 
 
-async def a_room() -> SuggestRoom:
+@pytest.fixture
+async def room() -> SuggestRoom:
     room = SuggestRoom()
     await room.learnt(2)
     return room
@@ -47,8 +48,7 @@ def past(room: SuggestRoom) -> KeptPlan:
 
 
 @pytest.mark.requirement("seed001:13")
-async def test_to_run_it_is_to_accept_it_and_counts_for_what_it_leans_on() -> None:
-    room = await a_room()
+async def test_to_run_it_is_to_accept_it_and_counts_for_what_it_leans_on(room: SuggestRoom) -> None:
     made = await room.suggested()
 
     run = await room.run_of(made)
@@ -59,8 +59,9 @@ async def test_to_run_it_is_to_accept_it_and_counts_for_what_it_leans_on() -> No
     assert (past(room).accepted, past(room).rejected) == (1, 0)
 
 
-async def test_a_run_that_a_suggestion_led_to_is_learnt_from_as_if_it_had_been_written() -> None:
-    room = await a_room()
+async def test_a_run_that_a_suggestion_led_to_is_learnt_from_as_if_it_had_been_written(
+    room: SuggestRoom,
+) -> None:
     await room.run_of(await room.suggested())
 
     await room.lessons.write_down()
@@ -69,8 +70,9 @@ async def test_a_run_that_a_suggestion_led_to_is_learnt_from_as_if_it_had_been_w
 
 
 @pytest.mark.requirement("seed001:13")
-async def test_a_plan_of_ones_own_with_the_same_tools_is_the_suggestion_modified() -> None:
-    room = await a_room()
+async def test_a_plan_of_ones_own_with_the_same_tools_is_the_suggestion_modified(
+    room: SuggestRoom,
+) -> None:
     await room.suggested()
 
     started = await room.begun(plan=COPY)
@@ -79,8 +81,7 @@ async def test_a_plan_of_ones_own_with_the_same_tools_is_the_suggestion_modified
     assert past(room).modified == 1
 
 
-async def test_the_same_plan_written_out_is_the_suggestion_accepted() -> None:
-    room = await a_room()
+async def test_the_same_plan_written_out_is_the_suggestion_accepted(room: SuggestRoom) -> None:
     made = await room.suggested()
 
     await room.begun(plan=made.plan)
@@ -88,8 +89,7 @@ async def test_the_same_plan_written_out_is_the_suggestion_accepted() -> None:
     assert kept(room).outcome is Outcome.ACCEPTED
 
 
-async def test_another_plan_says_nothing_of_what_was_suggested() -> None:
-    room = await a_room()
+async def test_another_plan_says_nothing_of_what_was_suggested(room: SuggestRoom) -> None:
     await room.suggested()
     other: JsonObject = {"id": "a", "tool": str(READ.ref), "arguments": {"path": "/a"}}
 
@@ -98,8 +98,9 @@ async def test_another_plan_says_nothing_of_what_was_suggested() -> None:
     assert kept(room).outcome is None
 
 
-async def test_a_plan_that_is_run_later_than_its_hour_says_nothing_of_a_suggestion() -> None:
-    room = await a_room()
+async def test_a_plan_that_is_run_later_than_its_hour_says_nothing_of_a_suggestion(
+    room: SuggestRoom,
+) -> None:
     await room.suggested()
     room.clock.turn(timedelta(minutes=61))
 
@@ -108,8 +109,7 @@ async def test_a_plan_that_is_run_later_than_its_hour_says_nothing_of_a_suggesti
     assert kept(room).outcome is None
 
 
-async def test_a_suggestion_can_be_run_for_an_hour() -> None:
-    room = await a_room()
+async def test_a_suggestion_can_be_run_for_an_hour(room: SuggestRoom) -> None:
     made = await room.suggested()
     room.clock.turn(timedelta(minutes=61))
 
@@ -117,8 +117,7 @@ async def test_a_suggestion_can_be_run_for_an_hour() -> None:
         await room.begun(suggestion=made.id)
 
 
-async def test_it_is_nobody_elses() -> None:
-    room = await a_room()
+async def test_it_is_nobody_elses(room: SuggestRoom) -> None:
     made = await room.suggested()
 
     with pytest.raises(SuggestionNotFound):
@@ -130,8 +129,7 @@ async def test_it_is_nobody_elses() -> None:
     assert kept(room).outcome is None
 
 
-async def test_the_same_key_starts_it_once_and_accepts_it_once() -> None:
-    room = await a_room()
+async def test_the_same_key_starts_it_once_and_accepts_it_once(room: SuggestRoom) -> None:
     made = await room.suggested()
 
     one = await room.begun(suggestion=made.id, key="k")
@@ -141,8 +139,7 @@ async def test_the_same_key_starts_it_once_and_accepts_it_once() -> None:
     assert past(room).accepted == 1
 
 
-async def test_a_plan_a_name_and_a_suggestion_are_one_too_many() -> None:
-    room = await a_room()
+async def test_a_plan_a_name_and_a_suggestion_are_one_too_many(room: SuggestRoom) -> None:
     made = await room.suggested()
 
     wishes: list[dict[str, Any]] = [
@@ -155,8 +152,7 @@ async def test_a_plan_a_name_and_a_suggestion_are_one_too_many() -> None:
             await room.begun(**wish)
 
 
-async def test_one_whose_tools_are_there_no_more_is_refused_as_any_plan() -> None:
-    room = await a_room()
+async def test_one_whose_tools_are_there_no_more_is_refused_as_any_plan(room: SuggestRoom) -> None:
     made = await room.suggested()
     unlisted = replace(await room.bot(), tools=(("files.read",),))
 
@@ -164,8 +160,9 @@ async def test_one_whose_tools_are_there_no_more_is_refused_as_any_plan() -> Non
         await room.begun(by=unlisted, suggestion=made.id)
 
 
-async def test_whoever_runs_it_in_another_task_takes_in_what_it_was_made_from() -> None:
-    room = await a_room()
+async def test_whoever_runs_it_in_another_task_takes_in_what_it_was_made_from(
+    room: SuggestRoom,
+) -> None:
     for place, plan in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(plan, label=SECRET)
     cleared = replace(await room.bot(), clearance=SECRET)
@@ -183,8 +180,9 @@ async def test_whoever_runs_it_in_another_task_takes_in_what_it_was_made_from() 
 
 
 @pytest.mark.requirement("seed001:13")
-async def test_what_is_said_of_a_run_is_said_of_the_suggestion_and_the_latest_word_counts() -> None:
-    room = await a_room()
+async def test_what_is_said_of_a_run_is_said_of_the_suggestion_and_the_latest_word_counts(
+    room: SuggestRoom,
+) -> None:
     run = await room.run_of(await room.suggested())
     bot = await room.bot()
 
@@ -196,8 +194,9 @@ async def test_what_is_said_of_a_run_is_said_of_the_suggestion_and_the_latest_wo
     assert (past(room).accepted, past(room).rejected) == (0, 1)
 
 
-async def test_whoever_says_the_same_of_many_suggestions_has_said_it_once() -> None:
-    room = await a_room()
+async def test_whoever_says_the_same_of_many_suggestions_has_said_it_once(
+    room: SuggestRoom,
+) -> None:
     bot = await room.bot()
     for outcome in (Outcome.ACCEPTED, *[Outcome.REJECTED] * 5):
         made = await room.suggested()
@@ -210,8 +209,7 @@ async def test_whoever_says_the_same_of_many_suggestions_has_said_it_once() -> N
     assert (past(room).accepted, past(room).rejected) == (0, 2)
 
 
-async def test_what_was_rejected_and_is_run_all_the_same_stays_rejected() -> None:
-    room = await a_room()
+async def test_what_was_rejected_and_is_run_all_the_same_stays_rejected(room: SuggestRoom) -> None:
     made = await room.suggested()
     assert made.id is not None
     await room.feedback(await room.bot(), made.id, Outcome.REJECTED)
@@ -221,16 +219,13 @@ async def test_what_was_rejected_and_is_run_all_the_same_stays_rejected() -> Non
     assert kept(room).outcome is Outcome.REJECTED
 
 
-async def test_of_a_run_that_nothing_suggested_there_is_nothing_to_say() -> None:
-    room = await a_room()
-
+async def test_of_a_run_that_nothing_suggested_there_is_nothing_to_say(room: SuggestRoom) -> None:
     with pytest.raises(NothingSuggested):
         run = RunId.mint(BEGINNING, SeededEntropy("some run"))
         await room.feedback(await room.bot(), run, Outcome.ACCEPTED)
 
 
-async def test_whoever_may_not_call_tools_says_nothing() -> None:
-    room = await a_room()
+async def test_whoever_may_not_call_tools_says_nothing(room: SuggestRoom) -> None:
     made = await room.suggested()
     assert made.id is not None
     looking = replace(await room.bot(), scopes=frozenset({Scope.TOOLS_READ}))
@@ -239,8 +234,7 @@ async def test_whoever_may_not_call_tools_says_nothing() -> None:
         await room.feedback(looking, made.id, Outcome.ACCEPTED)
 
 
-async def test_where_nothing_can_be_sealed_it_is_shown_and_not_kept() -> None:
-    room = await a_room()
+async def test_where_nothing_can_be_sealed_it_is_shown_and_not_kept(room: SuggestRoom) -> None:
     closed = MemoryResults(room.world, ClosedVault())
     room.suggest_workflow = replace(room.suggest_workflow, results=closed)
 

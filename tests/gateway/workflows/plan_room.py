@@ -177,6 +177,16 @@ class PlanRoom:
         wish = WorkflowWish(plan=what, **more)
         return (await self.use.start_workflow(await self.bot(), wish)).run.id
 
+    async def run(self, what: Plan, **more: Any) -> RunId:
+        """Started, and as far as it can go."""
+        run = await self.start(what, **more)
+        await self.leg(run)
+        return run
+
+    async def resumed(self, run: RunId) -> None:
+        await self.use.resume_workflow(await self.bot(), run)
+        await self.leg(run)
+
     async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
         """It goes as far as it can, here and now."""
         found = await self.runs.get(ANA, run)
@@ -215,9 +225,7 @@ class PlanRoom:
 
     async def ran(self, what: Plan, **more: Any) -> WorkflowReport:
         """To its end, or to where it waits."""
-        run = await self.start(what, **more)
-        await self.leg(run)
-        return await self.show(run)
+        return await self.show(await self.run(what, **more))
 
     async def answer(
         self, report: WorkflowReport, name: str, kind: AnswerKind = AnswerKind.ONCE, **more: Any
@@ -237,8 +245,17 @@ class PlanRoom:
         asked = await self.approvals.approvals.get(ANA, ApprovalId.parse(found.approval))
         await self.leg(asked.run)
 
+    async def approved(self, report: WorkflowReport, name: str) -> None:
+        """Somebody says yes, and what was asked for is made."""
+        await self.answer(report, name)
+        await self.errand(report, name)
+
     async def resolve(self, run: RunId, name: str, how: Resolution) -> Run:
         return await self.use.resolve_step(ANA, run, name, how)
+
+    async def resolved(self, run: RunId, name: str, how: Resolution) -> None:
+        await self.resolve(run, name, how)
+        await self.leg(run)
 
     async def over(self, run: RunId) -> WorkflowReport:
         """Whatever it takes: people approve what is asked, and look whether that was done of which

@@ -71,11 +71,9 @@ async def killed_after_it_paid(room: PlanRoom) -> RunId:
 
 async def approved(room: PlanRoom) -> RunId:
     first = step("gone", DELETE, on_error={"fallback": "other"})
-    run = await room.start(plan(first, step("other", WRITE)))
-    await room.leg(run)
+    run = await room.run(plan(first, step("other", WRITE)))
     report = await room.show(run)
-    await room.answer(report, "gone")
-    await room.errand(report, "gone")
+    await room.approved(report, "gone")
     assert room.writes == {"delete /gone": 1}
     return run
 
@@ -86,11 +84,9 @@ async def test_a_run_is_not_put_away_while_a_step_reads_what_it_is_given(
     room = PlanRoom()
     given = {"path": {"$from": "first.json.path"}}
     use = step("use", WRITE, arguments=given, after=["x"])
-    run = await room.start(plan(step("x", DELETE), step("y", DELETE), step("first"), use))
-    await room.leg(run)
+    run = await room.run(plan(step("x", DELETE), step("y", DELETE), step("first"), use))
     report = await room.show(run)
-    await room.answer(report, "x")
-    await room.errand(report, "x")
+    await room.approved(report, "x")
 
     with monkeypatch.context() as patch:
         Reading(patch, None)
@@ -103,11 +99,9 @@ async def test_a_run_is_not_put_away_while_a_step_reads_what_it_is_given(
 async def test_nor_while_it_reads_the_plan_of_a_saved_one(monkeypatch: pytest.MonkeyPatch) -> None:
     room = await a_room(clear=CLEAR)
     outer: JsonObject = {"id": "outer", "tool": "workflows.clear"}
-    run = await room.start(plan(outer, step("y", DELETE)))
-    await room.leg(run)
+    run = await room.run(plan(outer, step("y", DELETE)))
     report = await room.show(run)
-    await room.answer(report, "outer")
-    await room.errand(report, "outer")
+    await room.approved(report, "outer")
 
     with monkeypatch.context() as patch:
         Reading(patch, None)
@@ -119,12 +113,10 @@ async def test_nor_while_it_reads_the_plan_of_a_saved_one(monkeypatch: pytest.Mo
 async def test_a_saved_workflow_stays_one_whatever_becomes_of_its_server() -> None:
     room = await a_room(clear=CLEAR)
     outer: JsonObject = {"id": "outer", "tool": "workflows.clear"}
-    run = await room.start(plan(outer, step("after", WRITE, after=["outer"]), step("y", DELETE)))
-    await room.leg(run)
+    run = await room.run(plan(outer, step("after", WRITE, after=["outer"]), step("y", DELETE)))
     report = await room.show(run)
     for name in ("outer", "y"):
-        await room.answer(report, name)
-        await room.errand(report, name)
+        await room.approved(report, name)
     await room.leg(run)
 
     for where, server in list(room.world.servers.items()):
@@ -199,8 +191,7 @@ async def test_with_a_closed_vault_nothing_is_decided_and_it_goes_on_once_that_i
     assert broken.failure is not None
     assert broken.failure.code == VaultClosed.code
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     report = await room.show(run)
     assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
@@ -323,8 +314,7 @@ class WithoutProgress(Through):
         return await super().finish(taken, step, told)
 
 
-async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call() -> None:
-    room = PlanRoom()
+async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call(room: PlanRoom) -> None:
     run = await room.start(plan(step("read")))
     taken = await room.runs.claim(Leg(run, 1))
     assert taken is not None

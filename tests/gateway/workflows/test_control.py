@@ -82,10 +82,8 @@ class BeforeItIsNoted(Through):
         return await super().finish(taken, step, told)
 
 
-async def test_the_engine_alone_steps_into_no_plan() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+async def test_the_engine_alone_steps_into_no_plan(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE)))
     led = [WORKFLOW]
     cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus, led=led)
     resume = ResumeRun(book=room.runs, runs=room.runs, line=room.line, led=led)
@@ -106,16 +104,13 @@ async def test_the_engine_alone_steps_into_no_plan() -> None:
     assert (await room.show(run)).status is WorkflowStatus.WAITING
 
 
-async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE)))
     report = await room.show(run)
     cancel = CancelRun(book=room.runs, runs=room.runs, line=room.line, bus=room.bus)
     await cancel(ANA, run)
 
-    await room.answer(report, "gone")
-    await room.errand(report, "gone")
+    await room.approved(report, "gone")
 
     asked = await room.approvals.approvals.get(
         ANA, ApprovalId.parse(str(step_of(report, "gone").approval))
@@ -127,8 +122,7 @@ async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it() -> 
     assert room.writes == {"delete /gone": 1}
 
 
-async def test_what_was_asked_and_not_noted_is_taken_back_too() -> None:
-    room = PlanRoom()
+async def test_what_was_asked_and_not_noted_is_taken_back_too(room: PlanRoom) -> None:
     run = await room.start(plan(step("gone", DELETE)))
     await room.killed(run, BeforeItIsNoted(room))
 
@@ -137,8 +131,7 @@ async def test_what_was_asked_and_not_noted_is_taken_back_too() -> None:
     assert [each.status for each in requests(room)] == [Status.WITHDRAWN]
 
 
-async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew() -> None:
-    room = PlanRoom()
+async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew(room: PlanRoom) -> None:
     run = await room.start(plan(step("gone", DELETE), step("read")))
     await room.killed(run, BeforeItIsNoted(room))
     [asked] = requests(room)
@@ -179,8 +172,7 @@ async def test_what_was_approved_before_it_was_cancelled_is_not_asked_for_anew(
     made: bool,
 ) -> None:
     room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE), step("read", after=["gone"])))
-    await room.leg(run)
+    run = await room.run(plan(step("gone", DELETE), step("read", after=["gone"])))
     report = await room.show(run)
     await room.answer(report, "gone")
     if made:
@@ -199,53 +191,46 @@ async def test_what_another_stood_in_for_is_not_made_as_well_when_a_run_is_taken
     room = PlanRoom()
     bad = {"/pay", "/stop"}
     failing(room, bad, WRITE, READ)
-    run = await room.start(
+    run = await room.run(
         plan(
             step("pay", WRITE, on_error={"fallback": "other"}),
             step("other", WRITE),
             step("stop", after=["pay"]),
         )
     )
-    await room.leg(run)
     bad.clear()
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     assert room.writes == {"write /other": 1}
     assert states(await room.show(run)) == {"pay": FAILED, "other": DONE, "stop": DONE}
 
 
-async def test_what_a_done_step_did_without_stays_as_it_failed() -> None:
-    room = PlanRoom()
+async def test_what_a_done_step_did_without_stays_as_it_failed(room: PlanRoom) -> None:
     bad = {"/maybe", "/stop"}
     failing(room, bad, READ)
     given = {"path": {"$from": "maybe.json.path", "default": "/pay"}}
-    run = await room.start(
+    run = await room.run(
         plan(
             step("maybe", on_error="skip"),
             step("pay", WRITE, arguments=given),
             step("stop", after=["pay"]),
         )
     )
-    await room.leg(run)
     bad.clear()
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     assert states(await room.show(run)) == {"maybe": FAILED, "pay": DONE, "stop": DONE}
     assert room.writes == {"write /pay": 1}
 
 
-async def test_a_fork_keeps_what_was_done_without_a_step_that_failed() -> None:
-    room = PlanRoom()
+async def test_a_fork_keeps_what_was_done_without_a_step_that_failed(room: PlanRoom) -> None:
     failing(room, {"/maybe"}, READ)
     given = {"path": {"$from": "maybe.json.path", "default": "/pay"}}
-    run = await room.start(
+    run = await room.run(
         plan(step("maybe", on_error="skip"), step("pay", WRITE, arguments=given), step("note"))
     )
-    await room.leg(run)
 
     fork = await room.use.fork_workflow(
         await room.bot(), run, arguments={"note": {"path": "/else"}}
@@ -256,14 +241,12 @@ async def test_a_fork_keeps_what_was_done_without_a_step_that_failed() -> None:
     assert room.made["read /else"] == 1
 
 
-async def test_a_fork_tries_what_stopped_the_plan_again() -> None:
-    room = PlanRoom()
+async def test_a_fork_tries_what_stopped_the_plan_again(room: PlanRoom) -> None:
     bad = {"/stop"}
     failing(room, bad, READ)
-    run = await room.start(
+    run = await room.run(
         plan(step("pay", WRITE), step("stop", after=["pay"]), step("end", after=["stop"]))
     )
-    await room.leg(run)
     bad.clear()
 
     fork = await room.use.fork_workflow(await room.bot(), run, step="end")
@@ -273,10 +256,8 @@ async def test_a_fork_tries_what_stopped_the_plan_again() -> None:
     assert room.writes == {"write /pay": 1}
 
 
-async def test_a_fork_of_one_that_waits_asks_for_itself() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE), step("note")))
-    await room.leg(run)
+async def test_a_fork_of_one_that_waits_asks_for_itself(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE), step("note")))
     bot = await room.bot()
 
     fork = (await room.use.fork_workflow(bot, run, step="note")).run.id
@@ -286,15 +267,13 @@ async def test_a_fork_of_one_that_waits_asks_for_itself() -> None:
 
     assert step_of(first, "gone").approval != step_of(second, "gone").approval
     assert states(await room.show(run))["gone"] is WAITING
-    await room.answer(first, "gone")
-    await room.errand(first, "gone")
+    await room.approved(first, "gone")
     assert (await room.over(run)).status is WorkflowStatus.DONE
 
 
 async def test_a_fork_with_arguments_that_its_tool_does_not_take_is_not_begun() -> None:
     room = PlanRoom()
-    run = await room.start(plan(step("read")))
-    await room.leg(run)
+    run = await room.run(plan(step("read")))
 
     with pytest.raises(BadPlan) as bad:
         await room.use.fork_workflow(await room.bot(), run, arguments={"read": {"path": 5}})
@@ -303,17 +282,14 @@ async def test_a_fork_with_arguments_that_its_tool_does_not_take_is_not_begun() 
     assert len(await room.runs.page(ANA, statuses=(), kind=None, before=None, limit=9)) == 1
 
 
-async def test_a_fork_of_what_nobody_knows_waits_until_somebody_does() -> None:
-    room = PlanRoom()
+async def test_a_fork_of_what_nobody_knows_waits_until_somebody_does(room: PlanRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
-    run = await room.start(plan(step("pay", WRITE), step("note")))
-    await room.leg(run)
+    run = await room.run(plan(step("pay", WRITE), step("note")))
     bot = await room.bot()
 
     with pytest.raises(Unsettled, match="pay"):
         await room.use.fork_workflow(bot, run, step="note")
-    await room.resolve(run, "pay", Resolution.DONE)
-    await room.leg(run)
+    await room.resolved(run, "pay", Resolution.DONE)
     fork = (await room.use.fork_workflow(bot, run, step="note")).run.id
     await room.leg(fork)
 
@@ -338,10 +314,8 @@ async def test_a_fork_of_one_that_was_killed_in_a_write_does_not_make_it_again()
     await room.use.fork_workflow(bot, run, step="note")  # whoever names it wants it anew
 
 
-async def test_a_fork_is_as_secret_as_what_its_task_has_read() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("a")))
-    await room.leg(run)
+async def test_a_fork_is_as_secret_as_what_its_task_has_read(room: PlanRoom) -> None:
+    run = await room.run(plan(step("a")))
     bot = await room.bot()
     await room.approvals.contexts.rise(bot, Label(Level.CONFIDENTIAL), untrusted=False)
 
@@ -349,10 +323,8 @@ async def test_a_fork_is_as_secret_as_what_its_task_has_read() -> None:
         await room.use.fork_workflow(bot, run, arguments={"a": {"path": "/x"}})
 
 
-async def test_a_fork_is_checked_as_a_plan_that_is_started() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("a"), step("b", WRITE)))
-    await room.leg(run)
+async def test_a_fork_is_checked_as_a_plan_that_is_started(room: PlanRoom) -> None:
+    run = await room.run(plan(step("a"), step("b", WRITE)))
     for server in [*room.world.servers]:
         del room.world.servers[server]
 
@@ -364,8 +336,7 @@ async def test_whoever_takes_a_run_up_again_lends_it_their_own_key_and_no_other(
     room = PlanRoom()
     bad = {"/stop"}
     failing(room, bad, READ)
-    run = await room.start(plan(step("stop"), step("pay", WRITE, after=["stop"])))
-    await room.leg(run)
+    run = await room.run(plan(step("stop"), step("pay", WRITE, after=["stop"])))
     bad.clear()
     small = await other_key(room, tools=("files.read",))
 
@@ -378,10 +349,8 @@ async def test_whoever_takes_a_run_up_again_lends_it_their_own_key_and_no_other(
     assert asker(ended) == small.key
 
 
-async def test_a_key_gets_nothing_of_what_a_tool_gave_that_it_may_not_use() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("a"), step("pay", WRITE), output={"$from": "a.json.path"}))
-    await room.leg(run)
+async def test_a_key_gets_nothing_of_what_a_tool_gave_that_it_may_not_use(room: PlanRoom) -> None:
+    run = await room.run(plan(step("a"), step("pay", WRITE), output={"$from": "a.json.path"}))
     small = await other_key(room, tools=("files.read",))
 
     seen, mine = await room.show(run, small, outputs=True), await room.show(run, outputs=True)
@@ -397,8 +366,7 @@ async def test_somebody_who_speaks_for_others_takes_a_run_up_as_whoever_started_
     room = PlanRoom()
     bad = {"/stop"}
     failing(room, bad, READ)
-    run = await room.start(plan(step("stop")))
-    await room.leg(run)
+    run = await room.run(plan(step("stop")))
     bad.clear()
 
     await room.use.resume_workflow(ANA, run)
@@ -413,8 +381,7 @@ async def test_a_task_that_goes_on_with_what_another_read_has_read_it(how: str) 
     room = PlanRoom()
     bad = {"/stop"}
     failing(room, bad, READ)
-    run = await room.start(plan(step("a"), step("stop", after=["a"])))
-    await room.leg(run)
+    run = await room.run(plan(step("a"), step("stop", after=["a"])))
     bot, other = await room.bot(), await other_key(room)
     contexts = room.approvals.contexts
     await contexts.rise(bot, Label(Level.PUBLIC), untrusted=True)
@@ -432,22 +399,19 @@ async def test_a_call_inside_a_saved_workflow_is_resolved_by_whoever_may_use_its
     inner: JsonObject = {"steps": [step("pay", WRITE)]}
     await room.gateway.over_http.saved.save_workflow(ANA, "inner", inner)
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
-    run = await room.start(plan({"id": "outer", "tool": "workflows.inner"}))
-    await room.leg(run)
+    run = await room.run(plan({"id": "outer", "tool": "workflows.inner"}))
     narrow = replace(BEN, tools=(("workflows.*",),))
 
     for name in ("outer", "outer/pay"):
         with pytest.raises(Refused, match=r"files\.write"):
             await room.use.resolve_step(narrow, run, name, Resolution.RETRY)
 
-    await room.resolve(run, "outer", Resolution.DONE)
-    await room.leg(run)
+    await room.resolved(run, "outer", Resolution.DONE)
     assert (await room.over(run)).status is WorkflowStatus.DONE
 
 
-async def test_somebody_who_still_carries_out_an_earlier_leg_makes_no_call() -> None:
+async def test_somebody_who_still_carries_out_an_earlier_leg_makes_no_call(room: PlanRoom) -> None:
     """Its process was paused before the call was begun, and nobody could tell it."""
-    room = PlanRoom()
     run = await room.start(plan(step("pay", WRITE)))
     bot = await room.bot()
     paused, go_on = asyncio.Event(), asyncio.Event()

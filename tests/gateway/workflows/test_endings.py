@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.engine.core.errors import KeyReused, RunNotFound, StepNotFound
+from portico.engine.core.errors import RunNotFound, StepNotFound
 from portico.faces.http.approvals import approval_out
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.plan.report import Items, StepStanding, WorkflowReport, WorkflowStatus
@@ -52,18 +52,15 @@ async def test_a_step_that_fails_stops_the_plan_and_its_own_words_are_its_caller
     assert not room.writes
 
 
-async def test_taken_up_again_it_tries_what_failed_and_keeps_what_is_done() -> None:
-    room = PlanRoom()
+async def test_taken_up_again_it_tries_what_failed_and_keeps_what_is_done(room: PlanRoom) -> None:
     fine = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = text("full", failed=True)
-    run = await room.start(
+    run = await room.run(
         plan(step("read"), step("write", WRITE, after=["read"]), step("end", after=["write"]))
     )
-    await room.leg(run)
     room.upstreams.replies[WRITE.ref] = fine
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     assert (await room.show(run)).status is WorkflowStatus.DONE
     assert room.made == {"read /read": 1, "write /write": 1, "read /end": 1}
@@ -154,8 +151,7 @@ async def test_items_that_a_stopped_plan_did_not_begin_are_not_done_and_are_when
     assert states(stopped) == {"all": SKIPPED, "read": FAILED}
     assert step_of(stopped, "all").items == Items(20, made, 0)
 
-    await room.use.resume_workflow(await room.bot(), _id(stopped))
-    await room.leg(_id(stopped))
+    await room.resumed(_id(stopped))
 
     report = await room.show(_id(stopped))
     assert step_of(report, "all").items == Items(20, 20, 0)
@@ -190,17 +186,15 @@ async def test_a_write_of_which_nobody_knows_waits_for_a_persons_word(
     room = PlanRoom()
     fine: Any = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = [error, fine]
-    run = await room.start(
+    run = await room.run(
         plan(
             step("write", WRITE),
             step("read", arguments={"path": {"$from": "write.text", "default": "/known"}}),
         )
     )
-    await room.leg(run)
     waiting = await room.show(run)
 
-    await room.resolve(run, "write", how)
-    await room.leg(run)
+    await room.resolved(run, "write", how)
 
     report = await room.show(run)
     assert waiting.status is WorkflowStatus.WAITING
@@ -224,10 +218,8 @@ async def test_whoever_began_it_is_told_what_a_call_was_given_of_which_nobody_kn
     room = PlanRoom()
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
     each = {"for_each": {"in": ["/a", "/b"]}, "arguments": {"path": {"$from": "item"}}}
-    run = await room.start(plan(step("write", WRITE), step("many", WRITE, **each)))
-    await room.leg(run)
-    await room.resolve(run, "write", Resolution.RETRY)
-    await room.leg(run)
+    run = await room.run(plan(step("write", WRITE), step("many", WRITE, **each)))
+    await room.resolved(run, "write", Resolution.RETRY)
 
     report = await room.show(run)
 
@@ -244,10 +236,8 @@ async def test_whoever_began_it_is_told_what_a_call_was_given_of_which_nobody_kn
     assert not any(found.called_with for found in (await room.show(run, by=BEN)).steps)
 
 
-async def test_a_request_names_the_step_that_asks() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+async def test_a_request_names_the_step_that_asks(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE)))
     asked = ApprovalId.parse(str(step_of(await room.show(run), "gone").approval))
 
     shown = approval_out(await room.gateway.over_http.approvals.show_approval(ANA, asked))
@@ -259,15 +249,13 @@ async def test_a_request_names_the_step_that_asks() -> None:
 async def test_what_a_call_answered_that_nobody_heard_is_not_made_up(tool: Tool) -> None:
     room = PlanRoom()
     room.upstreams.replies[tool.ref] = UpstreamTimedOut(str(tool.ref), 5.0)
-    run = await room.start(
+    run = await room.run(
         plan(step("first", tool), step("read", arguments={"path": {"$from": "first.text"}}))
     )
-    await room.leg(run)
     if tool is DELETE:
         await room.everything_approved()
 
-    await room.resolve(run, "first", Resolution.DONE)
-    await room.leg(run)
+    await room.resolved(run, "first", Resolution.DONE)
 
     report = await room.show(run)
     assert states(report) == {"first": DONE, "read": FAILED}
@@ -277,11 +265,9 @@ async def test_what_a_call_answered_that_nobody_heard_is_not_made_up(tool: Tool)
     assert not room.made
 
 
-async def test_only_a_person_who_may_answer_says_what_became_of_it() -> None:
-    room = PlanRoom()
+async def test_only_a_person_who_may_answer_says_what_became_of_it(room: PlanRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
-    run = await room.start(plan(step("write", WRITE)))
-    await room.leg(run)
+    run = await room.run(plan(step("write", WRITE)))
     bot = await room.bot()
 
     with pytest.raises(NotPermitted):
@@ -298,13 +284,11 @@ async def test_what_is_rejected_fails_its_step_and_asked_again_when_taken_up(
     kind: AnswerKind,
 ) -> None:
     room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+    run = await room.run(plan(step("gone", DELETE)))
     await room.answer(await room.show(run), "gone", AnswerKind.REJECT, reason="no")
     failed = await room.leg(run)
 
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
     again = await room.show(run)
     await room.answer(again, "gone", kind)
     await room.errand(again, "gone")
@@ -317,10 +301,8 @@ async def test_what_is_rejected_fails_its_step_and_asked_again_when_taken_up(
     assert (await room.show(run)).status is done[kind]
 
 
-async def test_cancelling_takes_back_what_was_asked() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE), step("read", after=["gone"])))
-    await room.leg(run)
+async def test_cancelling_takes_back_what_was_asked(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE), step("read", after=["gone"])))
     asked = (await room.show(run)).step("gone")
 
     await room.use.cancel_workflow(await room.bot(), run)
@@ -335,7 +317,7 @@ async def test_cancelling_takes_back_what_was_asked() -> None:
 
 async def test_a_fork_does_what_was_edited_and_what_hangs_on_it_anew_and_keeps_the_rest() -> None:
     room = PlanRoom()
-    run = await room.start(
+    run = await room.run(
         plan(
             step("a"),
             step("b", WRITE),
@@ -343,7 +325,6 @@ async def test_a_fork_does_what_was_edited_and_what_hangs_on_it_anew_and_keeps_t
             output={"$from": "c.json.path"},
         )
     )
-    await room.leg(run)
 
     fork = (
         await room.use.fork_workflow(await room.bot(), run, arguments={"a": {"path": "/new"}})
@@ -366,17 +347,6 @@ async def test_a_fork_does_what_was_edited_and_what_hangs_on_it_anew_and_keeps_t
         await room.use.fork_workflow(BEN, run, step="a")
 
 
-async def test_the_same_key_is_the_same_run_and_another_plan_under_it_is_refused() -> None:
-    room = PlanRoom()
-
-    first = await room.start(plan(step("a")), key="k")
-    again = await room.start(plan(step("a")), key="k")
-
-    assert first == again
-    with pytest.raises(KeyReused):
-        await room.start(plan(step("b")), key="k")
-
-
 async def test_a_plan_that_may_change_something_does_not_run_in_this_process_alone() -> None:
     room = PlanRoom()
 
@@ -388,10 +358,8 @@ def _id(report: WorkflowReport) -> RunId:
     return RunId.parse(report.run)
 
 
-async def test_others_see_how_steps_stand_and_not_a_single_value() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("a"), output={"$from": "a.json.path"}))
-    await room.leg(run)
+async def test_others_see_how_steps_stand_and_not_a_single_value(room: PlanRoom) -> None:
+    run = await room.run(plan(step("a"), output={"$from": "a.json.path"}))
 
     mine = await room.show(run, outputs=True)
     theirs = await room.show(run, by=ANA, outputs=True)
@@ -405,23 +373,8 @@ async def test_others_see_how_steps_stand_and_not_a_single_value() -> None:
         await room.show(run, by=replace(ANA, scopes=frozenset()))
 
 
-async def test_what_is_read_of_it_is_read_in_the_readers_task() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("a")))
-    await room.leg(run)
-    elsewhere = replace(await room.bot(), key=None)
-    before = await room.approvals.contexts.get(elsewhere)
-
-    await room.show(run, by=elsewhere)
-
-    after = await room.approvals.contexts.get(elsewhere)
-    assert (before.untrusted, after.untrusted) == (False, True)
-
-
-async def test_a_key_that_has_ended_calls_nothing_more() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE), step("write", WRITE, after=["gone"])))
-    await room.leg(run)
+async def test_a_key_that_has_ended_calls_nothing_more(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE), step("write", WRITE, after=["gone"])))
     waiting = await room.show(run)
     bot = await room.bot()
     await MemoryKeys(room.world).revoke(ANA, room.key.id, room.clock.now())
@@ -436,8 +389,7 @@ async def test_a_key_that_has_ended_calls_nothing_more() -> None:
     assert not room.made
 
 
-async def test_a_run_is_waited_for_until_it_ends_or_waits_for_people() -> None:
-    room = PlanRoom()
+async def test_a_run_is_waited_for_until_it_ends_or_waits_for_people(room: PlanRoom) -> None:
     bot = await room.bot()
     quick = await room.start(plan(step("a")))
     asks = await room.start(plan(step("gone", DELETE)))
@@ -452,8 +404,7 @@ async def test_a_run_is_waited_for_until_it_ends_or_waits_for_people() -> None:
     assert impatient.status is WorkflowStatus.WAITING
 
 
-async def test_whoever_waits_hears_that_it_goes_on_also_while_no_step_ends() -> None:
-    room = PlanRoom()
+async def test_whoever_waits_hears_that_it_goes_on_also_while_no_step_ends(room: PlanRoom) -> None:
     run = await room.start(plan(step("a"), step("b")))
     heard: list[tuple[float, float | None]] = []
 
@@ -482,8 +433,7 @@ async def test_whoever_waits_hears_that_it_goes_on_also_while_no_step_ends() -> 
     assert 0.0 < second[0] < third[0] < 1.0
 
 
-async def test_a_step_that_failed_is_over_and_not_done() -> None:
-    room = PlanRoom()
+async def test_a_step_that_failed_is_over_and_not_done(room: PlanRoom) -> None:
     room.upstreams.replies[READ.ref] = text("no such file: secret.txt", failed=True)
     await room.leg(await room.start(plan(step("read"), step("write", WRITE, after=["read"]))))
 
@@ -492,8 +442,7 @@ async def test_a_step_that_failed_is_over_and_not_done() -> None:
     assert (line.done, line.over, line.steps) == (0, 2, 2)
 
 
-async def test_workflows_are_listed_newest_first_with_how_far_they_are() -> None:
-    room = PlanRoom()
+async def test_workflows_are_listed_newest_first_with_how_far_they_are(room: PlanRoom) -> None:
     first = await room.start(plan(step("a"), name="mine"))
     second = await room.start(plan(step("gone", DELETE), step("b")))
     await room.leg(first)

@@ -58,6 +58,7 @@ async def test_the_same_key_is_one_run_whichever_engine_it_is_on() -> None:
     for other in (
         WorkflowWish(plan=its, key="k", mode=Mode.INLINE),
         WorkflowWish(plan=its, key="k", label=Label(Level.TEAM)),
+        WorkflowWish(plan=plan(step("b")), key="k"),
     ):
         with pytest.raises(KeyReused):
             await room.use.start_workflow(bot, other)
@@ -81,8 +82,7 @@ async def test_a_step_waits_for_a_server_no_longer_than_everybody_does(
         await call_tool(ANA, READ.ref, {"path": "/a"}, for_run=for_run)
 
 
-async def test_a_run_ends_before_it_makes_more_calls_than_it_may() -> None:
-    room = PlanRoom()
+async def test_a_run_ends_before_it_makes_more_calls_than_it_may(room: PlanRoom) -> None:
     kind = room.kinds[1]
     assert isinstance(kind.work, RunPlan)
     act_for = replace(kind.work.act_for, most_calls=3)
@@ -143,8 +143,7 @@ class _Late:
         raise RunNotFound(str(run))
 
 
-async def test_ones_own_are_found_behind_any_number_of_others() -> None:
-    room = PlanRoom()
+async def test_ones_own_are_found_behind_any_number_of_others(room: PlanRoom) -> None:
     mine = await room.start(plan(step("a")))
     for _ in range(25):
         await room.use.start_workflow(ANA, WorkflowWish(plan=plan(step("a"))))

@@ -18,8 +18,7 @@ def own(room: PlanRoom) -> LookAtOwn:
     return LookAtOwn(engines=room.doors.engines, show=room.doors.show())
 
 
-async def test_a_plan_is_told_step_by_step_without_a_value() -> None:
-    room = PlanRoom()
+async def test_a_plan_is_told_step_by_step_without_a_value(room: PlanRoom) -> None:
     report = await room.ran(plan(step("look"), step("drop", DELETE, after=["look"])))
 
     run = await own(room).one(await room.bot(), RunId.parse(report.run))
@@ -33,8 +32,7 @@ async def test_a_plan_is_told_step_by_step_without_a_value() -> None:
     assert run.steps[0].seconds is not None
 
 
-async def test_another_kind_of_run_is_told_by_its_journal() -> None:
-    room = PlanRoom()
+async def test_another_kind_of_run_is_told_by_its_journal(room: PlanRoom) -> None:
     report = await room.ran(plan(step("drop", DELETE)))
     approval = await room.approvals.approvals.get(
         ANA, ApprovalId.parse(str(step_of(report, "drop").approval))
@@ -46,8 +44,7 @@ async def test_another_kind_of_run_is_told_by_its_journal() -> None:
     assert run.name is None
 
 
-async def test_that_of_another_does_not_exist() -> None:
-    room = PlanRoom()
+async def test_that_of_another_does_not_exist(room: PlanRoom) -> None:
     report = await room.ran(plan(step("look")))
 
     with pytest.raises(RunNotFound):
@@ -55,8 +52,7 @@ async def test_that_of_another_does_not_exist() -> None:
     assert await own(room).latest(BEN, limit=5) == []
 
 
-async def test_the_latest_come_first_and_without_their_steps() -> None:
-    room = PlanRoom()
+async def test_the_latest_come_first_and_without_their_steps(room: PlanRoom) -> None:
     first = await room.ran(plan(step("look")))
     second = await room.ran(plan(step("look")))
 
@@ -66,8 +62,7 @@ async def test_the_latest_come_first_and_without_their_steps() -> None:
     assert all(run.steps == () for run in found)
 
 
-async def test_what_went_wrong_is_told_by_its_code() -> None:
-    room = PlanRoom()
+async def test_what_went_wrong_is_told_by_its_code(room: PlanRoom) -> None:
     room.upstreams.replies[READ.ref] = Answer([{"type": "text", "text": "no"}], failed=True)
     report = await room.ran(plan(step("look")))
 

@@ -44,8 +44,7 @@ def _why(report: WorkflowReport, name: str) -> str | None:
 
 async def test_a_servers_words_are_told_to_nobody_but_the_caller() -> None:
     room = _room()
-    run = await room.start(plan(step("first", arguments={"path": "/SECRET-ARG"})))
-    await room.leg(run)
+    run = await room.run(plan(step("first", arguments={"path": "/SECRET-ARG"})))
 
     seen = await _seen_by_others(room, run)
     mine = await room.show(run)
@@ -61,10 +60,8 @@ async def test_a_servers_words_are_told_to_nobody_but_the_caller() -> None:
     assert mine.error.message.startswith("The step 'first' failed: The server 'files' refuses")
 
 
-async def test_so_is_why_somebody_said_no() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+async def test_so_is_why_somebody_said_no(room: PlanRoom) -> None:
+    run = await room.run(plan(step("gone", DELETE)))
     await room.answer(await room.show(run), "gone", AnswerKind.REJECT, reason=_CANARY)
     await room.leg(run)
 
@@ -72,21 +69,17 @@ async def test_so_is_why_somebody_said_no() -> None:
     assert _CANARY in str(_why(await room.show(run), "gone"))
 
 
-async def test_so_is_what_a_step_could_not_be_given() -> None:
+async def test_so_is_what_a_step_could_not_be_given(room: PlanRoom) -> None:
     """The plan is its caller's alone, and with it the expressions that failed."""
-    room = PlanRoom()
     given = {"path": {"$from": "first.json.nothing.secretly"}}
-    run = await room.start(plan(step("first"), step("second", arguments=given)))
-    await room.leg(run)
+    run = await room.run(plan(step("first"), step("second", arguments=given)))
 
     assert "secretly" not in await _seen_by_others(room, run)
     assert "secretly" in str(_why(await room.show(run), "second"))
 
 
-async def test_so_is_what_the_output_lacks() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("first"), output={"$from": "first.json.nothing.secretly"}))
-    await room.leg(run)
+async def test_so_is_what_the_output_lacks(room: PlanRoom) -> None:
+    run = await room.run(plan(step("first"), output={"$from": "first.json.nothing.secretly"}))
 
     assert "secretly" not in await _seen_by_others(room, run)
 
@@ -106,8 +99,7 @@ async def test_so_is_what_failed_in_this_process_alone() -> None:
 async def test_whoever_reads_the_words_takes_them_into_their_task() -> None:
     """As they would what a step gave."""
     room = _room()
-    run = await room.start(plan(step("first")))
-    await room.leg(run)
+    run = await room.run(plan(step("first")))
     elsewhere = replace(await room.bot(), key=None)
     before = await room.approvals.contexts.get(elsewhere)
 
@@ -117,13 +109,11 @@ async def test_whoever_reads_the_words_takes_them_into_their_task() -> None:
     assert (before.untrusted, after.untrusted) == (False, True)
 
 
-async def test_what_a_tool_itself_says_of_its_failure_is_told_at_once() -> None:
+async def test_what_a_tool_itself_says_of_its_failure_is_told_at_once(room: PlanRoom) -> None:
     """So that no model has to ask for it in another turn."""
-    room = PlanRoom()
     said = Answer([{"type": "text", "text": f"no such file {_CANARY}"}], failed=True)
     room.upstreams.replies[READ.ref] = said
-    run = await room.start(plan(step("first")))
-    await room.leg(run)
+    run = await room.run(plan(step("first")))
 
     mine = await room.show(run)
 

@@ -1,12 +1,12 @@
-"""Plans carried out in memory, from start to end."""
+"""Plans carried out in memory, from start to end, and how secret their calls are."""
 
 from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
+from portico.kernel.label import Label, Level
 from tests.gateway.open_room import DELETE, READ, WRITE
-from tests.gateway.workflows.plan_room import PlanRoom, plan, step
+from tests.gateway.workflows.plan_room import ANA, PlanRoom, plan, step
 
 
-async def test_a_step_is_given_what_an_earlier_one_gave() -> None:
-    room = PlanRoom()
+async def test_a_step_is_given_what_an_earlier_one_gave(room: PlanRoom) -> None:
     chain = plan(
         step("read"),
         step("write", WRITE, arguments={"path": {"$from": "read.json.path"}}),
@@ -20,9 +20,7 @@ async def test_a_step_is_given_what_an_earlier_one_gave() -> None:
     assert [each.state for each in report.steps] == [StepStanding.DONE] * 2
 
 
-async def test_a_plan_that_only_reads_runs_in_this_process_alone() -> None:
-    room = PlanRoom()
-
+async def test_a_plan_that_only_reads_runs_in_this_process_alone(room: PlanRoom) -> None:
     report = await room.quick(plan(step("a"), step("b", READ, after=["a"])))
 
     assert report.status is WorkflowStatus.DONE
@@ -30,18 +28,24 @@ async def test_a_plan_that_only_reads_runs_in_this_process_alone() -> None:
     assert not room.world.results
 
 
-async def test_what_needs_approval_waits_for_it_and_goes_on() -> None:
-    room = PlanRoom()
-    run = await room.start(plan(step("gone", DELETE), step("read", after=["gone"])))
-    await room.leg(run)
-    waiting = await room.show(run)
+SECRET = Label(Level.TEAM)
 
-    await room.answer(waiting, "gone")
-    await room.errand(waiting, "gone")
-    await room.leg(run)
 
-    assert waiting.status is WorkflowStatus.WAITING
-    assert [each.state for each in waiting.steps] == [StepStanding.WAITING, StepStanding.PENDING]
-    report = await room.show(run)
-    assert report.status is WorkflowStatus.DONE
-    assert room.made == {"delete /gone": 1, "read /read": 1}
+async def labels(room: PlanRoom) -> dict[str, Label]:
+    calls = await room.approvals.history.page(ANA, ref=None, before=None, limit=10)
+    return {str(call.ref): call.label for call in calls}
+
+
+async def test_calls_of_a_secret_run_are_as_secret(room: PlanRoom) -> None:
+    its = plan(step("a"), step("b", WRITE, arguments={"path": "/x"}), step("gone", DELETE))
+
+    run = await room.start(its, label=SECRET)
+    await room.over(run)
+
+    assert await labels(room) == {str(each.ref): SECRET for each in (READ, WRITE, DELETE)}
+
+
+async def test_those_of_others_are_as_secret_as_their_servers(room: PlanRoom) -> None:
+    await room.ran(plan(step("a")))
+
+    assert await labels(room) == {str(READ.ref): Label(Level.PUBLIC)}

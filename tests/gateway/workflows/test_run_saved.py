@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import BadArguments, ToolNotFound, UpstreamDown
 from portico.gateway.core.plan.faults import BadPlan
@@ -32,7 +31,6 @@ from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
-from portico.kernel.label import Label, Level
 from portico.testing.gateway import a_tool
 from tests.gateway.open_room import DELETE, READ, WRITE
 from tests.gateway.workflows.plan_room import ANA, PlanRoom, plan, step
@@ -295,12 +293,10 @@ async def test_what_an_inner_step_waits_for_is_told_of_the_step_that_called() ->
     allow = Rule(name="whole", ruling=Ruling.ALLOW, tools=("workflows.*",), source=RuleSource.FILE)
     room = PlanRoom(rules=[allow])
     await room.gateway.over_http.saved.save_workflow(ANA, "clear", CLEAR)
-    run = await room.start(plan({"id": "clear", "tool": "workflows.clear"}))
-    await room.leg(run)
+    run = await room.run(plan({"id": "clear", "tool": "workflows.clear"}))
     waiting = await room.show(run)
 
-    await room.answer(waiting, "clear")
-    await room.errand(waiting, "clear")
+    await room.approved(waiting, "clear")
     await room.leg(run)
 
     assert waiting.status is WorkflowStatus.WAITING
@@ -313,18 +309,15 @@ async def test_what_an_inner_step_waits_for_is_told_of_the_step_that_called() ->
 
 async def test_where_the_whole_has_to_be_approved_it_is_carried_out_when_it_was() -> None:
     room = await a_room(clear=CLEAR)
-    run = await room.start(plan({"id": "clear", "tool": "workflows.clear"}))
-    await room.leg(run)
+    run = await room.run(plan({"id": "clear", "tool": "workflows.clear"}))
     first = await room.show(run)
-    await room.answer(first, "clear")
-    await room.errand(first, "clear")
+    await room.approved(first, "clear")
     await room.leg(run)
     second = await room.show(run)
 
     assert not room.made
     assert second.steps[0].approval not in {None, first.steps[0].approval}
-    await room.answer(second, "clear")
-    await room.errand(second, "clear")
+    await room.approved(second, "clear")
     await room.leg(run)
 
     assert (await room.show(run)).status is WorkflowStatus.DONE
@@ -335,8 +328,7 @@ async def test_rejected_inside_it_has_failed_and_says_which_step() -> None:
     allow = Rule(name="whole", ruling=Ruling.ALLOW, tools=("workflows.*",), source=RuleSource.FILE)
     room = PlanRoom(rules=[allow])
     await room.gateway.over_http.saved.save_workflow(ANA, "clear", CLEAR)
-    run = await room.start(plan({"id": "clear", "tool": "workflows.clear"}, step("other")))
-    await room.leg(run)
+    run = await room.run(plan({"id": "clear", "tool": "workflows.clear"}, step("other")))
     waiting = await room.show(run)
 
     await room.answer(waiting, "clear", AnswerKind.REJECT)
@@ -363,8 +355,7 @@ async def test_one_that_failed_inside_is_tried_again_when_the_run_is_resumed() -
     run = await room.start(plan(calls("copy"), output={"$from": "copy.json"}))
     failed = await room.leg(run)
     broken = False
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
 
     assert failed.failure is not None
     report = await room.show(run)
@@ -419,37 +410,6 @@ async def test_also_if_it_says_that_it_is_one_of_ours() -> None:
     assert report.output == theirs.structured
     assert report.status is WorkflowStatus.DONE
     assert not room.made
-
-
-async def test_a_workflow_that_was_begun_goes_on_whatever_becomes_of_its_server() -> None:
-    """That the call gave a plan to carry out is in the journal, and is not asked again: else the
-    plan would be taken for what the call gave, and what follows it begun."""
-    room = await a_room(clear=CLEAR)
-    run = await room.start(
-        plan(
-            {"id": "outer", "tool": "workflows.clear"},
-            step("after", WRITE, after=["outer"]),
-            step("other", DELETE),
-        )
-    )
-    await room.leg(run)
-    waiting = await room.show(run)
-    for place, server in list(room.world.servers.items()):
-        if server.name == "workflows":
-            room.world.servers[place] = replace(server, label=Label(Level.RESTRICTED))
-    room.bus.wake(ANA.space, CATALOGUE)
-
-    await room.answer(waiting, "other")
-    await room.errand(waiting, "other")
-    await room.leg(run)
-
-    report = await room.show(run)
-    assert room.writes == {"delete /other": 1}
-    assert [found.state for found in report.steps] == [
-        StepStanding.WAITING,
-        StepStanding.PENDING,
-        StepStanding.DONE,
-    ]
 
 
 async def test_what_was_removed_meanwhile_is_not_there() -> None:
@@ -580,13 +540,11 @@ async def test_where_nobody_knows_of_an_inner_step_a_person_says_so(said_of: str
     room = await a_room(copy=COPY)
     written = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it broke off", reached=True)
-    run = await room.start(plan(calls("copy"), output={"$from": "copy.json.read"}))
-    await room.leg(run)
+    run = await room.run(plan(calls("copy"), output={"$from": "copy.json.read"}))
     unknown = await room.show(run)
     room.upstreams.replies[WRITE.ref] = written
 
-    await room.resolve(run, said_of, Resolution.RETRY)
-    await room.leg(run)
+    await room.resolved(run, said_of, Resolution.RETRY)
 
     assert unknown.steps[0].state is StepStanding.UNCERTAIN
     assert str(unknown.steps[0].why).startswith("copy/write: ")

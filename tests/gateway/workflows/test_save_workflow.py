@@ -57,9 +57,12 @@ async def ours(room: OpenRoom) -> Server:
     return found
 
 
-async def test_it_is_a_tool_at_once_with_a_schema_and_an_effect_of_its_own() -> None:
-    room = OpenRoom()
+@pytest.fixture
+def room() -> OpenRoom:
+    return OpenRoom()
 
+
+async def test_it_is_a_tool_at_once_with_a_schema_and_an_effect_of_its_own(room: OpenRoom) -> None:
     saved = (await room.use.saved.save_workflow(ANA, "report", REPORT)).workflow
 
     shelf = await room.gateway.catalogues.current(VIEWER)
@@ -70,8 +73,7 @@ async def test_it_is_a_tool_at_once_with_a_schema_and_an_effect_of_its_own() -> 
     assert (saved.saved_by, saved.saved_by_name) == (ANA.id, "ana")
 
 
-async def test_it_is_found_by_what_it_does_and_described() -> None:
-    room = OpenRoom()
+async def test_it_is_found_by_what_it_does_and_described(room: OpenRoom) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
 
     found = await room.use.find_tools(VIEWER, ["write a report on the weather"])
@@ -82,8 +84,7 @@ async def test_it_is_found_by_what_it_does_and_described() -> None:
     assert described.tools[0]["tool"] == "workflows.report"
 
 
-async def test_the_server_is_made_with_the_first_and_is_a_part_of_portico() -> None:
-    room = OpenRoom()
+async def test_the_server_is_made_with_the_first_and_is_a_part_of_portico(room: OpenRoom) -> None:
     assert all(its.origin != OURS for its in await room.doors.servers.all(ANA))
 
     await room.use.saved.save_workflow(ANA, "one", plan("files.read"))
@@ -96,8 +97,7 @@ async def test_the_server_is_made_with_the_first_and_is_a_part_of_portico() -> N
         await room.use.remove_server(ANA, WORKFLOWS)
 
 
-async def test_two_who_save_the_first_at_once_make_one_server() -> None:
-    room = OpenRoom()
+async def test_two_who_save_the_first_at_once_make_one_server(room: OpenRoom) -> None:
     save = room.use.saved.save_workflow
 
     await asyncio.gather(save(ANA, "one", plan("files.read")), save(ANA, "two", plan("files.read")))
@@ -106,8 +106,7 @@ async def test_two_who_save_the_first_at_once_make_one_server() -> None:
     assert len(await room.use.saved.list_saved(ANA)) == 2
 
 
-async def test_where_somebody_elses_server_has_the_name_it_takes_another() -> None:
-    room = OpenRoom()
+async def test_where_somebody_elses_server_has_the_name_it_takes_another(room: OpenRoom) -> None:
     theirs = an_approved_server(WORKFLOWS)
     room.world.servers[ANA.space, theirs.id] = theirs
 
@@ -117,8 +116,7 @@ async def test_where_somebody_elses_server_has_the_name_it_takes_another() -> No
     assert str(look.ref) == "workflows-2.report"
 
 
-async def test_saved_anew_it_is_what_was_saved_last() -> None:
-    room = OpenRoom()
+async def test_saved_anew_it_is_what_was_saved_last(room: OpenRoom) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     await room.use.saved.save_workflow(ANA, "other", plan("files.read"))
 
@@ -132,9 +130,7 @@ async def test_saved_anew_it_is_what_was_saved_last() -> None:
     assert shelf.find(ToolRef(WORKFLOWS, "other")).effect is Effect.LOCAL_READ
 
 
-async def test_without_a_description_it_says_what_it_calls() -> None:
-    room = OpenRoom()
-
+async def test_without_a_description_it_says_what_it_calls(room: OpenRoom) -> None:
     saved = await room.use.saved.save_workflow(
         ANA, "both", plan("files.read", "sky.forecast", "files.read")
     )
@@ -142,8 +138,7 @@ async def test_without_a_description_it_says_what_it_calls() -> None:
     assert saved.workflow.description == "Calls files.read, sky.forecast."
 
 
-async def test_one_that_is_removed_is_no_tool_any_more() -> None:
-    room = OpenRoom()
+async def test_one_that_is_removed_is_no_tool_any_more(room: OpenRoom) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     await room.use.saved.save_workflow(ANA, "other", plan("files.read"))
 
@@ -159,9 +154,7 @@ async def test_one_that_is_removed_is_no_tool_any_more() -> None:
         await room.use.saved.show_saved(ANA, "report")
 
 
-async def test_of_a_space_that_has_saved_none_there_is_nothing_to_see() -> None:
-    room = OpenRoom()
-
+async def test_of_a_space_that_has_saved_none_there_is_nothing_to_see(room: OpenRoom) -> None:
     assert await room.use.saved.list_saved(ANA) == []
     with pytest.raises(WorkflowNotFound):
         await room.use.saved.remove_saved(ANA, "report")
@@ -175,8 +168,7 @@ async def test_of_a_space_that_has_saved_none_there_is_nothing_to_see() -> None:
         as_principal(an_identity("bot", kind=PrincipalKind.AGENT, roles=[Role.ADMIN])),
     ],
 )
-async def test_members_and_agents_save_and_remove_nothing(who: Principal) -> None:
-    room = OpenRoom()
+async def test_members_and_agents_save_and_remove_nothing(room: OpenRoom, who: Principal) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
 
     with pytest.raises(NotPermitted):
@@ -187,9 +179,7 @@ async def test_members_and_agents_save_and_remove_nothing(who: Principal) -> Non
     assert [look.saved.name for look in await room.use.saved.list_saved(ANA)] == ["report"]
 
 
-async def test_a_plan_that_cannot_be_carried_out_is_not_saved() -> None:
-    room = OpenRoom()
-
+async def test_a_plan_that_cannot_be_carried_out_is_not_saved(room: OpenRoom) -> None:
     with pytest.raises(BadPlan) as refused:
         await room.use.saved.save_workflow(ANA, "report", plan("files.read", "files.raed"))
     with pytest.raises(BadWorkflowName):
@@ -199,8 +189,7 @@ async def test_a_plan_that_cannot_be_carried_out_is_not_saved() -> None:
     assert await room.use.saved.list_saved(ANA) == []
 
 
-async def test_inputs_that_are_no_schema_are_refused() -> None:
-    room = OpenRoom()
+async def test_inputs_that_are_no_schema_are_refused(room: OpenRoom) -> None:
     deep: JsonObject = {}
     for _ in range(200):
         deep = {"type": "object", "properties": {"a": deep}}
@@ -211,8 +200,7 @@ async def test_inputs_that_are_no_schema_are_refused() -> None:
     assert await room.use.saved.list_saved(ANA) == []
 
 
-async def test_one_may_call_another_but_not_itself_however_far_around() -> None:
-    room = OpenRoom()
+async def test_one_may_call_another_but_not_itself_however_far_around(room: OpenRoom) -> None:
     save = room.use.saved.save_workflow
     await save(ANA, "a", plan("files.delete"))
     await save(ANA, "b", plan("workflows.a"))
@@ -229,8 +217,7 @@ async def test_one_may_call_another_but_not_itself_however_far_around() -> None:
     assert {look.saved.name for look in await room.use.saved.list_saved(ANA)} == {"a", "b", "c"}
 
 
-async def test_what_few_may_know_of_is_not_told_by_a_plan_that_many_see() -> None:
-    room = OpenRoom()
+async def test_what_few_may_know_of_is_not_told_by_a_plan_that_many_see(room: OpenRoom) -> None:
     room.label("sky", CONFIDENTIAL)
 
     with pytest.raises(WorkflowSecret) as refused:
@@ -261,9 +248,8 @@ async def test_of_one_whose_server_was_labelled_higher_since_nothing_is_seen() -
     assert len(await room.use.saved.list_saved(SECRETARY)) == 1
 
 
-async def test_nor_is_it_described_nor_found_nor_what_calls_it() -> None:
+async def test_nor_is_it_described_nor_found_nor_what_calls_it(room: OpenRoom) -> None:
     """Its description and its schema name what it calls."""
-    room = OpenRoom()
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     outer: JsonObject = {"id": "s", "tool": "workflows.report", "arguments": {"city": "Ulm"}}
     await room.use.saved.save_workflow(ANA, "outer", {"steps": [outer]})
@@ -281,9 +267,8 @@ async def test_nor_is_it_described_nor_found_nor_what_calls_it() -> None:
     assert "weather" in seen.text
 
 
-async def test_its_plan_is_shown_to_whoever_may_use_all_that_it_calls() -> None:
+async def test_its_plan_is_shown_to_whoever_may_use_all_that_it_calls(room: OpenRoom) -> None:
     """Literal arguments stand in it."""
-    room = OpenRoom()
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     narrow = replace(VIEWER, tools=(("workflows.*",),))
 
@@ -294,8 +279,7 @@ async def test_its_plan_is_shown_to_whoever_may_use_all_that_it_calls() -> None:
     assert whole.plan == REPORT
 
 
-async def test_whoever_may_use_other_tools_only_does_not_see_it() -> None:
-    room = OpenRoom()
+async def test_whoever_may_use_other_tools_only_does_not_see_it(room: OpenRoom) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     narrow = replace(VIEWER, tools=(("sky.*",),))
 
@@ -323,8 +307,7 @@ async def test_whoever_may_not_look_for_tools_sees_none() -> None:
         await OpenRoom().use.saved.list_saved(nobody)
 
 
-async def test_both_are_in_the_audit() -> None:
-    room = OpenRoom()
+async def test_both_are_in_the_audit(room: OpenRoom) -> None:
     assert isinstance(room.doors.audit, MemoryAudit)
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     await room.use.saved.remove_saved(ANA, "report")

@@ -1,6 +1,5 @@
 """What a plan decides follows from what is noted: not from what can be read at the moment."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
@@ -36,11 +35,9 @@ async def test_what_is_done_stays_done_though_what_it_was_given_cannot_be_read(
         arguments={"path": {"$from": "first.json.path"}},
         on_error={"fallback": "other"},
     )
-    run = await room.start(plan(step("first"), pay, step("other", WRITE), step("gone", DELETE)))
-    await room.leg(run)
+    run = await room.run(plan(step("first"), pay, step("other", WRITE), step("gone", DELETE)))
     report = await room.show(run)
-    await room.answer(report, "gone")
-    await room.errand(report, "gone")
+    await room.approved(report, "gone")
     reads = 0
 
     async def get(
@@ -72,13 +69,11 @@ async def test_what_is_kept_no_longer_ends_the_run_and_is_no_failure_of_a_step(
         arguments={"path": {"$from": "gone.json.path"}},
         on_error={"fallback": "other"},
     )
-    run = await room.start(
+    run = await room.run(
         plan(step("gone", DELETE), pay, step("other", WRITE), step("last", after=["pay"]))
     )
-    await room.leg(run)
     report = await room.show(run)
-    await room.answer(report, "gone")
-    await room.errand(report, "gone")
+    await room.approved(report, "gone")
     reads = 0
 
     async def get(
@@ -102,35 +97,9 @@ async def test_what_is_kept_no_longer_ends_the_run_and_is_no_failure_of_a_step(
         ResultNotFound.code,
     )
     assert room.writes == {"delete /gone": 1}
-    await room.use.resume_workflow(await room.bot(), run)
-    await room.leg(run)
+    await room.resumed(run)
     assert room.writes == {"delete /gone": 1, "write /gone": 1}
     assert (await room.show(run)).status is WorkflowStatus.DONE
-
-
-async def test_a_run_is_not_put_away_while_a_step_reads_what_it_is_given(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    room = PlanRoom()
-    use = step("use", WRITE, arguments={"path": {"$from": "first.json.path"}}, after=["x"])
-    run = await room.start(plan(step("x", DELETE), step("y", DELETE), step("first"), use))
-    await room.leg(run)
-    report = await room.show(run)
-    await room.answer(report, "x")
-    await room.errand(report, "x")
-
-    async def get(
-        self: MemoryResults, caller: Principal, result: ResultId, now: datetime
-    ) -> KeptResult:
-        await asyncio.sleep(0.1)
-        return await _GET(self, caller, result, now)
-
-    monkeypatch.setattr(MemoryResults, "get", get)
-    waiting = await room.leg(run)
-    monkeypatch.undo()
-
-    assert waiting.status is RunStatus.WAITING
-    assert room.writes == {"delete /x": 1, "write /first": 1}
 
 
 async def test_of_what_was_approved_nobody_knows_and_it_waits_for_a_word_and_looks_no_more() -> (
@@ -139,11 +108,9 @@ async def test_of_what_was_approved_nobody_knows_and_it_waits_for_a_word_and_loo
     room = PlanRoom()
     fine = room.upstreams.replies[DELETE.ref]
     room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 1.0)
-    run = await room.start(plan(step("gone", DELETE)))
-    await room.leg(run)
+    run = await room.run(plan(step("gone", DELETE)))
     report = await room.show(run)
-    await room.answer(report, "gone")
-    await room.errand(report, "gone")
+    await room.approved(report, "gone")
     for _ in range(3):
         await room.leg(run)
         room.clock.turn(timedelta(days=2))
@@ -169,11 +136,9 @@ async def test_of_what_was_approved_nobody_knows_and_it_waits_for_a_word_and_loo
     assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
 
 
-async def test_items_that_were_rejected_or_left_out_make_it_partial() -> None:
-    room = PlanRoom()
+async def test_items_that_were_rejected_or_left_out_make_it_partial(room: PlanRoom) -> None:
     each = step("each", DELETE, arguments={"path": {"$from": "item"}}, for_each={"in": ["/a"]})
-    run = await room.start(plan({**each, "on_error": "skip"}))
-    await room.leg(run)
+    run = await room.run(plan({**each, "on_error": "skip"}))
     report = await room.show(run)
     await room.answer(report, "each", AnswerKind.REJECT)
     await room.leg(run)
@@ -181,19 +146,15 @@ async def test_items_that_were_rejected_or_left_out_make_it_partial() -> None:
     assert (await room.show(run)).status is WorkflowStatus.PARTIAL
 
 
-async def test_a_step_that_somebody_left_out_makes_it_partial() -> None:
-    room = PlanRoom()
+async def test_a_step_that_somebody_left_out_makes_it_partial(room: PlanRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 1.0)
-    run = await room.start(plan(step("pay", WRITE), step("first")))
-    await room.leg(run)
-    await room.resolve(run, "pay", Resolution.SKIP)
-    await room.leg(run)
+    run = await room.run(plan(step("pay", WRITE), step("first")))
+    await room.resolved(run, "pay", Resolution.SKIP)
 
     assert (await room.show(run)).status is WorkflowStatus.PARTIAL
 
 
-async def test_items_are_put_together_when_their_turn_comes() -> None:
-    room = PlanRoom()
+async def test_items_are_put_together_when_their_turn_comes(room: PlanRoom) -> None:
     given = {"path": {"$text": "${index}${first.json.path}"}, "odd": {"$from": "item.no"}}
     each = step("each", arguments=given, for_each={"in": [{"no": 1}, {}, {"no": 3}], "at_once": 1})
     report = await room.ran(plan(step("first"), each))
@@ -204,8 +165,7 @@ async def test_items_are_put_together_when_their_turn_comes() -> None:
     assert report.error.step == "each[1]"
 
 
-async def test_a_step_that_would_take_too_much_to_put_together_fails() -> None:
-    room = PlanRoom()
+async def test_a_step_that_would_take_too_much_to_put_together_fails(room: PlanRoom) -> None:
     dear = "inputs.big[?a > `-1`] | [?a > `-1`] | length(@)"
     each = step(
         "each",
