@@ -165,7 +165,10 @@ async def test_items_are_put_together_when_their_turn_comes(room: PlanRoom) -> N
     assert report.error.step == "each[1]"
 
 
-async def test_a_step_that_would_take_too_much_to_put_together_fails(room: PlanRoom) -> None:
+async def test_a_step_that_would_take_too_much_to_put_together_fails(
+    room: PlanRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portico.gateway.core.plan.effort.MOST_OF_STEP", 500_000)
     dear = "inputs.big[?a > `-1`] | [?a > `-1`] | length(@)"
     each = step(
         "each",
@@ -174,7 +177,7 @@ async def test_a_step_that_would_take_too_much_to_put_together_fails(room: PlanR
     )
     report = await room.ran(
         plan(each, inputs={"big": {"type": "array"}, "many": {"type": "array"}}),
-        inputs={"big": [{"a": number} for number in range(6000)], "many": [0] * 200},
+        inputs={"big": [{"a": number} for number in range(300)], "many": [0] * 200},
     )
 
     assert report.status is WorkflowStatus.FAILED
