@@ -1,4 +1,5 @@
-"""Each contract is held by the doors in memory, by the embedded server and by one over TCP."""
+"""Each contract is held by the doors in memory, by the embedded server and, in the nightly run, by
+one over TCP."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,16 +10,18 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
+from portico.kernel.principal import Principal
 from tests.contracts.doors import Doors, memory_doors, postgres_doors
 
 _REAL = [pytest.mark.postgres, pytest.mark.timeout(60)]
+_BY_NIGHT = [*_REAL, pytest.mark.nightly]
 
 
 @pytest.fixture(
     params=[
         "memory",
         pytest.param("embedded", marks=_REAL),
-        pytest.param("tcp", marks=_REAL),
+        pytest.param("tcp", marks=_BY_NIGHT),
     ]
 )
 def addresses(request: pytest.FixtureRequest) -> Addresses | None:
@@ -41,3 +44,9 @@ async def doors(addresses: Addresses | None) -> AsyncIterator[Doors]:
         for task in running:
             task.cancel()
         await asyncio.wait(running)
+
+
+@pytest.fixture
+async def root(doors: Doors) -> Principal:
+    """The admin of a space that has just been founded."""
+    return await doors.founded("home")
