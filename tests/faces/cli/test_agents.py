@@ -1,7 +1,5 @@
 """`portico agents`, against a server that says what it is told to."""
 
-import io
-import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -10,15 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.moments import moment
 from tests.faces.cli.agent_answers import AGENT, NOON, RUN, TRACE, a_run, page
-from tests.faces.cli.screen import TtyText, a_screen
-from tests.faces.cli.scripted_server import InTurn, Problem, ScriptedServer, Streamed
-from tests.faces.cli.test_approvals import sent, served, types
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.command_line import CommandLine
+from tests.faces.cli.scripted_server import InTurn, Problem, Streamed
 
 TOML = 'name = "helper"\nmodel = "ollama:small"\ninstructions = """\nBe brief.\n"""\n'
 SPEC = {"name": "helper", "model": "ollama:small", "instructions": "Be brief.\n"}
@@ -37,407 +31,287 @@ TEMPLATES = {
         }
     ]
 }
+READER = {"tools": ["files.read"], "instructions": "Read."}
 MODELS = [{"model": "ollama:small"}, {"model": "away:large"}]
 MADE = {"POST /agents": AGENT, "GET /agents/templates": TEMPLATES, "GET /models": MODELS}
-
-
+SHOWN = {"GET /agents/helper": AGENT}
 TAKEN = Problem(409, {"code": "agent_name_taken", "title": "Taken", "detail": "It is.", "fix": "-"})
+SOME_RUNS = {"GET /traces": page(a_run())}
 
 
-def told(root: Path, some: dict[str, Any], *arguments: str) -> tuple[int, ScriptedServer]:
-    with served(root, some) as (house, server):
-        return run(house, ["agents", *arguments]), server
+def flawed(*flaws: tuple[str, str]) -> Problem:
+    errors = [{"field": field, "message": message} for field, message in flaws]
+    return Problem(422, {"code": "bad_agent", "title": "Bad", "detail": "Bad.", "errors": errors})
 
 
-def test_they_are_listed(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /agents": page(AGENT)}
-
-    assert told(tmp_path, some, "list", "--tag", "home")[0] == 0
-
-    assert capsys.readouterr().out.strip().split("\t") == [
-        "helper",
-        "ollama:small",
-        "files.*",
-        "home",
-        "3",
-        "Helps with notes.",
-    ]
+@pytest.fixture
+def toml(cli: CommandLine) -> Path:
+    return cli.file("helper.toml", TOML)
 
 
-def test_if_there_are_none_it_is_said_how_to_make_one(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /agents": page()}, "list")
-    assert "portico agents new" in capsys.readouterr().err
+def test_they_are_listed(cli: CommandLine) -> None:
+    got = cli("agents list --tag home", {"GET /agents": page(AGENT)})
 
-    told(tmp_path, {"GET /agents": page()}, "list", "--tag", "hom")
-    assert capsys.readouterr().err == "None match.\n"
-
-
-def test_one_is_shown_with_its_limits_and_its_instructions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-
-    assert told(tmp_path, {"GET /agents/helper": AGENT}, "show", "helper")[0] == 0
-
-    limits = "10 turns · 200,000 tokens · $1.00 · 10 min 0 s · 100 calls"
-    assert re.search(rf"at most +{re.escape(limits)}", screen.getvalue())
-    assert re.search(r"made by +ana", screen.getvalue())
-    assert "Be brief.\nSay what you read." in screen.getvalue()
-
-
-def test_a_program_gets_it_as_it_is(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /agents/helper": AGENT}, "show", "helper", "--json")
-    assert json.loads(capsys.readouterr().out) == AGENT
-
-    told(tmp_path, {"GET /agents/helper": AGENT}, "show", "helper")
-    assert "limit of turns\t10" in capsys.readouterr().out
-
-
-def test_one_is_made_of_what_was_said(tmp_path: Path, capsys: Captured) -> None:
-    given = tmp_path / "words.txt"
-    given.write_text("Do as told.")
-
-    code, server = told(
-        tmp_path, MADE, "new", "helper", "--model", "ollama:small", "--tools", "files.*",
-        "time.*", "--instructions", f"@{given}", "--description", "Helps.",
-    )  # fmt: skip
-
-    assert code == 0
-    assert sent(server) == [
-        {
-            "name": "helper",
-            "model": "ollama:small",
-            "tools": ["files.*", "time.*"],
-            "instructions": "Do as told.",
-            "description": "Helps.",
-        }
-    ]
-    assert "portico agents chat helper" in capsys.readouterr().err
-
-
-def test_a_template_is_what_it_begins_with(tmp_path: Path) -> None:
-    _, server = told(
-        tmp_path, MADE, "new", "helper", "--template", "reader", "--model", "away:large"
-    )
-
-    assert sent(server) == [
-        {
-            "name": "helper",
-            "model": "away:large",
-            "tools": ["files.read"],
-            "instructions": "Read.",
-        }
-    ]
-
-
-def test_without_a_name_it_is_called_as_its_template(tmp_path: Path) -> None:
-    _, server = told(tmp_path, MADE, "new", "--template", "reader", "--model", "away:large")
-
-    assert sent(server)[0]["name"] == "reader"
-
-
-def test_a_template_that_is_not_there_is_said_with_those_that_are(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    code, _ = told(tmp_path, MADE, "new", "helper", "--template", "writer")
-
-    assert code == Exit.USAGE
-    assert "Those there are: reader" in capsys.readouterr().err
+    assert got.code == 0
+    assert got.rows == [["helper", "ollama:small", "files.*", "home", "3", "Helps with notes."]]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("command", "route", "said"),
     [
-        (["helper"], "which model"),
-        (["--model", "a:b"], "needs a name"),
-        (["no spaces", "--model", "a:b"], "cannot be its name"),
+        ("agents list", "GET /agents", "portico agents new"),
+        ("agents list --tag hom", "GET /agents", "None match.\n"),
+        ("agents runs", "GET /traces", "portico agents chat NAME"),
+        ("agents runs --tool files.reed", "GET /traces", "None match.\n"),
+        (
+            "agents runs helper",
+            "GET /traces",
+            "There are none. To begin one: portico agents chat h",
+        ),
+        ("agents stats models", "GET /stats/models", "Nothing has been used yet."),
+        ("agents diff helper 1 2", "GET /agents/helper/diff?from=1&to=2", "are the same"),
+    ],
+)
+def test_where_there_is_nothing_that_is_said(
+    cli: CommandLine, command: str, route: str, said: str
+) -> None:
+    got = cli(command, SHOWN | {route: page()})
+
+    assert (got.code, got.out) == (0, "")
+    assert said in got.err
+    assert cli(f"{command} --json", SHOWN | {route: page()}).json["data"] == []
+
+
+def test_one_is_shown_with_its_limits_and_its_instructions(cli: CommandLine) -> None:
+    shown = cli("agents show helper", SHOWN, screen=100).out
+
+    limits = "10 turns · 200,000 tokens · $1.00 · 10 min 0 s · 100 calls"
+    assert re.search(rf"at most +{re.escape(limits)}", shown)
+    assert re.search(r"made by +ana", shown)
+    assert "Be brief.\nSay what you read." in shown
+    assert "limit of turns\t10" in cli("agents show helper", SHOWN).out
+    assert cli("agents show helper --json", SHOWN).json == AGENT
+
+
+@pytest.mark.parametrize(
+    ("words", "spec"),
+    [
+        (
+            "helper --model ollama:small --tools files.* time.* --instructions @{words} "
+            "--description Helps.",
+            {"name": "helper", "model": "ollama:small", "tools": ["files.*", "time.*"],
+             "instructions": "Do as told.", "description": "Helps."},
+        ),
+        ("helper --template reader --model away:large",
+         {"name": "helper", "model": "away:large", **READER}),
+        ("--template reader --model away:large",
+         {"name": "reader", "model": "away:large", **READER}),
+        ("--from {toml}", SPEC),
+        ("other --from {toml} --model away:large",
+         {**SPEC, "name": "other", "model": "away:large"}),
+    ],
+    ids=["words", "template", "its name", "file", "words beside a file"],
+)  # fmt: skip
+def test_one_is_made_of_what_was_said(
+    cli: CommandLine, toml: Path, words: str, spec: dict[str, Any]
+) -> None:
+    given = cli.file("words.txt", "Do as told.")
+
+    got = cli(f"agents new {words.format(words=given, toml=toml)}", MADE)
+
+    assert (got.code, got.sent) == (0, [spec])
+    assert "portico agents chat helper" in got.err
+
+
+@pytest.mark.parametrize(
+    ("command", "body"),
+    [
+        ("agents import -", {"toml": TOML, "replace": False}),
+        ("agents import - --replace", {"toml": TOML, "replace": True}),
+        ("agents new other --from -", {**SPEC, "name": "other"}),
+        ("agents new --from=-", SPEC),
+    ],
+)
+def test_one_is_made_from_standard_input(
+    cli: CommandLine, command: str, body: dict[str, Any]
+) -> None:
+    got = cli(command, {"POST /agents": AGENT, "POST /agents/import": AGENT}, piped=TOML)
+
+    assert (got.code, got.sent) == (0, [body])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("helper", "which model"),
+        ("--model a:b", "needs a name"),
+        ("'no spaces' --model a:b", "cannot be its name"),
+        ("helper --template writer", "Those there are: reader"),
     ],
 )
 def test_where_nobody_can_be_asked_what_is_missing_is_said(
-    tmp_path: Path, capsys: Captured, arguments: list[str], said: str
+    cli: CommandLine, words: str, said: str
 ) -> None:
-    code, server = told(tmp_path, MADE, "new", *arguments)
+    got = cli(f"agents new {words}", MADE)
 
-    assert code == Exit.USAGE
-    assert said in capsys.readouterr().err
-    assert sent(server) == []
+    assert (got.code, got.sent) == (Exit.USAGE, [])
+    assert said in got.err
 
 
-def test_the_only_model_there_is_need_not_be_named(tmp_path: Path, capsys: Captured) -> None:
-    some = {**MADE, "GET /models": [{"model": "ollama:small"}]}
+def test_the_only_model_there_is_need_not_be_named(cli: CommandLine) -> None:
+    got = cli("agents new helper", MADE | {"GET /models": MODELS[:1]})
 
-    _, server = told(tmp_path, some, "new", "helper")
-
-    assert sent(server)[0]["model"] == "ollama:small"
-    assert "the only model" in capsys.readouterr().err
+    assert got.sent[0]["model"] == "ollama:small"
+    assert "the only model" in got.err
 
 
 @pytest.mark.parametrize(
     ("typed", "made"),
     [
-        (
-            "1\nhelper\n2\n",
-            {
-                "name": "helper",
-                "model": "away:large",
-                "tools": ["files.read"],
-                "instructions": "Read.",
-            },
-        ),
-        (
-            "0\nhelper\nother:model\nHelp me.\n",
-            {"name": "helper", "model": "other:model", "instructions": "Help me."},
-        ),
-        (
-            "reader\n\n1\n",
-            {
-                "name": "reader",
-                "model": "ollama:small",
-                "tools": ["files.read"],
-                "instructions": "Read.",
-            },
-        ),
+        ("1\nhelper\n2\n", {"name": "helper", "model": "away:large", **READER}),
+        ("0\nhelper\nother:model\nHelp me.\n",
+         {"name": "helper", "model": "other:model", "instructions": "Help me."}),
+        ("reader\n\n1\n", {"name": "reader", "model": "ollama:small", **READER}),
+        ("7\n1\nno spaces\nhelper\nlarge\n9\n2\n",
+         {"name": "helper", "model": "away:large", **READER}),
     ],
-)
+    ids=["template", "none", "its name", "asked again"],
+)  # fmt: skip
 def test_at_a_terminal_what_is_missing_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, made: dict[str, Any]
+    cli: CommandLine, typed: str, made: dict[str, Any]
 ) -> None:
-    types(monkeypatch, typed)
+    got = cli("agents new", MADE, typed=typed)
 
-    code, server = told(tmp_path, MADE, "new")
-
-    assert code == 0
-    assert sent(server) == [made]
+    assert (got.code, got.sent) == (0, [made])
+    refused = "'no spaces' cannot be its name. Begin with a letter" in got.err
+    assert refused == ("no spaces" in typed)
 
 
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("7\n", "'7' is none of them"), ("0\nhelper\nlarge\n", "'large' is no model")],
 )
-def test_an_answer_that_is_none_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, typed: str, said: str
-) -> None:
-    types(monkeypatch, typed)
+def test_an_answer_that_is_none_ends_it(cli: CommandLine, typed: str, said: str) -> None:
+    got = cli("agents new", MADE, typed=typed)
 
-    code, server = told(tmp_path, MADE, "new")
-
-    assert code == Exit.USAGE
-    assert said in capsys.readouterr().err
-    assert sent(server) == []
-
-
-def test_an_answer_that_is_none_is_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    types(monkeypatch, "7\n1\nno spaces\nhelper\nlarge\n9\n2\n")
-
-    code, server = told(tmp_path, MADE, "new")
-
-    assert code == 0
-    assert (sent(server)[0]["name"], sent(server)[0]["model"]) == ("helper", "away:large")
-    assert "'no spaces' cannot be its name. Begin with a letter" in capsys.readouterr().err
-
-
-def flawed(field: str) -> Problem:
-    errors = [{"field": field, "message": "will not do"}]
-    return Problem(422, {"code": "bad_agent", "title": "Bad", "detail": "Bad.", "errors": errors})
+    assert (got.code, got.sent) == (Exit.USAGE, [])
+    assert said in got.err
 
 
 @pytest.mark.parametrize(
     ("refusal", "typed"),
     [
-        (flawed("model"), "0\nhelper\nolama:small\nHelp.\n1\n"),
+        (flawed(("model", "will not do")), "0\nhelper\nolama:small\nHelp.\n1\n"),
         (TAKEN, "0\nhelped\n1\nHelp.\nhelper\n"),
     ],
     ids=["model", "name"],
 )
 def test_an_answer_that_the_server_refuses_is_asked_for_again_and_no_other(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Captured,
-    refusal: Problem,
-    typed: str,
+    cli: CommandLine, refusal: Problem, typed: str
 ) -> None:
-    types(monkeypatch, typed)
+    got = cli("agents new", {**MADE, "POST /agents": InTurn(refusal, AGENT)}, typed=typed)
 
-    code, server = told(tmp_path, {**MADE, "POST /agents": InTurn(refusal, AGENT)}, "new")
-
-    assert code == 0
+    assert got.code == 0
     spec = {"name": "helper", "model": "ollama:small", "instructions": "Help."}
-    assert sent(server)[1:] == [spec]
-    assert ("Did you mean ollama:small?" in capsys.readouterr().err) == ("olama" in typed)
+    assert got.sent[1:] == [spec]
+    assert ("Did you mean ollama:small?" in got.err) == ("olama" in typed)
 
 
-def test_what_was_not_asked_for_is_not_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    types(monkeypatch, "0\nhelper\n1\nHelp.\nhelper\n")
+def test_what_was_not_asked_for_is_not_asked_for_again(cli: CommandLine) -> None:
+    refused = {**MADE, "POST /agents": flawed(("limits.turns", "will not do"))}
 
-    code, server = told(tmp_path, {**MADE, "POST /agents": flawed("limits.turns")}, "new")
+    got = cli("agents new", refused, typed="0\nhelper\n1\nHelp.\nhelper\n")
 
-    assert code == Exit.USAGE
-    assert len(sent(server)) == 1
+    assert (got.code, len(got.sent)) == (Exit.USAGE, 1)
 
 
-def test_of_models_it_is_said_which_are_not_made_for_the_tools_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_of_models_it_is_said_which_are_not_made_for_the_tools_it_has(cli: CommandLine) -> None:
     models = [{"model": "here:small", "tools": "no"}, {"model": "here:large", "tools": "yes"}]
-    types(monkeypatch, "1\nhelper\n1\n")
 
-    told(tmp_path, {**MADE, "GET /models": models}, "new")
+    got = cli("agents new", {**MADE, "GET /models": models}, typed="1\nhelper\n1\n")
 
-    said = capsys.readouterr().err
-    assert "  1  here:small  (is not made for tools)\n  2  here:large\n" in said
+    assert "  1  here:small  (is not made for tools)\n  2  here:large\n" in got.err
 
 
-def test_if_no_model_answers_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_if_no_model_answers_that_is_said(cli: CommandLine) -> None:
     some = {**MADE, "GET /models": []}
 
-    assert told(tmp_path, some, "new", "helper")[0] == Exit.USAGE
-    assert "No model answers" in capsys.readouterr().err
+    refused = cli("agents new helper", some)
+    named = cli("agents new", some, typed="1\nhelper\nlater:model\n")
 
-    types(monkeypatch, "1\nhelper\nlater:model\n")
-    assert sent(told(tmp_path, some, "new")[1])[0]["model"] == "later:model"
-    assert "No model answers" in capsys.readouterr().err
+    assert refused.code == Exit.USAGE
+    assert named.sent[0]["model"] == "later:model"
+    assert all("No model answers" in got.err for got in (refused, named))
 
 
-def test_of_many_models_some_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_of_many_models_some_are_shown(cli: CommandLine) -> None:
     many = [{"model": f"away:m{number}"} for number in range(20)]
-    types(monkeypatch, "0\nhelper\n3\n\n")
 
-    _, server = told(tmp_path, {**MADE, "GET /models": many}, "new")
+    got = cli("agents new", {**MADE, "GET /models": many}, typed="0\nhelper\n3\n\n")
 
-    assert sent(server)[0]["model"] == "away:m2"
-    assert "… and 8 more" in capsys.readouterr().err
-
-
-def test_one_is_made_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML)
-    some = {"POST /agents": AGENT, "POST /agents/import": AGENT}
-
-    _, first = told(tmp_path, some, "new", "--from", str(file))
-    _, second = told(tmp_path, some, "import", str(file), "--replace")
-
-    assert sent(first) == [SPEC]
-    assert sent(second) == [{"toml": TOML, "replace": True}]
-
-
-def test_what_is_said_beside_a_file_counts_more_than_what_stands_there(tmp_path: Path) -> None:
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML)
-
-    code, server = told(
-        tmp_path, MADE, "new", "other", "--from", str(file), "--model", "away:large"
-    )
-
-    assert code == 0
-    assert sent(server) == [{**SPEC, "name": "other", "model": "away:large"}]
-
-
-@pytest.mark.parametrize(
-    ("words", "body"),
-    [
-        (["import", "-"], {"toml": TOML, "replace": False}),
-        (["new", "other", "--from", "-"], {**SPEC, "name": "other"}),
-        (["new", "--from=-"], SPEC),
-    ],
-)
-def test_one_is_made_from_standard_input(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], body: dict[str, Any]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(TOML))
-    some = {"POST /agents": AGENT, "POST /agents/import": AGENT}
-
-    code, server = told(tmp_path, some, *words)
-
-    assert code == 0
-    assert sent(server) == [body]
+    assert got.sent[0]["model"] == "away:m2"
+    assert "… and 8 more" in got.err
 
 
 def test_what_comes_in_under_a_taken_name_may_replace_what_has_it(
-    tmp_path: Path, capsys: Captured
+    cli: CommandLine, toml: Path
 ) -> None:
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML)
     some = {"POST /agents/import": TAKEN}
 
-    assert told(tmp_path, some, "import", str(file))[0] == Exit.FAILED
-    assert "--replace" in capsys.readouterr().err
+    refused = cli(f"agents import {toml}", some)
 
-    told(tmp_path, some, "import", str(file), "--replace")
-    assert "--replace" not in capsys.readouterr().err
+    assert refused.code == Exit.FAILED
+    assert "--replace" in refused.err
+    assert "--replace" not in cli(f"agents import {toml} --replace", some).err
 
 
-@pytest.mark.parametrize("words", [["import"], ["new", "--from"], ["edit", "helper", "--from"]])
+@pytest.mark.parametrize("words", ["import", "new --from", "edit helper --from"])
 def test_what_is_wrong_in_a_file_is_told_with_its_line(
-    tmp_path: Path, capsys: Captured, words: list[str]
+    cli: CommandLine, toml: Path, words: str
 ) -> None:
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML)
-    flaws = [{"field": "model", "message": "is no model"}, {"field": "tags", "message": "are odd"}]
-    bad = Problem(422, {"code": "bad_agent", "title": "Bad", "detail": "Bad.", "errors": flaws})
+    bad = flawed(("model", "is no model"), ("tags", "are odd"))
     routes = ["POST /agents", "POST /agents/import", "PUT /agents/helper"]
 
-    code, _ = told(tmp_path, {**EDITED, **dict.fromkeys(routes, bad)}, *words, str(file))
+    got = cli(f"agents {words} {toml}", {**EDITED, **dict.fromkeys(routes, bad)})
 
-    said = capsys.readouterr().err
-    assert code == Exit.USAGE
-    assert "model: is no model (line 2)\n" in said
-    assert "tags: are odd\n" in said
+    assert got.code == Exit.USAGE
+    assert "model: is no model (line 2)\n" in got.err
+    assert "tags: are odd\n" in got.err
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("oops\n", "line 1"), ("a = 2026-01-01", "no dates"), ("a = nan", "not JSON compliant")],
+    ("words", "content", "said"),
+    [
+        ("new --from", b"oops\n", "line 1"),
+        ("new --from", b"a = 2026-01-01", "no dates"),
+        ("new --from", b"a = nan", "not JSON compliant"),
+        ("import", b"\xff\xfe", "odd.toml"),
+        ("import", b"a" * 1_000_001, "odd.toml"),
+    ],
+    ids=["toml", "date", "number", "bytes", "long"],
 )
 def test_what_no_agent_can_have_is_not_sent(
-    tmp_path: Path, capsys: Captured, text: str, said: str
+    cli: CommandLine, words: str, content: bytes, said: str
 ) -> None:
-    file = tmp_path / "odd.toml"
-    file.write_text(text)
+    got = cli(f"agents {words} {cli.file('odd.toml', content)}", MADE)
 
-    code, server = told(tmp_path, MADE, "new", "--from", str(file))
-
-    assert code == Exit.USAGE
-    assert said in capsys.readouterr().err
-    assert sent(server) == []
+    assert (got.code, got.sent) == (Exit.USAGE, [])
+    assert said in got.err
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"a" * 1_000_001], ids=["bytes", "long"])
-def test_a_file_that_is_no_text_about_an_agent_is_refused(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "odd.toml"
-    file.write_bytes(content)
+def test_one_is_exported_and_replaces_no_file_unasked(cli: CommandLine) -> None:
+    file = cli.root / "exported.toml"
 
-    assert told(tmp_path, {}, "import", str(file))[0] == Exit.USAGE
-
-
-def test_one_is_exported_as_it_is_written(tmp_path: Path, capsys: Captured) -> None:
-    code, _ = told(tmp_path, {"GET /agents/helper/export": Streamed([TOML])}, "export", "helper")
-
-    assert code == 0
-    assert capsys.readouterr().out == TOML
-
-
-def test_what_is_exported_replaces_no_file_unasked(tmp_path: Path) -> None:
-    file = tmp_path / "helper.toml"
-
-    def export(*more: str) -> int:
+    def export(*options: str) -> int:
         some = {"GET /agents/helper/export": Streamed([TOML])}
-        return told(tmp_path, some, "export", "helper", "--output", str(file), *more)[0]
+        return cli(f"agents export helper --output {file} {' '.join(options)}", some).code
 
-    assert export() == 0
-    assert file.read_text() == TOML
+    printed = cli("agents export helper", {"GET /agents/helper/export": Streamed([TOML])})
+    assert (printed.code, printed.out) == (0, TOML)
+    assert (export(), file.read_text()) == (0, TOML)
     file.write_text("mine")
-    assert export() == Exit.FAILED
-    assert file.read_text() == "mine"
-    assert export("--replace") == 0
-    assert file.read_text() == TOML
+    assert (export(), file.read_text()) == (Exit.FAILED, "mine")
+    assert (export("--replace"), file.read_text()) == (0, TOML)
 
 
 NOT_FOUND = Problem(
@@ -449,50 +323,75 @@ NOT_FOUND = Problem(
 @pytest.mark.parametrize(
     ("words", "route"),
     [
-        (["show", "helpr"], "GET /agents/helpr"),
-        (["export", "helpr"], "GET /agents/helpr/export"),
-        (["remove", "helpr", "--yes"], "DELETE /agents/helpr"),
-        (["runs", "helpr"], "GET /agents/helpr"),
-        (["chat", "helpr", "Hi"], "POST /agents/helpr/runs"),
+        ("show helpr", "GET /agents/helpr"),
+        ("export helpr", "GET /agents/helpr/export"),
+        ("remove helpr --yes", "DELETE /agents/helpr"),
+        ("runs helpr", "GET /agents/helpr"),
+        ("chat helpr Hi", "POST /agents/helpr/runs"),
     ],
 )
 def test_of_one_that_is_not_there_it_is_said_which_may_be_meant(
-    tmp_path: Path, capsys: Captured, words: list[str], route: str
+    cli: CommandLine, words: str, route: str
 ) -> None:
-    some = {route: NOT_FOUND, "GET /agents": page(AGENT), "GET /traces": page()}
+    got = cli(
+        f"agents {words}", {route: NOT_FOUND, "GET /agents": page(AGENT), "GET /traces": page()}
+    )
 
-    assert told(tmp_path, some, *words)[0] == Exit.FAILED
-
-    told_ = capsys.readouterr()
-    assert "Did you mean helper? See the list." in told_.err
-    assert told_.out == ""
+    assert (got.code, got.out) == (Exit.FAILED, "")
+    assert "Did you mean helper? See the list." in got.err
 
 
 @pytest.mark.parametrize("there", [page({**AGENT, "name": "else"}), None])
 def test_if_nothing_is_like_it_nothing_is_guessed(
-    tmp_path: Path, capsys: Captured, there: dict[str, Any] | None
+    cli: CommandLine, there: dict[str, Any] | None
 ) -> None:
-    told(tmp_path, {"GET /agents/helpr": NOT_FOUND, "GET /agents": there}, "show", "helpr")
+    got = cli("agents show helpr", {"GET /agents/helpr": NOT_FOUND, "GET /agents": there})
 
-    said = capsys.readouterr().err
-    assert "See the list." in said
-    assert "Did you mean" not in said
-
-
-def test_whoever_says_delete_is_told_how_it_is_called(tmp_path: Path, capsys: Captured) -> None:
-    assert told(tmp_path, {}, "delete", "helper")[0] == Exit.USAGE
-    assert 'Did you mean "remove"?' in capsys.readouterr().err
+    assert "See the list." in got.err
+    assert "Did you mean" not in got.err
 
 
-def test_nothing_is_removed_without_a_yes(tmp_path: Path, capsys: Captured) -> None:
+@pytest.mark.parametrize(
+    ("command", "answers", "code", "said"),
+    [
+        ("delete helper", {}, Exit.USAGE, 'Did you mean "remove"?'),
+        ("runs --limit 0", {}, Exit.USAGE, "--limit"),
+        ("runs --until yesterday", {}, Exit.USAGE, "--until: 'yesterday' is no time."),
+        ("trace nobody", SOME_RUNS | {"GET /runs": page()}, Exit.FAILED, "portico agents runs"),
+        ("trace short", SOME_RUNS | {"GET /runs": page()}, Exit.USAGE, "portico agents runs"),
+        (
+            f"resume {RUN}",
+            {f"POST /agents/runs/{RUN}/resume": Problem(409, {"code": "run_not_over"})},
+            Exit.FAILED,
+            "portico agents chat NAME --continues psvgnn",
+        ),
+        (
+            "diff helper",
+            {"GET /agents/helper": {**AGENT, "version": 1}},
+            Exit.USAGE,
+            "helper",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_done_is_told_with_its_fix(
+    cli: CommandLine, command: str, answers: dict[str, Any], code: int, said: str
+) -> None:
+    got = cli(f"agents {command}", answers)
+
+    assert got.code == code
+    assert said in got.err
+
+
+def test_nothing_is_removed_without_a_yes(cli: CommandLine) -> None:
     some: dict[str, Any] = {"DELETE /agents/helper": {}}
 
-    code, server = told(tmp_path, some, "remove", "helper")
-    assert code == Exit.APPROVAL
-    assert [asked for asked, _ in server.asked] == ["GET /traces"]
+    unsaid = cli("agents remove helper", some)
+    said = cli("agents remove helper --yes", some)
 
-    assert told(tmp_path, some, "remove", "helper", "--yes")[0] == 0
-    assert "helper is gone." in capsys.readouterr().out
+    assert (unsaid.code, unsaid.routes) == (Exit.APPROVAL, ["GET /traces"])
+    assert said.code == 0
+    assert "helper is gone." in said.out
 
 
 @pytest.mark.parametrize(
@@ -504,112 +403,70 @@ def test_nothing_is_removed_without_a_yes(tmp_path: Path, capsys: Captured) -> N
     ],
 )
 def test_whoever_removes_one_is_told_which_runs_end_by_it(
-    tmp_path: Path, capsys: Captured, runs: int, said: str
+    cli: CommandLine, runs: int, said: str
 ) -> None:
     which = "agent=helper&status=running&status=waiting&limit=200"
     found = page(*[a_run(status="waiting")] * runs)
     some = {"DELETE /agents/helper": {}, f"GET /traces?{which}": found}
 
-    assert told(tmp_path, some, "remove", "helper")[0] == Exit.APPROVAL
-    assert f"with all its versions, and end {said}?" in capsys.readouterr().err
+    asked = cli("agents remove helper", some)
 
-    told(tmp_path, some, "remove", "helper", "--yes")
-    assert f"With it ended {said}." in capsys.readouterr().err
+    assert asked.code == Exit.APPROVAL
+    assert f"with all its versions, and end {said}?" in asked.err
+    assert f"With it ended {said}." in cli("agents remove helper --yes", some).err
 
 
+@pytest.mark.parametrize(
+    ("command", "route"),
+    [
+        ("new helper --model ollama:small", "POST /agents"),
+        ("import {toml}", "POST /agents/import"),
+        ("duplicate helper helper", "POST /agents/helper/duplicate"),
+        ("restore helper 1", "POST /agents/helper/restore"),
+        ("show helper", "GET /agents/helper"),
+        ("edit helper --from {toml}", "PUT /agents/helper"),
+    ],
+)
 def test_an_agent_whose_tools_cannot_be_used_is_made_with_a_warning(
-    tmp_path: Path, capsys: Captured
+    cli: CommandLine, toml: Path, command: str, route: str
 ) -> None:
     warned = {**AGENT, "warnings": [{"field": "tools", "message": "nothing now"}]}
-    some = {
-        "POST /agents": warned,
-        "POST /agents/import": warned,
-        "POST /agents/helper/duplicate": warned,
-        "POST /agents/helper/restore": warned,
-        "GET /agents/helper": warned,
-        "PUT /agents/helper": warned,
-    }
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML, encoding="utf-8")
 
-    for words in (
-        ("new", "helper", "--model", "ollama:small"),
-        ("import", str(file)),
-        ("duplicate", "helper", "helper"),
-        ("restore", "helper", "1"),
-        ("show", "helper"),
-        ("edit", "helper", "--from", str(file)),
-    ):
-        assert told(tmp_path, some, *words)[0] == 0
-        assert "! tools: nothing now." in capsys.readouterr().err, words
+    got = cli(f"agents {command.format(toml=toml)}", SHOWN | {route: warned})
+
+    assert got.code == 0
+    assert "! tools: nothing now." in got.err
 
 
-def test_one_is_duplicated_and_restored(tmp_path: Path, capsys: Captured) -> None:
+def test_one_is_duplicated_and_restored(cli: CommandLine) -> None:
     some = {
         "POST /agents/helper/duplicate": {**AGENT, "name": "other"},
         "POST /agents/helper/restore": {**AGENT, "version": 4},
     }
 
-    _, first = told(tmp_path, some, "duplicate", "helper", "other")
-    _, second = told(tmp_path, some, "restore", "helper", "1")
+    restored = cli("agents restore helper 1", some)
 
-    assert sent(first) == [{"name": "other"}]
-    assert sent(second) == [{"version": 1}]
-    assert "now version 4" in capsys.readouterr().out
+    assert cli("agents duplicate helper other", some).sent == [{"name": "other"}]
+    assert restored.sent == [{"version": 1}]
+    assert "now version 4" in restored.out
 
 
-def test_versions_are_listed(tmp_path: Path, capsys: Captured) -> None:
+def test_versions_are_listed(cli: CommandLine) -> None:
     some = {"GET /agents/helper/versions": page({"number": 3, "by_name": "ana", "at": NOON})}
 
-    told(tmp_path, some, "versions", "helper")
-
-    assert capsys.readouterr().out.startswith("3\tana\t")
+    assert cli("agents versions helper", some).rows[0][:2] == ["3", "ana"]
 
 
-DIFF = {
-    "data": [
-        {"field": "model", "before": "a:b", "after": "c:d", "lines": []},
-        {
-            "field": "instructions",
-            "before": "x",
-            "after": "y",
-            "lines": ["-Be brief.", "+Be long."],
-        },
-    ]
-}
+def test_the_last_two_versions_are_compared_unless_others_are_named(cli: CommandLine) -> None:
+    model = {"field": "model", "before": "a:b", "after": "c:d", "lines": []}
+    lines = ["-Be brief.", "+Be long."]
+    words = {"field": "instructions", "before": "x", "after": "y", "lines": lines}
 
+    got = cli(
+        "agents diff helper", SHOWN | {"GET /agents/helper/diff?from=2&to=3": page(model, words)}
+    )
 
-def test_the_last_two_versions_are_compared_unless_others_are_named(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    some = {"GET /agents/helper": AGENT, "GET /agents/helper/diff?from=2&to=3": DIFF}
-
-    assert told(tmp_path, some, "diff", "helper")[0] == 0
-
-    assert capsys.readouterr().out.splitlines() == [
-        "model",
-        "  -a:b",
-        "  +c:d",
-        "instructions",
-        "  -Be brief.",
-        "  +Be long.",
-    ]
-
-
-def test_of_the_same_nothing_is_different(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /agents/helper/diff?from=1&to=2": page()}
-
-    told(tmp_path, some, "diff", "helper", "1", "2")
-    assert "are the same" in capsys.readouterr().err
-
-    told(tmp_path, some, "diff", "helper", "1", "2", "--json")
-    assert json.loads(capsys.readouterr().out) == page()
-
-
-def test_one_that_was_never_changed_has_no_difference(tmp_path: Path) -> None:
-    some = {"GET /agents/helper": {**AGENT, "version": 1}}
-
-    assert told(tmp_path, some, "diff", "helper")[0] == Exit.USAGE
+    assert got.lines == ["model", "  -a:b", "  +c:d", "instructions", "  -Be brief.", "  +Be long."]
 
 
 EDITED = {
@@ -619,149 +476,88 @@ EDITED = {
 }
 
 
-def editing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> dict[str, Any]:
-    """An editor that does what the script says to its file, $1."""
-    editor = tmp_path / "editor.sh"
-    editor.write_text(f"#!/bin/sh\n{script}\n")
-    editor.chmod(0o755)
-    monkeypatch.setenv("VISUAL", str(editor))
-    return {**EDITED, "GET /agents/helper/export": Streamed([TOML])}
+@pytest.fixture
+def editing(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An editor that does what the script says to its file, $1; what the server says then."""
+
+    def made(script: str) -> dict[str, Any]:
+        editor = cli.file("editor.sh", f"#!/bin/sh\n{script}\n")
+        editor.chmod(0o755)
+        monkeypatch.setenv("VISUAL", str(editor))
+        return {**EDITED, "GET /agents/helper/export": Streamed([TOML])}
+
+    return made
 
 
-def puts(server: ScriptedServer) -> list[Any]:
-    return [body for asked, body in server.asked if asked.startswith("PUT")]
-
-
+@pytest.mark.parametrize(
+    ("script", "typed", "code", "sent", "said"),
+    [
+        ("sed -i s/brief/kind/ $1", "", 0, [SPEC | {"instructions": "Be kind.\n"}], "version 4."),
+        ("true", "", 0, [], "Nothing was changed."),
+        ("if grep -q oops $1; then echo 'a = 1' >$1; else echo oops >>$1; fi", "y\n", 0, [{"a": 1}],
+         "Not TOML"),
+        ("exit 3", "", Exit.USAGE, [], "ended with 3: nothing was changed"),
+    ],
+    ids=["changed", "left as it was", "no toml", "failed"],
+)  # fmt: skip
 def test_one_is_edited_as_toml(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    cli: CommandLine, editing: Any, *, script: str, typed: str, code: int, sent: Any, said: str
 ) -> None:
-    some = editing(tmp_path, monkeypatch, "sed -i 's/brief/kind/' $1")
-    types(monkeypatch, "")
+    got = cli("agents edit helper", editing(script), typed=typed)
 
-    code, server = told(tmp_path, some, "edit", "helper")
-
-    assert code == 0
-    assert puts(server) == [
-        {"name": "helper", "model": "ollama:small", "instructions": "Be kind.\n"}
-    ]
-    assert "helper is at version 4." in capsys.readouterr().out
-
-
-def test_what_was_left_as_it_was_is_not_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    some = editing(tmp_path, monkeypatch, "true")
-    types(monkeypatch, "")
-
-    _, server = told(tmp_path, some, "edit", "helper")
-
-    assert puts(server) == []
-    assert "Nothing was changed." in capsys.readouterr().err
+    assert (got.code, got.sent) == (code, sent)
+    assert said in got.out + got.err
 
 
 def test_what_is_wrong_is_told_with_its_line_and_what_was_written_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    cli: CommandLine, editing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(cli.root))
     monkeypatch.setattr("tempfile.tempdir", None)
-    some = editing(tmp_path, monkeypatch, "sed -i 's/ollama:small/small/' $1")
-    flaws = [{"field": "model", "message": "is no model"}, {"field": "tags", "message": "are"}]
-    bad = {"code": "bad_agent", "title": "Bad", "detail": "Bad.", "errors": flaws}
-    some["PUT /agents/helper"] = Problem(422, bad)
-    types(monkeypatch, "n\n")
+    some = editing("sed -i 's/ollama:small/small/' $1")
+    some["PUT /agents/helper"] = flawed(("model", "is no model"), ("tags", "are"))
 
-    code, _ = told(tmp_path, some, "edit", "helper")
+    got = cli("agents edit helper", some, typed="n\n")
 
-    said = capsys.readouterr().err
-    assert code == Exit.USAGE
-    assert "model: is no model" in said
-    assert 'line 2: model = "small"' in said
-    assert "What you wrote is in" in said
-    [kept] = tmp_path.glob("portico-*/helper.toml")
+    assert got.code == Exit.USAGE
+    assert "model: is no model" in got.err
+    assert 'line 2: model = "small"' in got.err
+    assert "What you wrote is in" in got.err
+    [kept] = cli.root.glob("portico-*/helper.toml")
     assert 'model = "small"' in kept.read_text()
 
 
-def test_what_is_no_toml_is_not_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    some = editing(
-        tmp_path, monkeypatch, "if grep -q oops $1; then echo 'a = 1' >$1; else echo oops >>$1; fi"
-    )
-    types(monkeypatch, "y\n")
+def test_where_nobody_can_edit_a_file_is_taken(cli: CommandLine, toml: Path) -> None:
+    refused = cli("agents edit helper", EDITED)
 
-    code, server = told(tmp_path, some, "edit", "helper")
-
-    assert code == 0
-    assert "Not TOML" in capsys.readouterr().err
-    assert puts(server) == [{"a": 1}]
+    assert refused.code == Exit.USAGE
+    assert "--from FILE.toml" in refused.err
+    assert cli(f"agents edit helper --from {toml}", EDITED).sent == [SPEC]
 
 
-def test_an_editor_that_fails_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    some = editing(tmp_path, monkeypatch, "exit 3")
-    types(monkeypatch, "")
+def test_a_file_about_another_changes_nothing_unless_it_is_to_be_renamed(cli: CommandLine) -> None:
+    file = cli.file("other.toml", TOML.replace("helper", "other"))
 
-    assert told(tmp_path, some, "edit", "helper")[0] == Exit.USAGE
-    assert "ended with 3: nothing was changed" in capsys.readouterr().err
+    refused = cli(f"agents edit helper --from {file}", EDITED)
+    renamed = cli(f"agents edit helper --from {file} --rename", EDITED)
 
-
-def test_where_nobody_can_edit_a_file_is_taken(tmp_path: Path, capsys: Captured) -> None:
-    file = tmp_path / "helper.toml"
-    file.write_text(TOML)
-
-    assert told(tmp_path, EDITED, "edit", "helper")[0] == Exit.USAGE
-    assert "--from FILE.toml" in capsys.readouterr().err
-    _, server = told(tmp_path, EDITED, "edit", "helper", "--from", str(file))
-
-    assert puts(server)[0]["model"] == "ollama:small"
+    assert (refused.code, refused.sent) == (Exit.USAGE, [])
+    assert "The file is about other, and not about helper." in refused.err
+    assert "--rename" in refused.err
+    assert renamed.sent[0]["name"] == "other"
 
 
-def test_a_file_about_another_changes_nothing_unless_it_is_to_be_renamed(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    file = tmp_path / "other.toml"
-    file.write_text(TOML.replace("helper", "other"))
-    words = ["edit", "helper", "--from", str(file)]
-
-    code, refused = told(tmp_path, EDITED, *words)
-    said = capsys.readouterr().err
-    _, renamed = told(tmp_path, EDITED, *words, "--rename")
-
-    assert code == Exit.USAGE
-    assert "The file is about other, and not about helper." in said
-    assert "--rename" in said
-    assert puts(refused) == []
-    assert puts(renamed)[0]["name"] == "other"
-
-
-def test_runs_are_listed_with_what_they_took(tmp_path: Path, capsys: Captured) -> None:
+def test_runs_are_listed_with_what_they_took(cli: CommandLine) -> None:
     some = {"GET /traces": page(a_run(), a_run(money="12.5", error_code="model_unavailable"))}
 
-    assert told(tmp_path, some, "runs", "helper", "--mine", "--status", "completed")[0] == 0
+    got = cli("agents runs helper --mine --status completed", some)
 
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.split("\t")[:3] == ["…psvgnn", "helper", "completed"]
+    first, second = got.rows
     asked = "What is in my notes?"
-    assert first.split("\t")[4:] == ["2.5 s", "2", "1", "1234", "$0.0042", "-", asked]
-    assert second.split("\t")[8:] == ["$12.50", "model_unavailable", asked]
-
-
-def test_without_runs_it_is_said_how_to_begin_one(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /traces": page()}, "runs")
-
-    assert "portico agents chat NAME" in capsys.readouterr().err
-    assert told(tmp_path, {}, "runs", "--limit", "0")[0] == Exit.USAGE
-
-
-def test_if_none_are_as_they_were_asked_for_that_is_said(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /traces": page(), "GET /agents/helper": AGENT}
-
-    told(tmp_path, some, "runs", "--tool", "files.reed")
-    assert capsys.readouterr().err == "None match.\n"
-
-    told(tmp_path, some, "runs", "helper")
-    assert "There are none. To begin one: portico agents chat helper" in capsys.readouterr().err
+    assert got.code == 0
+    assert first[:3] == ["…psvgnn", "helper", "completed"]
+    assert first[4:] == ["2.5 s", "2", "1", "1234", "$0.0042", "-", asked]
+    assert second[8:] == ["$12.50", "model_unavailable", asked]
 
 
 @pytest.mark.parametrize(
@@ -772,12 +568,11 @@ def test_if_none_are_as_they_were_asked_for_that_is_said(tmp_path: Path, capsys:
     ],
 )
 def test_runs_are_listed_by_when_they_were_started(
-    tmp_path: Path, capsys: Captured, written: str, asked: str
+    cli: CommandLine, written: str, asked: str
 ) -> None:
     some = {f"GET /traces?limit=20&since={quote(asked, safe='')}": page(a_run())}
 
-    assert told(tmp_path, some, "runs", "--since", written)[0] == 0
-    assert "psvgnn" in capsys.readouterr().out
+    assert "psvgnn" in cli(f"agents runs --since {written}", some).out
 
 
 @pytest.mark.parametrize("text", ["90m", "2h", "3d", "2026-05-01"])
@@ -788,47 +583,9 @@ def test_a_time_may_be_a_day_or_so_long_ago(text: str) -> None:
     assert datetime.fromisoformat(found).tzinfo is not None
 
 
-def test_what_is_no_time_is_refused(tmp_path: Path, capsys: Captured) -> None:
-    assert told(tmp_path, {}, "runs", "--until", "yesterday")[0] == Exit.USAGE
-    assert "--until: 'yesterday' is no time." in capsys.readouterr().err
-
-
-def test_a_trace_says_which_run_it_continues(tmp_path: Path, capsys: Captured) -> None:
-    other = RUN.replace("psvgnn", "psvgn0")
-    some = {f"GET /traces/{RUN}": {**TRACE, "run": a_run(continues=other)}}
-
-    told(tmp_path, some, "trace", RUN)
-
-    assert capsys.readouterr().out.splitlines()[1] == f"├─ continues  {other}"
-
-
-@pytest.mark.parametrize(("name", "code"), [("nobody", Exit.FAILED), ("short", Exit.USAGE)])
-def test_of_a_run_that_is_not_there_it_is_said_what_lists_those_that_are(
-    tmp_path: Path, capsys: Captured, name: str, code: int
-) -> None:
-    some = {"GET /traces": page(a_run()), "GET /runs": page()}
-
-    assert told(tmp_path, some, "trace", name)[0] == code
-    assert "portico agents runs" in capsys.readouterr().err
-
-
-def test_of_a_run_that_is_done_it_is_said_how_to_go_on_with_it(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    done = Problem(409, {"code": "run_not_over", "title": "No", "detail": "Done.", "fix": "Fork."})
-
-    code, _ = told(tmp_path, {f"POST /agents/runs/{RUN}/resume": done}, "resume", RUN)
-
-    assert code == Exit.FAILED
-    assert "portico agents chat NAME --continues psvgnn" in capsys.readouterr().err
-
-
-def test_a_trace_is_a_tree_of_turns_and_tools(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /traces": page(a_run()), f"GET /traces/{RUN}": TRACE}
-
-    assert told(tmp_path, some, "trace", "psvgnn")[0] == 0
-
-    assert capsys.readouterr().out.splitlines() == [
+@pytest.mark.parametrize("name", ["psvgnn", "…psvgnn"])
+def test_a_trace_is_a_tree_of_turns_and_tools(cli: CommandLine, name: str) -> None:
+    assert cli(f"agents trace {name}", SOME_RUNS | {f"GET /traces/{RUN}": TRACE}).lines == [
         f"{RUN}  helper v3  completed",
         "├─ said  What is in my notes?",
         "├─ turn 1  ollama:small · 1.5 s · 1,200 → 34 tokens · 40 tokens/s · $0.0042 · 2 tries",
@@ -842,68 +599,51 @@ def test_a_trace_is_a_tree_of_turns_and_tools(tmp_path: Path, capsys: Captured) 
     ]
 
 
-def test_a_run_is_found_by_what_a_list_shows_of_it(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /traces": page(a_run()), f"GET /traces/{RUN}": TRACE}
-
-    assert told(tmp_path, some, "trace", "…psvgnn")[0] == 0
-
-    assert capsys.readouterr().out.startswith(RUN)
-
-
-def test_a_trace_that_failed_ends_with_why(tmp_path: Path, capsys: Captured) -> None:
-    failed = {
-        **TRACE,
-        "run": a_run(status="failed", error_code="model_unavailable", error="It is away."),
-        "turns": [],
-    }
-
-    told(tmp_path, {f"GET /traces/{RUN}": failed}, "trace", RUN)
-
-    assert "└─ failed  model_unavailable: It is away." in capsys.readouterr().out
-
-
-def test_a_trace_is_given_to_programs_as_it_is_or_for_a_collector(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    otlp: dict[str, Any] = {"resourceSpans": []}
-    some = {f"GET /traces/{RUN}": TRACE, f"GET /traces/{RUN}/export": otlp}
-
-    told(tmp_path, some, "trace", RUN, "--json")
-    assert json.loads(capsys.readouterr().out) == TRACE
-
-    told(tmp_path, some, "trace", RUN, "--otlp")
-    assert json.loads(capsys.readouterr().out) == otlp
+OTHER_RUN = RUN.replace("psvgnn", "psvgn0")
+AWAY = a_run(status="failed", error_code="model_unavailable", error="It is away.")
 
 
 @pytest.mark.parametrize(
-    ("words", "body"),
+    ("changes", "place", "line"),
     [
-        (["stop", RUN], None),
-        (["resume", RUN], None),
-        (["resolve", RUN, "call-2-0", "retry"], {"step": "call-2-0", "outcome": "retry"}),
+        ({"run": a_run(continues=OTHER_RUN)}, 1, f"├─ continues  {OTHER_RUN}"),
+        ({"run": AWAY, "turns": []}, -1, "└─ failed  model_unavailable: It is away."),
     ],
 )
-def test_a_run_is_stepped_into(tmp_path: Path, words: list[str], body: object) -> None:
-    some: dict[str, Any] = {f"POST /agents/runs/{RUN}/{words[0]}": {}}
-
-    code, server = told(tmp_path, some, *words)
-
-    assert code == 0
-    assert sent(server) == [body]
+def test_a_trace_says_what_it_continues_and_why_it_failed(
+    cli: CommandLine, changes: dict[str, Any], place: int, line: str
+) -> None:
+    assert cli(f"agents trace {RUN}", {f"GET /traces/{RUN}": TRACE | changes}).lines[place] == line
 
 
-def test_something_is_said_to_a_run(tmp_path: Path, capsys: Captured) -> None:
-    said = {"run": RUN, "number": 2, "at": NOON}
-    some = {"GET /traces": page(a_run()), f"POST /agents/runs/{RUN}/messages": said}
-
-    code, server = told(tmp_path, some, "say", "psvgnn", "Be quick.")
-
-    assert code == 0
-    assert sent(server) == [{"message": "Be quick."}]
-    assert "before its next turn" in capsys.readouterr().out
+@pytest.mark.parametrize(("option", "route"), [("--json", ""), ("--otlp", "/export")])
+def test_a_trace_is_given_to_programs_as_it_is_or_for_a_collector(
+    cli: CommandLine, option: str, route: str
+) -> None:
+    assert cli(f"agents trace {RUN} {option}", {f"GET /traces/{RUN}{route}": TRACE}).json == TRACE
 
 
-def test_how_tools_were_doing_is_told(tmp_path: Path, capsys: Captured) -> None:
+@pytest.mark.parametrize(
+    ("words", "body", "said"),
+    [
+        ("stop {}", None, ""),
+        ("resume {}", None, ""),
+        ("resolve {} call-2-0 retry", {"step": "call-2-0", "outcome": "retry"}, ""),
+        ("say {} 'Be quick.'", {"message": "Be quick."}, "before its next turn"),
+    ],
+)
+def test_a_run_is_stepped_into(cli: CommandLine, words: str, body: object, said: str) -> None:
+    verb = words.split(maxsplit=1)[0]
+    route = f"POST /agents/runs/{RUN}/{'messages' if verb == 'say' else verb}"
+    answer = {"run": RUN, "number": 2, "at": NOON} if verb == "say" else {}
+
+    got = cli(f"agents {words.format('psvgnn')}", SOME_RUNS | {route: answer})
+
+    assert (got.code, got.asked[-1]) == (0, (route, body))
+    assert said in got.out
+
+
+def test_how_tools_were_doing_is_told(cli: CommandLine) -> None:
     line = {
         "tool": "files.read",
         "uses": 4,
@@ -915,14 +655,12 @@ def test_how_tools_were_doing_is_told(tmp_path: Path, capsys: Captured) -> None:
         "last_at": NOON,
     }
 
-    told(tmp_path, {"GET /stats/tools": page(line)}, "stats")
-
-    assert capsys.readouterr().out.strip().split("\t") == [
-        "files.read", "4", "1", "2", "0.2 s", "1.5 s", "tool_not_allowed 1",
-    ]  # fmt: skip
+    assert cli("agents stats", {"GET /stats/tools": page(line)}).rows == [
+        ["files.read", "4", "1", "2", "0.2 s", "1.5 s", "tool_not_allowed 1"]
+    ]
 
 
-def test_how_models_were_doing_is_told(tmp_path: Path, capsys: Captured) -> None:
+def test_how_models_were_doing_is_told(cli: CommandLine) -> None:
     line = {
         "model": "ollama:small",
         "turns": 4,
@@ -939,20 +677,17 @@ def test_how_models_were_doing_is_told(tmp_path: Path, capsys: Captured) -> None
     }
     some = {"GET /stats/models": page(line, {**line, "tokens_a_second": None})}
 
-    told(tmp_path, some, "stats", "models", "--agent", "helper")
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.split("\t")[1:] == ["4", "100", "20", "$0.00", "1.0 s", "2.0 s", "42"]
-    assert second.endswith("\t-")
+    first, second = cli("agents stats models --agent helper", some).rows
 
-    told(tmp_path, {"GET /stats/models": page()}, "stats", "models")
-    assert "Nothing has been used yet." in capsys.readouterr().err
+    assert first[1:] == ["4", "100", "20", "$0.00", "1.0 s", "2.0 s", "42"]
+    assert second[-1] == "-"
 
 
-def test_a_strangers_text_moves_no_cursor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen: TtyText = a_screen(monkeypatch)
+def test_a_strangers_text_moves_no_cursor(cli: CommandLine) -> None:
     evil = {**TRACE, "said": [{"number": 1, "text": "\x1b[2Jgone \u202eback", "at": NOON}]}
 
-    told(tmp_path, {f"GET /traces/{RUN}": evil}, "trace", RUN)
+    shown = cli(f"agents trace {RUN}", {f"GET /traces/{RUN}": evil}, screen=80).out
 
-    assert "\x1b[2J" not in screen.getvalue()
-    assert "\u202e" not in screen.getvalue()
+    assert "gone" in shown
+    assert "\x1b[2J" not in shown
+    assert "\u202e" not in shown
