@@ -314,10 +314,10 @@ def test_an_agent_that_is_not_there_is_not_talked_to(cli: CommandLine) -> None:
 class Live:
     """A run that goes on until it is told to."""
 
-    def __init__(self, *told: str, then: str = "", **more: Any) -> None:
+    def __init__(self, *told: str, then: str = "", more: dict[str, Any] | None = None) -> None:
         self._over = threading.Event()
         streamed = Streamed(["".join(told), then or run_ended()], open_until=self._over)
-        self.answers = answers(**{EVENTS: streamed, **more})
+        self.answers = answers(**{EVENTS: streamed, **(more or {})})
 
     def ends(self, _: Person) -> None:
         self._over.set()
@@ -328,7 +328,7 @@ IT_ENDS = ("completed", "you> ")
 
 
 def test_who_types_while_it_works_is_heard(cli: CommandLine) -> None:
-    live = Live(text("Thinking"), **{f"POST /agents/runs/{RUN}/messages": {}})
+    live = Live(text("Thinking"), more={f"POST /agents/runs/{RUN}/messages": {}})
 
     got = talked(
         cli, live.answers, "Thinking", Types("\x1b[A"), Types("\t"), Types("é"), "say> é",
@@ -340,7 +340,7 @@ def test_who_types_while_it_works_is_heard(cli: CommandLine) -> None:
 
 @pytest.mark.parametrize("stop", [interrupt, Types("/stop\n")], ids=["ctrl-c", "/stop"])
 def test_a_run_is_stopped_as_soon_as_it_can(cli: CommandLine, stop: Step) -> None:
-    live = Live(text("Thinking"), then=run_ended("Thinking", status="stopped"), **{STOP: {}})
+    live = Live(text("Thinking"), then=run_ended("Thinking", status="stopped"), more={STOP: {}})
 
     got = talked(
         cli, live.answers, "Thinking", stop, "It stops as soon as it can", posted(2), live.ends,
@@ -389,7 +389,7 @@ REQUEST = {f"GET /approvals/{ID}": a_request()}
 
 def test_what_it_asks_to_be_allowed_is_answered_right_there(cli: CommandLine) -> None:
     approved = {f"POST /approvals/{ID}/answer": an_answer("once")}
-    live = Live(*WAITING, then=tool_ended(tool="mail.send") + run_ended(), **REQUEST, **approved)
+    live = Live(*WAITING, then=tool_ended(tool="mail.send") + run_ended(), more=REQUEST | approved)
 
     got = talked(
         cli, live.answers, "a approve", Types("a"), "approved once by ana", live.ends, *IT_ENDS
@@ -400,7 +400,7 @@ def test_what_it_asks_to_be_allowed_is_answered_right_there(cli: CommandLine) ->
 
 
 def test_whoever_leaves_at_a_request_leaves_it_waiting(cli: CommandLine) -> None:
-    live = Live(*WAITING, **REQUEST)
+    live = Live(*WAITING, more=REQUEST)
 
     got = talked(cli, live.answers, "a approve", Types("\x04"), "It goes on by itself.", live.ends)
 
@@ -411,7 +411,7 @@ def test_whoever_leaves_at_a_request_leaves_it_waiting(cli: CommandLine) -> None
 def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
     cli: CommandLine, key: str
 ) -> None:
-    live = Live(*WAITING, **REQUEST)
+    live = Live(*WAITING, more=REQUEST)
 
     got = talked(
         cli, live.answers, "a approve", Types(key), "goes on waiting.",
@@ -423,7 +423,7 @@ def test_whoever_skips_a_request_knows_what_can_be_typed_meanwhile(
 
 
 def test_after_a_refused_answer_nobody_is_told_to_answer(cli: CommandLine) -> None:
-    live = Live(*WAITING, **REQUEST)
+    live = Live(*WAITING, more=REQUEST)
 
     got = talked(
         cli, live.answers, "a approve", Types("a"), "The server refused", live.ends, "completed"
@@ -433,7 +433,7 @@ def test_after_a_refused_answer_nobody_is_told_to_answer(cli: CommandLine) -> No
 
 
 def test_if_somebody_else_was_first_it_goes_on(cli: CommandLine) -> None:
-    live = Live(*WAITING, then=tool_ended(tool="mail.send") + run_ended(), **REQUEST)
+    live = Live(*WAITING, then=tool_ended(tool="mail.send") + run_ended(), more=REQUEST)
 
     got = talked(cli, live.answers, "a approve", live.ends, "It waits for that no more.", *IT_ENDS)
 

@@ -1,14 +1,11 @@
 """`portico bridge`: what is said, read and looked for, against a server that says what it is told
 to."""
 
-import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
 from tests.faces.cli.bridge_answers import (
     ANA,
@@ -25,47 +22,52 @@ from tests.faces.cli.bridge_answers import (
     messages,
     page,
 )
-from tests.faces.cli.screen import TtyText, a_screen
-from tests.faces.cli.scripted_server import InTurn, Problem, Raw, ScriptedServer
-from tests.faces.cli.test_approvals import sent, served, types
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.command_line import CommandLine, Outcome
+from tests.faces.cli.screen import TtyText
+from tests.faces.cli.scripted_server import InTurn, Problem, Raw, Streamed
 
 SENT = a_message(7, body="hello", raised=False, absent=[])
 SAY = f"POST /conversations/{PLAN_ID}/messages"
 READ = f"GET /conversations/{PLAN_ID}/messages"
 READING: dict[str, Any] = {
-    **TABLE,
     f"GET /conversations/{PLAN_ID}/cursor": {"cursor": "end"},
     f"POST /conversations/{PLAN_ID}/read": {},
     "GET /inbox": {"unread": [], "overdue": [], "total": 0},
 }
 APPROVAL = "apr_01m7fxv1skfhf86xxtf6psvgnn"
+THIRD = f"/messages/{message_id(3)}"
+DENIED = Problem(403, {"code": "not_permitted"})
+DIGEST = "ab" * 32
 
 
-def told(root: Path, some: dict[str, Any], *arguments: str) -> tuple[int, ScriptedServer]:
-    with served(root, TABLE | some) as (house, server):
-        return run(house, ["bridge", *arguments]), server
+def bridge(cli: CommandLine, words: str, some: dict[str, Any], **how: Any) -> Outcome:
+    return cli(f"bridge {words}", TABLE | some, **how)
 
 
-def test_something_is_said_where_its_title_says(tmp_path: Path, capsys: Captured) -> None:
-    code, server = told(tmp_path, {SAY: SENT}, "post", "plan", "hello", "--key", "k-1")
-
-    assert code == 0
-    assert capsys.readouterr().out == "Said in plan, as …m00007.\n"
-    assert sent(server)[-1]["body"] == "hello"
-    assert server.heads[-1]["Idempotency-Key"] == "k-1"
+def read(cli: CommandLine, *said: Any, words: str = "plan", **how: Any) -> Outcome:
+    return bridge(cli, f"read {words}", READING | {READ: messages(*said)}, **how)
 
 
-def test_it_is_directed_answers_and_wants_to_be_acknowledged(tmp_path: Path) -> None:
-    some = {SAY: SENT, READ: messages(a_message(3))}
+def queries(got: Outcome, path: str) -> list[str]:
+    return [each.partition("?")[2] for each in got.addresses if f"{path}?" in each]
 
-    _, server = told(
-        tmp_path, some, "post", "apollo/plan", "hello", "--reply", "m00003", "--to", "helper",
-        "--ack", "--by", "2999-01-01T12:00+00:00", "--label", "confidential",
-    )  # fmt: skip
 
-    assert sent(server) == [
+def test_something_is_said_where_its_title_says(cli: CommandLine) -> None:
+    got = bridge(cli, "post plan hello --key k-1", {SAY: SENT})
+
+    assert (got.code, got.out) == (0, "Said in plan, as …m00007.\n")
+    assert got.sent[-1]["body"] == "hello"
+    assert got.heads[-1]["Idempotency-Key"] == "k-1"
+    piped = bridge(cli, "post plan", {SAY: SENT}, piped="from a pipe\n")
+    assert piped.sent[-1]["body"] == "from a pipe"
+
+
+def test_it_is_directed_answers_and_wants_to_be_acknowledged(cli: CommandLine) -> None:
+    words = "--reply m00003 --to helper --ack --by 2999-01-01T12:00+00:00 --label confidential"
+
+    got = bridge(cli, f"post apollo/plan hello {words}", {SAY: SENT, READ: messages(a_message(3))})
+
+    assert got.sent == [
         {
             "body": "hello",
             "reply_to": message_id(3),
@@ -77,170 +79,173 @@ def test_it_is_directed_answers_and_wants_to_be_acknowledged(tmp_path: Path) -> 
     ]
 
 
-def test_what_is_more_secret_than_its_conversation_is_told(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    raised = SENT | {"raised": True, "label": "confidential"}
-
-    told(tmp_path, {SAY: raised}, "post", "plan", "hello")
-
-    assert "It is confidential, and the conversation team" in capsys.readouterr().err
-
-
-def test_a_text_may_come_through_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe\n"))
-
-    _, server = told(tmp_path, {SAY: SENT}, "post", "plan")
-
-    assert sent(server)[-1]["body"] == "from a pipe"
-
-
-def test_without_a_text_it_is_said_how(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    types(monkeypatch, "")
-
-    assert told(tmp_path, {}, "post", "plan")[0] == Exit.USAGE
-    assert told(tmp_path, {}, "post", "plan", "x", "--by", "2h")[0] == Exit.USAGE
-    assert "portico bridge post CONVERSATION" in capsys.readouterr().err
-
-
-def test_files_go_along(tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("one two")
-    given = {"digest": "ab" * 32, "name": "notes.txt", "size": 7, "label": "team"}
+def test_files_go_along(cli: CommandLine) -> None:
+    file = cli.file("notes.txt", "one two")
+    given = {"digest": DIGEST, "name": "notes.txt", "size": 7, "label": "team"}
     some = {SAY: SENT, f"POST /projects/{PROJECT_ID}/attachments": given}
 
-    _, server = told(tmp_path, some, "post", "plan", "see", "--attach", str(file))
+    got = bridge(cli, f"post plan see --attach {file}", some)
 
-    assert sent(server)[0] == b"one two"
-    assert server.heads[-2]["Content-Type"] == "text/plain"
-    assert server.addresses[-2].endswith("?name=notes.txt")
-    assert sent(server)[1]["attachments"] == ["ab" * 32]
-
-
-def test_a_title_that_nothing_has_may_be_meant_otherwise(tmp_path: Path, capsys: Captured) -> None:
-    assert told(tmp_path, {}, "post", "plam", "hello")[0] == Exit.FAILED
-
-    said = capsys.readouterr().err
-    assert "conversation_not_found" in said
-    assert "Did you mean plan?" in said
+    assert got.sent[0] == b"one two"
+    assert got.heads[-2]["Content-Type"] == "text/plain"
+    assert got.addresses[-2].endswith("?name=notes.txt")
+    assert got.sent[1]["attachments"] == [DIGEST]
 
 
-def test_a_title_that_two_have_takes_its_project(tmp_path: Path, capsys: Captured) -> None:
+TWINS = {"GET /conversations": page(PLAN, a_conversation(id=OTHER_ID, label="confidential"))}
+SAME = a_message(3, id="msg_11m7fxv1skfhf86xxtf6m00003")
+WRITE_DOWN = {"code": "write_down", "title": "Less secret", "detail": "No.", "fix": "Leave it."}
+
+
+@pytest.mark.parametrize(
+    ("words", "some", "code", "said"),
+    [
+        ("post plan", {}, Exit.USAGE, "portico bridge post CONVERSATION"),
+        ("post plan x --by 2h", {}, Exit.USAGE, "--ack"),
+        ("post plam hello", {}, Exit.FAILED, "Did you mean plan?"),
+        ("post plan hello", TWINS, Exit.USAGE, f"{PLAN_ID}, {OTHER_ID}"),
+        ("post plan x --label public", {SAY: Problem(403, WRITE_DOWN)}, Exit.DENIED, "write_down"),
+        ("read plan --last 5 --all", READING, Exit.USAGE, ""),
+        ("ack m00003", {READ: messages(a_message(3), SAME)}, Exit.USAGE, "short for 2 messages"),
+        ("ack m00003", {READ: messages()}, Exit.FAILED, "message_not_found"),
+        ("ack m3", {}, Exit.USAGE, "too short"),
+        (f"delete {message_id(3)}", {}, Exit.APPROVAL, ""),
+        (f"declassify {message_id(3)}", {}, Exit.USAGE, ""),
+        (f"fetch {DIGEST} --json", {f"GET /attachments/{DIGEST}": Raw(b"x")}, Exit.USAGE, ""),
+        (
+            "watch" + " plan" * 17,
+            {"GET /bridge/cursor": {"cursor": "tail"}},
+            Exit.USAGE,
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told(
+    cli: CommandLine, words: str, some: dict[str, Any], code: int, said: str
+) -> None:
+    got = bridge(cli, words, some, typed="" if words == "post plan" else None)
+
+    assert got.code == code
+    assert said in got.err
+
+
+@pytest.mark.parametrize(
+    ("words", "some", "said"),
+    [
+        ("post plan hello", {SAY: SENT | {"raised": True, "label": "confidential"}},
+         "It is confidential, and the conversation team"),
+        ("read plan --last 5", READING | {READ: messages()}, "portico bridge post plan"),
+        ("read plan", READING | {READ: messages(a_message(), more=True)},
+         "portico bridge read plan --all"),
+        ("inbox", READING, "portico bridge conversations list"),
+        ("search x", {"GET /bridge/search": page()}, "Nothing has all of these words.\n"),
+        ("search x --meaning", {"GET /bridge/search": page()}, "Nothing is about that.\n"),
+        (f"ack {message_id(3)} --who", {f"GET {THIRD}/acknowledgements": page()},
+         "Nobody has said so yet."),
+        (f"versions {message_id(3)}", {f"GET {THIRD}/versions": page()}, "It was never changed."),
+        (f"declassify {message_id(3)} --records", {f"GET {THIRD}/declassifications": page()},
+         "Nothing was let out of it."),
+    ],
+)  # fmt: skip
+def test_what_should_be_known_besides_is_told(
+    cli: CommandLine, words: str, some: dict[str, Any], said: str
+) -> None:
+    got = bridge(cli, words, some)
+
+    assert got.code == 0
+    assert said in got.err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("plan", Exit.USAGE, "apollo/plan, zeus/plan"),
+        ("apollo/plan", 0, ""),
+        ("…svgbb", Exit.FAILED, ""),
+        ("…psvgbb", 0, ""),
+        (PLAN_ID, 0, ""),
+    ],
+)
+def test_a_title_that_two_have_takes_its_project(
+    cli: CommandLine, name: str, code: int, said: str
+) -> None:
     zeus = {"id": "prj_01m7fxv1skfhf86xxtf6psvgzz", "name": "zeus"}
-    two = page(PLAN, a_conversation(id=OTHER_ID, project=zeus["id"]))
     some = {
         SAY: SENT,
-        "GET /conversations": two,
+        "GET /conversations": page(PLAN, a_conversation(id=OTHER_ID, project=zeus["id"])),
         "GET /projects": page({"id": PROJECT_ID, "name": "apollo"}, zeus),
     }
 
-    assert told(tmp_path, some, "post", "plan", "hello")[0] == Exit.USAGE
-    assert "apollo/plan, zeus/plan" in capsys.readouterr().err
-    assert told(tmp_path, some, "post", "apollo/plan", "hello")[0] == 0
-    assert told(tmp_path, some, "post", "…svgbb", "hello")[0] != 0
-    assert told(tmp_path, some, "post", "…psvgbb", "hello")[0] == 0
-    assert told(tmp_path, some, "post", PLAN_ID, "hello")[0] == 0
+    got = bridge(cli, f"post {name} hello", some)
+
+    assert got.code == code
+    assert said in got.err
 
 
-def test_two_of_one_title_in_one_project_are_known_by_their_ids(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    two = page(PLAN, a_conversation(id=OTHER_ID, label="confidential"))
+def test_what_was_said_last_is_read_and_counts_as_read(cli: CommandLine) -> None:
+    got = read(cli, a_message(1), a_message(2, HELPER))
 
-    told(tmp_path, {"GET /conversations": two}, "post", "plan", "hello")
-
-    assert f"{PLAN_ID}, {OTHER_ID}" in capsys.readouterr().err
-
-
-def test_what_was_said_last_is_read_and_counts_as_read(tmp_path: Path, capsys: Captured) -> None:
-    some = READING | {READ: messages(a_message(1), a_message(2, HELPER))}
-
-    code, server = told(tmp_path, some, "read", "plan")
-
-    assert code == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
+    assert got.code == 0
+    assert got.lines[1:] == [
         "12:01  ana  …m00001",
         "       number 1",
         "12:02  helper  …m00002",
         "       number 2",
     ]
-    assert sent(server) == [{"cursor": "end", "upto": None}]
-    assert server.asked.index((f"GET /conversations/{PLAN_ID}/cursor", None)) < server.asked.index(
-        (READ, None)
-    )
+    assert got.sent == [{"cursor": "end", "upto": None}]
+    assert got.routes.index(f"GET /conversations/{PLAN_ID}/cursor") < got.routes.index(READ)
 
 
-def test_all_that_is_unread_is_shown_however_much(tmp_path: Path) -> None:
-    waiting = {"conversation": PLAN, "count": 230, "mentions": 0}
-    inbox = {"unread": [waiting], "overdue": [], "total": 230}
+def test_all_that_is_unread_is_shown_however_much(cli: CommandLine) -> None:
+    inbox = {"unread": [{"conversation": PLAN, "count": 230, "mentions": 0}], "overdue": []}
     first = messages(*(a_message(n) for n in range(200)), more=True)
-    some = READING | {"GET /inbox": inbox, READ: InTurn(first, messages(*[a_message(1)] * 30))}
+    pages = InTurn(first, messages(*[a_message(1)] * 30))
+    some = READING | {"GET /inbox": inbox | {"total": 230}, READ: pages}
 
-    _, server = told(tmp_path, some, "read", "plan", "--keep-unread")
+    got = bridge(cli, "read plan --keep-unread", some)
 
-    asked = [each for each in server.addresses if "/messages?" in each]
-    assert [each.partition("?")[2] for each in asked] == [
-        "before=end&limit=200",
-        "before=later&limit=30",
-    ]
-    assert sent(server) == []
+    assert queries(got, "/messages") == ["before=end&limit=200", "before=later&limit=30"]
+    assert got.sent == []
 
 
-def test_all_is_read_from_the_first_page_by_page(tmp_path: Path, capsys: Captured) -> None:
+def test_all_is_read_from_the_first_page_by_page(cli: CommandLine) -> None:
     pages = InTurn(messages(a_message(1), more=True), messages(a_message(2)))
 
-    _, server = told(tmp_path, READING | {READ: pages}, "read", "plan", "--all", "--json")
+    got = bridge(cli, "read plan --all --json", READING | {READ: pages})
 
-    shown = json.loads(capsys.readouterr().out)
-    assert [each["id"] for each in shown["data"]] == [message_id(1), message_id(2)]
-    assert shown["cursor"] == "end"
-    assert [each.partition("?")[2] for each in server.addresses if "/messages?" in each] == [
-        "limit=200",
-        "cursor=later&limit=200",
-    ]
+    assert [each["id"] for each in got.json["data"]] == [message_id(1), message_id(2)]
+    assert got.json["cursor"] == "end"
+    assert queries(got, "/messages") == ["limit=200", "cursor=later&limit=200"]
 
 
-def test_where_nothing_was_said_it_is_said_how_to_begin(tmp_path: Path, capsys: Captured) -> None:
-    assert told(tmp_path, READING | {READ: messages()}, "read", "plan", "--last", "5")[0] == 0
-    assert "portico bridge post plan" in capsys.readouterr().err
-
-    told(tmp_path, READING | {READ: messages(a_message(), more=True)}, "read", "plan")
-    assert "portico bridge read plan --all" in capsys.readouterr().err
-
-    assert told(tmp_path, READING, "read", "plan", "--last", "5", "--all")[0] == Exit.USAGE
-
-
-def test_a_thread_is_read_by_itself(tmp_path: Path, capsys: Captured) -> None:
+def test_a_thread_is_read_by_itself(cli: CommandLine) -> None:
     root, answer = a_message(1), a_message(2, reply_to=message_id(1), thread=message_id(1))
     some = {
         READ: messages(root, answer),
         f"GET /messages/{message_id(2)}/thread": page(root, answer),
     }
 
-    assert told(tmp_path, some, "read", "plan", "--thread", "m00002")[0] == 0
+    got = bridge(cli, "read plan --thread m00002", some)
 
-    assert "  ↳ ana  …m00002 · answers …m00001" in capsys.readouterr().out
+    assert "  ↳ ana  …m00002 · answers …m00001" in got.out
 
 
-def test_all_that_matters_of_a_message_is_shown(tmp_path: Path, capsys: Captured) -> None:
+def test_all_that_matters_of_a_message_is_shown(cli: CommandLine) -> None:
     one = a_message(
         1,
         HELPER,
         body="@ana\x1b[2J look",
         label="confidential",
         addressed=[ANA, HELPER],
-        attachments=["ab" * 32],
+        attachments=[DIGEST],
         acknowledge={"until": NOON},
         untrusted=True,
         edited_at=NOON,
     )
     gone = a_message(2, body="", deleted_at=NOON, acknowledge={"until": None})
 
-    told(tmp_path, READING | {READ: messages(one, gone)}, "read", "plan")
+    said = read(cli, one, gone).out
 
-    said = capsys.readouterr().out
     for fact in (
         "confidential",
         "to you, helper",
@@ -255,162 +260,97 @@ def test_all_that_matters_of_a_message_is_shown(tmp_path: Path, capsys: Captured
         assert fact in said
 
 
-def test_names_stand_out_on_a_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = a_screen(monkeypatch)
+def test_names_stand_out_on_a_screen(cli: CommandLine) -> None:
     one = a_message(1, HELPER, body="@ana and @planner look", mentions=[ANA])
 
-    told(tmp_path, READING | {READ: messages(one)}, "read", "plan")
-
-    assert "@ana and @planner look" in screen.getvalue()
+    assert "@ana and @planner look" in read(cli, one, screen=80).out
 
 
-def test_no_word_of_what_is_known_of_a_message_is_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "44")
+def test_no_word_of_what_is_known_of_a_message_is_broken(cli: CommandLine) -> None:
     one = a_message(1, HELPER, addressed=[ANA], acknowledge={"until": NOON}, label="restricted")
 
-    told(tmp_path, READING | {READ: messages(one)}, "read", "plan")
+    head = [line for line in read(cli, one, screen=44).lines[1:] if "number 1" not in line]
 
-    said = screen.getvalue().splitlines()
-    head = [line for line in said[1:] if "number 1" not in line]
     assert max(map(len, head)) <= 44
     assert "to be acknowledged by" in " ".join(" ".join(head).split())
     assert head[1].startswith(" " * 7)
 
 
-def test_what_waits_is_in_the_inbox(tmp_path: Path, capsys: Captured) -> None:
+def test_what_waits_is_in_the_inbox(cli: CommandLine) -> None:
     waiting = {"conversation": PLAN, "count": 3, "mentions": 1}
     late = a_message(4, addressed=[ANA], acknowledge={"until": NOON})
     inbox = {"unread": [waiting], "overdue": [late], "total": 3}
 
-    assert told(tmp_path, {"GET /inbox": inbox}, "inbox")[0] == 0
+    got = bridge(cli, "inbox", {"GET /inbox": inbox})
 
-    said = capsys.readouterr()
-    first, second = said.out.splitlines()
-    assert first.split("\t")[:4] == ["plan", "3", "1", "team"]
-    assert second.split("\t")[0] == "…m00004"
-    assert "overdue" in said.err
-    assert "portico bridge read plan" in said.err
+    first, second = got.rows
+    assert (first[:4], second[0]) == (["plan", "3", "1", "team"], "…m00004")
+    assert "overdue" in got.err
+    assert "portico bridge read plan" in got.err
 
 
-def test_an_empty_inbox_says_where_to_look(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, READING, "inbox")
-
-    assert "portico bridge conversations list" in capsys.readouterr().err
+HIT = {"GET /bridge/search": page({"message": a_message(5), "score": 0.5})}
 
 
-def test_messages_are_found_by_their_words(tmp_path: Path, capsys: Captured) -> None:
-    hits = page({"message": a_message(5), "score": 0.5})
-    some = {"GET /bridge/search": hits}
+def test_messages_are_found_by_their_words(cli: CommandLine) -> None:
+    got = bridge(cli, "search number 5 --project apollo --conversation plan", HIT)
 
-    code, server = told(
-        tmp_path, some, "search", "number", "5", "--project", "apollo", "--conversation", "plan"
+    assert (got.code, got.rows[0][:2]) == (0, ["…m00005", "plan"])
+    asked = f"q=number+5&by=words&project={PROJECT_ID}&conversation={PLAN_ID}&limit=20"
+    assert queries(got, "/bridge/search") == [asked]
+
+
+def test_of_a_conversation_that_is_gone_since_a_part_of_its_id_is_said(cli: CommandLine) -> None:
+    gone = {f"GET /conversations/{PLAN_ID}": Problem(404, {"code": "conversation_not_found"})}
+    denied = {f"GET /conversations/{PLAN_ID}": DENIED}
+
+    assert bridge(cli, "search number", HIT | gone).rows[0][1] == f"…{PLAN_ID[-6:]}"
+    assert bridge(cli, "search number", HIT | denied).code == Exit.DENIED
+
+
+def test_a_message_is_acknowledged_and_it_is_shown_who_has_it(cli: CommandLine) -> None:
+    path = f"{THIRD}/acknowledgements"
+    there = page({"by": ANA, "at": NOON})
+
+    done = bridge(cli, "ack …m00003", {READ: messages(a_message(3)), f"POST {path}": {}})
+    who = bridge(cli, f"ack {message_id(3)} --who", {f"GET {path}": there})
+
+    assert (done.code, done.out) == (0, "You have …m00003.\n")
+    assert who.rows[0][0] == "ana"
+
+
+def test_what_one_has_said_is_changed_and_taken_back(cli: CommandLine) -> None:
+    was = {"number": 1, "body": "hullo", "label": "team", "by": ANA, "at": NOON}
+    deleting: dict[str, Any] = {f"DELETE {THIRD}": {}}
+
+    edited = bridge(cli, f"edit {message_id(3)} hello", {f"PATCH {THIRD}": a_message(3)})
+    versions = bridge(cli, f"versions {message_id(3)}", {f"GET {THIRD}/versions": page(was)})
+
+    assert edited.asked[-1] == (f"PATCH {THIRD}", {"body": "hello"})
+    assert versions.rows[0][2:] == ["ana", "team", "hullo"]
+    assert bridge(cli, f"delete {message_id(3)}", deleting, typed="y\n").code == 0
+    assert bridge(cli, f"delete {message_id(3)} --yes", deleting).code == 0
+
+
+@pytest.mark.parametrize(
+    ("diff", "shown"),
+    [(["-key abc", "+key ███"], "-key abc\n+key ███\n"), ([], "Nothing in it looks like")],
+)
+def test_to_be_less_secret_is_asked_for_with_what_goes(
+    cli: CommandLine, diff: list[str], shown: str
+) -> None:
+    asked = {"approval": APPROVAL, "text": "-", "findings": [], "diff": diff}
+
+    got = bridge(
+        cli, f"declassify {message_id(3)} --to team", {f"POST {THIRD}/declassification": asked}
     )
 
-    assert code == 0
-    assert capsys.readouterr().out.split("\t")[:2] == ["…m00005", "plan"]
-    asked = f"?q=number+5&by=words&project={PROJECT_ID}&conversation={PLAN_ID}&limit=20"
-    assert server.addresses[-2].endswith(asked)
+    assert (got.code, got.sent) == (0, [{"to": "team"}])
+    assert got.out.startswith(shown)
+    assert "portico approvals approve psvgnn" in got.err
 
 
-def test_of_a_conversation_that_is_gone_since_a_part_of_its_id_is_said(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    gone = Problem(404, {"code": "conversation_not_found"})
-    some = {
-        "GET /bridge/search": page({"message": a_message(5), "score": 0.5}),
-        f"GET /conversations/{PLAN_ID}": InTurn(gone, Problem(403, {"code": "not_permitted"})),
-    }
-
-    assert told(tmp_path, some, "search", "number")[0] == 0
-    assert capsys.readouterr().out.split("\t")[1] == f"…{PLAN_ID[-6:]}"
-    assert told(tmp_path, some, "search", "number")[0] == Exit.DENIED
-
-
-def test_where_nothing_is_found_it_is_said(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /bridge/search": page()}, "search", "x")
-    told(tmp_path, {"GET /bridge/search": page()}, "search", "x", "--meaning")
-
-    assert capsys.readouterr().err == "Nothing has all of these words.\nNothing is about that.\n"
-
-
-def test_a_message_is_acknowledged_and_it_is_shown_who_has_it(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    path = f"/messages/{message_id(3)}/acknowledgements"
-    some = {
-        READ: messages(a_message(3)),
-        f"POST {path}": {},
-        f"GET {path}": InTurn(page(), page({"by": ANA, "at": NOON})),
-    }
-
-    assert told(tmp_path, some, "ack", "…m00003")[0] == 0
-    assert told(tmp_path, some, "ack", message_id(3), "--who")[0] == 0
-    assert told(tmp_path, some, "ack", message_id(3), "--who")[0] == 0
-
-    said = capsys.readouterr()
-    assert said.out.splitlines()[0] == "You have …m00003."
-    assert said.out.splitlines()[1].startswith("ana\t")
-    assert "Nobody has said so yet." in said.err
-
-
-def test_a_part_of_an_id_must_be_of_one_message(tmp_path: Path, capsys: Captured) -> None:
-    same = a_message(3, id="msg_11m7fxv1skfhf86xxtf6m00003")
-    some = {READ: InTurn(messages(a_message(3), same), messages())}
-
-    assert told(tmp_path, some, "ack", "m00003")[0] == Exit.USAGE
-    assert told(tmp_path, some, "ack", "m00003")[0] == Exit.FAILED
-    assert told(tmp_path, some, "ack", "m3")[0] == Exit.USAGE
-
-    said = capsys.readouterr().err
-    assert "short for 2 messages" in said
-    assert "message_not_found" in said
-    assert "too short" in said
-
-
-def test_what_one_has_said_is_changed_and_taken_back(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = f"/messages/{message_id(3)}"
-    was = {"number": 1, "body": "hullo", "label": "team", "by": ANA, "at": NOON}
-    some = {
-        f"PATCH {path}": a_message(3),
-        f"DELETE {path}": {},
-        f"GET {path}/versions": InTurn(page(was), page()),
-    }
-
-    _, server = told(tmp_path, some, "edit", message_id(3), "hello")
-    assert server.asked[-1] == (f"PATCH {path}", {"body": "hello"})
-    told(tmp_path, some, "versions", message_id(3))
-    told(tmp_path, some, "versions", message_id(3))
-    assert told(tmp_path, some, "delete", message_id(3))[0] == Exit.APPROVAL
-    types(monkeypatch, "y\n")
-    assert told(tmp_path, some, "delete", message_id(3))[0] == 0
-    assert told(tmp_path, some, "delete", message_id(3), "--yes")[0] == 0
-
-    said = capsys.readouterr()
-    assert said.out.splitlines()[1].split("\t")[2:] == ["ana", "team", "hullo"]
-    assert "It was never changed." in said.err
-
-
-def test_to_be_less_secret_is_asked_for_with_what_goes(tmp_path: Path, capsys: Captured) -> None:
-    path = f"POST /messages/{message_id(3)}/declassification"
-    asked = {"approval": APPROVAL, "text": "-", "findings": [], "diff": ["-key abc", "+key ███"]}
-    some = {path: InTurn(asked, asked | {"diff": []})}
-
-    code, server = told(tmp_path, some, "declassify", message_id(3), "--to", "team")
-    told(tmp_path, some, "declassify", message_id(3), "--to", "team")
-
-    said = capsys.readouterr()
-    assert code == 0
-    assert sent(server) == [{"to": "team"}]
-    assert said.out.startswith("-key abc\n+key ███\nNothing in it looks like")
-    assert "portico approvals approve psvgnn" in said.err
-
-
-def test_what_was_let_out_is_shown_with_whose_word_it_was(tmp_path: Path, capsys: Captured) -> None:
+def test_what_was_let_out_is_shown_with_whose_word_it_was(cli: CommandLine) -> None:
     record = {
         "copy": message_id(4),
         "before": "confidential",
@@ -421,23 +361,16 @@ def test_what_was_let_out_is_shown_with_whose_word_it_was(tmp_path: Path, capsys
         "at": NOON,
         "sound": True,
     }
-    path = f"GET /messages/{message_id(3)}/declassifications"
-    some = {path: InTurn(page(record), page())}
+    some = {f"GET {THIRD}/declassifications": page(record)}
 
-    told(tmp_path, some, "declassify", message_id(3), "--records")
-    told(tmp_path, some, "declassify", message_id(3), "--records")
-    code, _ = told(tmp_path, some, "declassify", message_id(3))
+    got = bridge(cli, f"declassify {message_id(3)} --records", some)
 
-    said = capsys.readouterr()
-    assert said.out.split("\t")[:5] == ["…m00004", "confidential", "team", "helper", "ana"]
-    assert "Nothing was let out of it." in said.err
-    assert code == Exit.USAGE
+    assert got.rows[0][:5] == ["…m00004", "confidential", "team", "helper", "ana"]
 
 
-def test_a_file_is_attached_and_fetched(tmp_path: Path, capsys: Captured) -> None:
-    file, digest = tmp_path / "a.bin", "ab" * 32
-    file.write_bytes(b"\x00\x01")
-    given = {"digest": digest, "name": "a.bin", "size": 2, "label": "team"}
+def test_a_file_is_attached_and_fetched(cli: CommandLine) -> None:
+    file, out = cli.file("a.bin", b"\x00\x01"), cli.root / "out.bin"
+    given = {"digest": DIGEST, "name": "a.bin", "size": 2, "label": "team"}
     back = Raw(
         b"\x00\x01",
         {
@@ -446,51 +379,104 @@ def test_a_file_is_attached_and_fetched(tmp_path: Path, capsys: Captured) -> Non
             "Portico-Label": "team",
         },
     )
-    some = {
-        f"POST /projects/{PROJECT_ID}/attachments": given,
-        f"GET /attachments/{digest}": back,
-    }
-    out = tmp_path / "out.bin"
+    fetching = {f"GET /attachments/{DIGEST}": back}
 
-    assert told(tmp_path, some, "attach", "apollo", str(file))[0] == 0
-    assert capsys.readouterr().out == f"{digest}\n"
-    assert told(tmp_path, some, "fetch", digest, "--output", str(out))[0] == 0
-    assert capsys.readouterr().out == f"{out} (2 bytes, team)\n"
+    attached = bridge(
+        cli, f"attach apollo {file}", {f"POST /projects/{PROJECT_ID}/attachments": given}
+    )
+    fetched = bridge(cli, f"fetch {DIGEST} --output {out}", fetching)
+
+    assert attached.out == f"{DIGEST}\n"
+    assert fetched.out == f"{out} (2 bytes, team)\n"
     assert (out.read_bytes(), out.stat().st_mode & 0o777) == (b"\x00\x01", 0o600)
-    assert told(tmp_path, some, "fetch", digest, "--output", str(out))[0] == Exit.FAILED
-    assert told(tmp_path, some, "fetch", digest, "--json")[0] == Exit.USAGE
+    assert bridge(cli, f"fetch {DIGEST} --output {out}", fetching).code == Exit.FAILED
 
 
 def test_a_file_goes_through_a_pipe_and_never_onto_a_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest = "ab" * 32
-    some = {f"GET /attachments/{digest}": Raw(b"\x00\x01")}
+    some = {f"GET /attachments/{DIGEST}": Raw(b"to be piped")}
 
-    assert told(tmp_path, some, "fetch", digest)[0] == 0
-    assert capfdbinary.readouterr().out == b"\x00\x01"
+    assert bridge(cli, f"fetch {DIGEST}", some).out == "to be piped"
 
     monkeypatch.setattr("sys.stdout", TtyText())
-    assert told(tmp_path, some, "fetch", digest)[0] == Exit.USAGE
+    assert bridge(cli, f"fetch {DIGEST}", some).code == Exit.USAGE
 
 
-def test_who_may_know_nobody_by_name_reads_all_the_same(tmp_path: Path, capsys: Captured) -> None:
-    some = READING | {
-        READ: messages(a_message(1, addressed=[HELPER])),
-        "GET /principals": Problem(403, {"code": "not_permitted"}),
-        SAY: SENT,
+def test_who_may_know_nobody_by_name_reads_all_the_same(cli: CommandLine) -> None:
+    hidden = {"GET /principals": DENIED, SAY: SENT}
+    said = {READ: messages(a_message(1, addressed=[HELPER]))}
+
+    assert "to …psvgd2" in bridge(cli, "read plan", READING | hidden | said).out
+    assert bridge(cli, f"post plan x --to {HELPER}", hidden).code == 0
+    assert bridge(cli, "post plan x --to helper", hidden).code == Exit.DENIED
+
+
+NEWS = f'event: news\ndata: {{"conversation": "{PLAN_ID}"}}\n\n'
+RESET = "event: reset\ndata: {}\n\n"
+END = "event: end\ndata: {}\n\n"
+
+
+def watched(cli: CommandLine, stream: list[str], pages: list[Any], words: str = "plan") -> Outcome:
+    """Woken by the stream, it reads from where it stands."""
+    rest = a_conversation(id=OTHER_ID, title="rest", label="public")
+    some = {
+        "GET /conversations": page(PLAN, rest),
+        "GET /bridge/cursor": {"cursor": "tail"},
+        "GET /bridge/events": Streamed(stream),
+        "GET /bridge/messages": InTurn(*pages),
+        "POST /bridge/read": {},
+        READ: messages(a_message(1), a_message(3)),
+        f"GET /conversations/{OTHER_ID}/messages": messages(a_message(2, conversation=OTHER_ID)),
     }
-
-    assert told(tmp_path, some, "read", "plan")[0] == 0
-    assert "to …psvgd2" in capsys.readouterr().out
-    assert told(tmp_path, some, "post", "plan", "x", "--to", HELPER)[0] == 0
-    assert told(tmp_path, some, "post", "plan", "x", "--to", "helper")[0] == Exit.DENIED
+    return bridge(cli, f"watch {words}", some)
 
 
-def test_what_the_server_refuses_is_told_as_it_says(tmp_path: Path, capsys: Captured) -> None:
-    said = {"code": "write_down", "title": "Less secret", "detail": "No.", "fix": "Leave it."}
+def numbers(got: Outcome) -> list[str]:
+    return [line.strip() for line in got.lines if "number" in line]
 
-    code, _ = told(tmp_path, {SAY: Problem(403, said)}, "post", "plan", "x", "--label", "public")
 
-    assert code == Exit.DENIED
-    assert "write_down" in capsys.readouterr().err
+def test_what_was_said_last_comes_first_and_then_what_is_said(cli: CommandLine) -> None:
+    pages = [messages(a_message(4), more=True), messages(a_message(5), cursor="there")]
+
+    got = watched(cli, [NEWS + END], pages)
+
+    assert got.code == 0
+    assert numbers(got) == ["number 1", "number 3", "number 4", "number 5"]
+    assert queries(got, "/bridge/messages") == [
+        f"conversation={PLAN_ID}&cursor=tail&limit=200",
+        f"conversation={PLAN_ID}&cursor=later&limit=200",
+    ]
+    assert got.sent == [
+        {"conversations": [PLAN_ID], "cursor": "later", "upto": None},
+        {"conversations": [PLAN_ID], "cursor": "there", "upto": None},
+    ]
+
+
+def test_several_are_followed_in_the_order_in_which_things_are_said(cli: CommandLine) -> None:
+    got = watched(cli, [END], [messages()], "plan rest --last 2")
+
+    assert [line for line in got.lines if "number" not in line][1:] == [
+        "12:02  ana  …m00002 · in rest · team",
+        "12:03  ana  …m00003 · in plan",
+    ]
+
+
+def test_a_broken_stream_is_taken_up_again_and_nothing_is_told_twice(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    pages = [messages(a_message(4)), messages(), messages(a_message(5))]
+
+    got = watched(cli, [NEWS, RESET + NEWS + END], pages, "plan --last 0 --keep-unread --upto team")
+
+    assert numbers(got) == ["number 4", "number 5"]
+    assert "The server has gone" in got.err
+    assert "What you may see has changed." in got.err
+
+
+def test_a_program_gets_a_line_each(cli: CommandLine) -> None:
+    got = watched(cli, [NEWS + END], [messages(a_message(4))], "plan --json")
+
+    found = [json.loads(line)["body"] for line in got.lines]
+    assert found == ["number 1", "number 3", "number 4"]
