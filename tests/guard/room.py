@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from portico.guard.authenticate import Authenticate
 from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
@@ -62,105 +63,31 @@ class Room:
         self.sessions = sessions = MemorySessions(world)
         self.spaces = spaces = MemorySpaces(world)
         self.audit = audit = MemoryAudit(world, clock)
-        entropy, pepper = SeededEntropy(), PEPPER
-        self.authenticate = Authenticate(key_ring=MemoryKeyRing(world), clock=clock, pepper=pepper)
-        self.issue_key = IssueKey(
-            keys=keys,
-            principals=principals,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
+        telling: dict[str, Any] = {"together": together, "audit": audit, "clock": clock}
+        minting: dict[str, Any] = {**telling, "entropy": SeededEntropy()}
+        making: dict[str, Any] = {**minting, "pepper": PEPPER}
+        self.authenticate = Authenticate(key_ring=MemoryKeyRing(world), clock=clock, pepper=PEPPER)
+        self.issue_key = IssueKey(keys=keys, principals=principals, **making)
         self.list_keys = ListKeys(keys=keys)
         self.show_key = ShowKey(keys=keys)
-        self.rotate_key = RotateKey(
-            keys=keys,
-            principals=principals,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
-        self.revoke_key = RevokeKey(
-            keys=keys, principals=principals, together=together, audit=audit, clock=clock
-        )
-        self.open_session = OpenSession(
-            authenticate=self.authenticate,
-            sessions=sessions,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
+        self.rotate_key = RotateKey(keys=keys, principals=principals, **making)
+        self.revoke_key = RevokeKey(keys=keys, principals=principals, **telling)
+        self.open_session = OpenSession(authenticate=self.authenticate, sessions=sessions, **making)
         self.take_session = TakeSession(
-            authenticate=self.authenticate,
-            sessions=sessions,
-            keys=keys,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
+            authenticate=self.authenticate, sessions=sessions, keys=keys, **making
         )
-        self.leave_session = LeaveSession(keys=keys, together=together, audit=audit, clock=clock)
+        self.leave_session = LeaveSession(keys=keys, **telling)
         self.list_sessions = ListSessions(sessions=sessions, clock=clock)
-        self.end_session = EndSession(
-            keys=keys, principals=principals, together=together, audit=audit, clock=clock
-        )
-        self.add_principal = AddPrincipal(
-            principals=principals, together=together, audit=audit, clock=clock, entropy=entropy
-        )
+        self.end_session = EndSession(keys=keys, principals=principals, **telling)
+        self.add_principal = AddPrincipal(principals=principals, **minting)
         self.list_principals = ListPrincipals(principals=principals)
         self.show_principal = ShowPrincipal(principals=principals)
-        self.change_principal = ChangePrincipal(
-            principals=principals, keys=keys, together=together, audit=audit, clock=clock
-        )
-        self.invite_person = InvitePerson(
-            add_principal=self.add_principal,
-            keys=keys,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
-        self.invite_again = InviteAgain(
-            principals=principals,
-            keys=keys,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
-        self.accept_invitation = AcceptInvitation(
-            keys=keys,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
-        self.install_home = InstallHome(
-            spaces=spaces,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
-        self.found_space = FoundSpace(
-            spaces=spaces,
-            together=together,
-            audit=audit,
-            clock=clock,
-            entropy=entropy,
-            pepper=pepper,
-        )
+        self.change_principal = ChangePrincipal(principals=principals, keys=keys, **telling)
+        self.invite_person = InvitePerson(add_principal=self.add_principal, keys=keys, **making)
+        self.invite_again = InviteAgain(principals=principals, keys=keys, **making)
+        self.accept_invitation = AcceptInvitation(keys=keys, **making)
+        self.install_home = InstallHome(spaces=spaces, **making)
+        self.found_space = FoundSpace(spaces=spaces, **making)
         self.show_space = ShowSpace(spaces=spaces)
         self.rename_space = RenameSpace(spaces=spaces, together=together, audit=audit)
         self.export_space = ExportSpace(spaces=spaces)

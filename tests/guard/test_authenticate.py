@@ -1,16 +1,20 @@
-"""The story of a key that is shown at the door."""
+"""A key that is shown at the door, and whoever asked for something, as they are now."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey, KeyHolder
-from portico.guard.core.errors import NotAuthenticated
+from portico.guard.as_they_are import AsTheyAre
+from portico.guard.core.api_key import ApiKey, KeyHolder, Purpose, StoredKey
+from portico.guard.core.errors import KeyEnded, NotAuthenticated
 from portico.guard.core.roles import Scope
 from portico.guard.issue_key import IssuedKey, KeyWish
-from portico.testing.guard import an_identity
-from portico.testing.kernel import SeededEntropy
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.guard import MemoryKeyRing, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.world import HeldKey
 from tests.guard.room import Room
 
 
@@ -18,8 +22,7 @@ async def ana_with_a_key(room: Room) -> IssuedKey:
     return await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
 
 
-async def test_a_key_lets_its_holder_in() -> None:
-    room = Room()
+async def test_a_key_lets_its_holder_in(room: Room) -> None:
     issued = await ana_with_a_key(room)
 
     entry = await room.authenticate(issued.key.reveal())
@@ -28,8 +31,7 @@ async def test_a_key_lets_its_holder_in() -> None:
     assert entry.key_id == issued.stored.id
 
 
-async def test_a_narrowed_key_lets_in_somebody_who_may_less() -> None:
-    room = Room()
+async def test_a_narrowed_key_lets_in_somebody_who_may_less(room: Room) -> None:
     wish = KeyWish(name="status page", scopes=frozenset({Scope.STATUS_READ}))
     issued = await room.issue_key(room.person("ana"), wish)
 
@@ -39,9 +41,7 @@ async def test_a_narrowed_key_lets_in_somebody_who_may_less() -> None:
 
 
 @pytest.mark.requirement("guard:keys:only-the-living-open")
-async def test_whatever_is_wrong_the_refusal_is_the_same() -> None:
-    room = Room()
-    ana = room.person("ana")
+async def test_whatever_is_wrong_the_refusal_is_the_same(room: Room, ana: Principal) -> None:
     revoked = await room.issue_key(ana, KeyWish(name="revoked"))
     await room.revoke_key(ana, revoked.stored.id)
     expired = await room.issue_key(ana, KeyWish(name="short", lifetime=timedelta(seconds=1)))
@@ -65,8 +65,7 @@ async def test_whatever_is_wrong_the_refusal_is_the_same() -> None:
     assert len(refusals) == 1
 
 
-async def test_a_session_lets_in_where_a_cookie_is_shown_and_nowhere_else() -> None:
-    room = Room()
+async def test_a_session_lets_in_where_a_cookie_is_shown_and_nowhere_else(room: Room) -> None:
     issued = await ana_with_a_key(room)
     session = await room.open_session(issued.key.reveal(), "Firefox")
 
@@ -94,8 +93,7 @@ async def test_in_the_session_of_whoever_may_make_no_keys_the_session_is_still_k
 
 
 @pytest.mark.requirement("guard:keys:only-the-living-open")
-async def test_whatever_is_wrong_with_a_cookie_the_refusal_is_the_same() -> None:
-    room = Room()
+async def test_whatever_is_wrong_with_a_cookie_the_refusal_is_the_same(room: Room) -> None:
     ana = room.person("ana")
     issued = await ana_with_a_key(room)
     ended, guessed, old = [
@@ -121,8 +119,7 @@ async def test_whatever_is_wrong_with_a_cookie_the_refusal_is_the_same() -> None
     assert len(refusals) == 1
 
 
-async def test_a_token_of_others_is_no_session_and_opens_none() -> None:
-    room = Room()
+async def test_a_token_of_others_is_no_session_and_opens_none(room: Room) -> None:
     issued = await ana_with_a_key(room)
     holder = await room.authenticate.access(issued.key.reveal())
 
@@ -138,8 +135,7 @@ async def test_a_token_of_others_is_no_session_and_opens_none() -> None:
 
 
 @pytest.mark.requirement("guard:keys:last-used")
-async def test_the_last_use_is_noted_but_not_more_than_once_a_minute() -> None:
-    room = Room()
+async def test_the_last_use_is_noted_but_not_more_than_once_a_minute(room: Room) -> None:
     issued = await ana_with_a_key(room)
 
     noted = []
@@ -153,3 +149,71 @@ async def test_the_last_use_is_noted_but_not_more_than_once_a_minute() -> None:
     assert noted[2] is not None
     assert noted[2] > noted[0]
     assert noted[2] == noted[3]
+
+
+SECRET = Label(Level.CONFIDENTIAL)
+
+
+def a_key(room: Room, who: Principal) -> StoredKey:
+    key = StoredKey(
+        id=f"key of {who.name}",
+        space=who.space,
+        principal=who.id,
+        purpose=Purpose.ACCESS,
+        name="k",
+        scopes=None,
+        clearance=SECRET,
+        created_at=BEGINNING,
+    )
+    room.world.keys[key.id] = HeldKey(key, b"")
+    return key
+
+
+async def test_all_are_looked_up_at_once_as_they_are_now(room: Room) -> None:
+    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    ana, bob, eve = (room.person(name, clearance=SECRET) for name in ("ana", "bob", "eve"))
+    keys = [a_key(room, who) for who in (ana, bob, eve)]
+    was = room.world.identities[bob.space, bob.id]
+    room.world.identities[bob.space, bob.id] = replace(was, clearance=PUBLIC)
+    room.world.keys[keys[2].id] = HeldKey(replace(keys[2], revoked_at=BEGINNING), b"")
+
+    now = await as_they_are.all_of([*(key.id for key in keys), "nowhere"])
+
+    assert {key: who.clearance for key, who in now.items()} == {
+        keys[0].id: SECRET,
+        keys[1].id: PUBLIC,
+    }
+
+
+async def test_what_was_begun_in_a_session_goes_on_when_it_is_left_and_not_when_it_is_taken(
+    room: Room,
+) -> None:
+    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    ana = room.person("ana")
+    issued = await room.issue_key(ana, KeyWish(name="laptop"))
+    left, taken = [await room.open_session(issued.key.reveal(), name) for name in "ab"]
+    inside = await room.in_session(left.key)
+
+    assert await as_they_are(ana, key=inside.key, at=None) == inside
+    await room.leave_session(inside, left.stored.id)
+    await room.end_session(inside, taken.stored.id)
+
+    with pytest.raises(NotAuthenticated):
+        await room.in_session(left.key)
+    assert (await as_they_are(ana, key=inside.key, at=None)).id == ana.id
+    assert [*await as_they_are.all_of([left.stored.id, taken.stored.id])] == [left.stored.id]
+    with pytest.raises(KeyEnded):
+        await as_they_are(ana, key=taken.stored.id, at=None)
+
+
+async def test_what_was_begun_in_a_session_that_was_left_ends_with_its_key(room: Room) -> None:
+    as_they_are = AsTheyAre(key_ring=MemoryKeyRing(room.world), clock=room.clock)
+    ana = room.person("ana")
+    issued = await room.issue_key(ana, KeyWish(name="laptop"))
+    session = await room.open_session(issued.key.reveal(), "browser")
+    await room.leave_session(ana, session.stored.id)
+
+    await room.revoke_key(ana, issued.stored.id)
+
+    with pytest.raises(KeyEnded):
+        await as_they_are(ana, key=session.stored.id, at=None)

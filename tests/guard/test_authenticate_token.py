@@ -77,9 +77,12 @@ class Door:
         return await self.authenticate(self.token(**claims))
 
 
-async def test_a_token_stands_for_the_principal_that_its_rule_names() -> None:
-    door = Door()
+@pytest.fixture
+def door() -> Door:
+    return Door()
 
+
+async def test_a_token_stands_for_the_principal_that_its_rule_names(door: Door) -> None:
     entry = await door.enters()
 
     assert entry.principal.id == door.ana.id
@@ -87,9 +90,7 @@ async def test_a_token_stands_for_the_principal_that_its_rule_names() -> None:
     assert entry.principal.clearance == door.ana.clearance
 
 
-async def test_a_token_narrows_what_its_principal_may_and_never_widens_it() -> None:
-    door = Door()
-
+async def test_a_token_narrows_what_its_principal_may_and_never_widens_it(door: Door) -> None:
     few = await door.enters(scope="portico:viewer")
     none = await door.enters(scope="strange")
 
@@ -98,9 +99,7 @@ async def test_a_token_narrows_what_its_principal_may_and_never_widens_it() -> N
     assert none.principal.scopes == frozenset()
 
 
-async def test_who_asks_for_other_scopes_is_at_the_same_task_and_as_revoked() -> None:
-    door = Door()
-
+async def test_who_asks_for_other_scopes_is_at_the_same_task_and_as_revoked(door: Door) -> None:
     wide, narrow = await door.enters(), await door.enters(scope="portico:viewer status")
     again = await door.enters()
 
@@ -112,9 +111,8 @@ async def test_who_asks_for_other_scopes_is_at_the_same_task_and_as_revoked() ->
             await door.enters(scope=scope)
 
 
-async def test_what_a_token_asked_for_can_be_done_when_it_has_ended() -> None:
+async def test_what_a_token_asked_for_can_be_done_when_it_has_ended(door: Door) -> None:
     """An approved call makes its asker anew from the grant, with no token at hand."""
-    door = Door()
     asked = await door.enters()
 
     held = await MemoryKeyRing(door.world).find(asked.key_id)
@@ -133,27 +131,39 @@ async def test_a_name_that_would_stand_for_others_in_a_rule_is_not_taken() -> No
     assert (await door.enters(sub="s-9", nick="zoe")).principal.name == "zoe"
 
 
-async def test_a_token_that_ends_beyond_all_calendars_is_refused() -> None:
-    door = Door()
+async def test_an_entry_ends_with_its_token_which_ends_within_all_calendars(door: Door) -> None:
+    until = (await door.enters()).principal.until
 
     with pytest.raises(NotAuthenticated):
         await door.enters(exp=2**39)
 
+    assert until is not None
+    assert NOW < until < NOW + timedelta(minutes=6)
     assert (await door.enters(exp=253_370_764_799)).principal.until is not None
 
 
-async def test_a_viewer_stays_one_whatever_the_token_says() -> None:
-    door = Door()
-    weak = replace(door.ana, roles=frozenset({Role.VIEWER}))
-    door.world.identities[weak.space, weak.id] = weak
+async def test_a_token_brings_its_principal_as_they_are_now(door: Door) -> None:
+    before = await door.enters()
+    for role, clearance in (
+        (Role.VIEWER, door.ana.clearance),
+        (Role.MEMBER, Label(Level.RESTRICTED)),
+    ):
+        now = replace(door.ana, roles=frozenset({role}), clearance=clearance)
+        door.world.identities[now.space, now.id] = now
 
-    entry = await door.enters(scope="portico:member")
+        entry = await door.enters(scope="portico:member")
 
-    assert entry.principal.scopes == SCOPES_OF[Role.VIEWER]
+        assert entry.principal.scopes == SCOPES_OF[role] - NEVER_OF_PROGRAMS
+        assert entry.principal.clearance == clearance
+
+    gone = replace(door.ana, disabled_at=NOW)
+    door.world.identities[gone.space, gone.id] = gone
+    with pytest.raises(NotAuthenticated):
+        await door.enters()
+    assert before.principal.clearance == door.ana.clearance
 
 
-async def test_a_token_that_nobody_has_signed_is_refused() -> None:
-    door = Door()
+async def test_a_token_that_nobody_has_signed_is_refused(door: Door) -> None:
     token = door.token()
     door.believed.signed_by.clear()
 
@@ -175,35 +185,7 @@ async def test_tokens_of_one_client_are_one_grant_which_is_listed_and_can_be_rev
         await door.enters(jti="3")
 
 
-async def test_who_is_disabled_is_refused_with_any_token() -> None:
-    door = Door()
-    gone = replace(door.ana, disabled_at=NOW)
-    door.world.identities[gone.space, gone.id] = gone
-
-    with pytest.raises(NotAuthenticated):
-        await door.enters()
-
-
-async def test_an_entry_ends_with_its_token() -> None:
-    door = Door()
-
-    entry = await door.enters()
-
-    assert entry.principal.until is not None
-    assert NOW < entry.principal.until < NOW + timedelta(minutes=6)
-
-
-async def test_a_clearance_that_was_raised_counts_at_once() -> None:
-    door = Door()
-    await door.enters()
-    raised = replace(door.ana, clearance=Label(Level.RESTRICTED))
-    door.world.identities[raised.space, raised.id] = raised
-
-    assert (await door.enters()).principal.clearance == Label(Level.RESTRICTED)
-
-
-async def test_somebody_new_is_made_once_and_known_by_their_subject() -> None:
-    door = Door()
+async def test_somebody_new_is_made_once_and_known_by_their_subject(door: Door) -> None:
     mail = {"email": "zoe@a.example", "email_verified": True}
 
     first = await door.enters(sub="s-9", **mail)
@@ -237,9 +219,7 @@ async def test_a_token_is_refused_if_there_is(door: Door) -> None:
         await door.enters()
 
 
-async def test_keys_of_our_own_are_taken_as_before() -> None:
-    door = Door()
-
+async def test_keys_of_our_own_are_taken_as_before(door: Door) -> None:
     with pytest.raises(NotAuthenticated):
         await door.authenticate("ptc_unknown")
 

@@ -1,4 +1,4 @@
-"""The gate: what passes, what asks, what is refused, and what is written down of it."""
+"""The gate and its decisions: what passes, what asks, what is refused, and what is written down."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -13,15 +13,16 @@ from portico.guard.core.errors import LimitReached, NotPermitted, Refused
 from portico.guard.core.policy import NO_TASK
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.core.ticket import Ticket
+from portico.guard.decide import Decide
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
-from portico.kernel.ids import ApprovalId
+from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.json import JsonObject, NotCanonical
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import TEAM, a_person
 from portico.testing.guard_policy import MemoryContexts, MemoryRules, a_gate
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
 
 ANA = replace(a_person("ana"), key="k1", reach=TEAM)
 AIM = Aim(tool="git.use", server="git", effect=Effect.EXTERNAL_READ, pin="p", clearance=TEAM)
@@ -49,6 +50,11 @@ class Book:
         self.behind.append(entry)
 
 
+@pytest.fixture
+def book() -> Book:
+    return Book()
+
+
 class Spent:
     """Nothing is left of the caller's own limit, or of one that is everybody's."""
 
@@ -72,9 +78,7 @@ def a_ticket(act: Act) -> Ticket:
     return Ticket(approval=APPROVAL, hash=act.hash, by="bea")
 
 
-async def test_a_read_passes_and_is_written_down_behind() -> None:
-    book = Book()
-
+async def test_a_read_passes_and_is_written_down_behind(book: Book) -> None:
     decision = await a_gate(journal=book)(READ)
 
     assert isinstance(decision, Allowed)
@@ -84,8 +88,7 @@ async def test_a_read_passes_and_is_written_down_behind() -> None:
     ]
 
 
-async def test_a_change_is_written_down_before_it_is_made() -> None:
-    book = Book()
+async def test_a_change_is_written_down_before_it_is_made(book: Book) -> None:
     change = replace(READ, aim=replace(AIM, effect=Effect.LOCAL_WRITE))
 
     await a_gate(journal=book)(change)
@@ -94,8 +97,7 @@ async def test_a_change_is_written_down_before_it_is_made() -> None:
     assert book.behind == []
 
 
-async def test_what_is_denied_is_refused_with_the_rule_and_the_reason() -> None:
-    book = Book()
+async def test_what_is_denied_is_refused_with_the_rule_and_the_reason(book: Book) -> None:
     gate = a_gate(rules=MemoryRules([DENY]), journal=book)
 
     with pytest.raises(Refused) as caught:
@@ -106,18 +108,14 @@ async def test_what_is_denied_is_refused_with_the_rule_and_the_reason() -> None:
     assert [(entry.action, entry.rule) for entry in book.at_once] == [("call.denied", "no")]
 
 
-async def test_what_needs_approval_is_said_and_written_down() -> None:
-    book = Book()
-
+async def test_what_needs_approval_is_said_and_written_down(book: Book) -> None:
     decision = await a_gate(journal=book)(DROP)
 
     assert isinstance(decision, NeedsApproval)
     assert [entry.action for entry in book.at_once] == ["call.asked"]
 
 
-async def test_a_ticket_is_the_approval_of_exactly_its_act() -> None:
-    book = Book()
-
+async def test_a_ticket_is_the_approval_of_exactly_its_act(book: Book) -> None:
     decision = await a_gate(journal=book)(DROP, ticket=a_ticket(DROP))
 
     assert decision == Allowed(f"approval:{APPROVAL}", "bea has approved it")
@@ -146,8 +144,7 @@ async def test_a_ticket_lifts_no_denial() -> None:
         await a_gate(rules=MemoryRules([DENY]))(DROP, ticket=a_ticket(DROP))
 
 
-async def test_no_value_of_an_argument_is_written_down() -> None:
-    book = Book()
+async def test_no_value_of_an_argument_is_written_down(book: Book) -> None:
     arguments = {f"name {number}{'x' * 100}": "the secret" for number in range(30)}
 
     await a_gate(journal=book)(replace(DROP, arguments=arguments))
@@ -164,8 +161,8 @@ async def test_no_value_of_an_argument_is_written_down() -> None:
 @pytest.mark.parametrize("own", [True, False])
 async def test_past_a_limit_nothing_is_allowed_and_the_first_in_a_minute_is_written_down(
     own: bool,
+    book: Book,
 ) -> None:
-    book = Book()
     gate = a_gate(limits=Spent(own=own), journal=book)
 
     for act in (READ, READ, replace(READ, caller=a_person("ben"))):
@@ -198,9 +195,8 @@ async def test_who_is_refused_or_has_to_ask_uses_up_nothing_that_is_everybodys()
 @pytest.mark.parametrize("arguments", [{"\ud800": 1}, {"name": "\udfff"}])
 async def test_arguments_that_are_no_json_are_refused_and_written_down(
     arguments: JsonObject,
+    book: Book,
 ) -> None:
-    book = Book()
-
     with pytest.raises(NotCanonical):
         await a_gate(journal=book)(replace(READ, arguments=arguments))
 
@@ -210,8 +206,7 @@ async def test_arguments_that_are_no_json_are_refused_and_written_down(
     assert act_text(ANA, entry)
 
 
-async def test_who_is_refused_in_front_of_it_is_written_down_once_a_minute() -> None:
-    book = Book()
+async def test_who_is_refused_in_front_of_it_is_written_down_once_a_minute(book: Book) -> None:
     gate = a_gate(journal=book)
 
     def refuse(tool: str, error: PorticoError) -> None:
@@ -231,9 +226,7 @@ async def test_who_is_refused_in_front_of_it_is_written_down_once_a_minute() -> 
     assert book.at_once == []
 
 
-async def test_what_names_a_tool_in_the_audit_can_be_written() -> None:
-    book = Book()
-
+async def test_what_names_a_tool_in_the_audit_can_be_written(book: Book) -> None:
     with pytest.raises(Refused), a_gate(journal=book).in_front(ANA, Action.CALL, "a\ud800" * 200):
         raise DENIED
 
@@ -270,9 +263,7 @@ async def test_what_was_taken_in_counts_in_the_next_decision() -> None:
 ALLOWED = Allowed("default:reads", "it only reads")
 
 
-def test_what_is_made_ahead_of_time_is_in_the_audit_as_such() -> None:
-    book = Book()
-
+def test_what_is_made_ahead_of_time_is_in_the_audit_as_such(book: Book) -> None:
     a_gate(journal=book).made_ahead(READ, ALLOWED)
 
     [entry] = book.behind
@@ -290,3 +281,75 @@ async def test_it_can_be_asked_what_would_be_decided_in_another_task() -> None:
 
     assert isinstance(now, Allowed)
     assert isinstance(then, NeedsApproval)
+
+
+SECRET = Label(Level.RESTRICTED)
+
+
+OTHER_TASK = ContextId.mint(BEGINNING, SeededEntropy("other"))
+
+
+def a_decide(contexts: MemoryContexts, *rules: Rule) -> Decide:
+    return Decide(rules=MemoryRules(rules), contexts=contexts, clock=TickingClock())
+
+
+async def test_what_the_worst_task_may_is_decided_without_a_look() -> None:
+    contexts = MemoryContexts()
+
+    decision = await a_decide(contexts)(READ)
+
+    assert isinstance(decision, Allowed)
+    assert contexts.looked == 0
+
+
+async def test_what_depends_on_the_task_is_decided_by_it() -> None:
+    contexts = MemoryContexts()
+    allow = Rule(name="yes", ruling=Ruling.ALLOW, tools=("*",))
+    decide = a_decide(contexts, allow)
+
+    before = await decide(DROP)
+    await contexts.rise(ANA, TEAM, untrusted=True)
+    after = await decide(DROP)
+
+    assert isinstance(before, Allowed)
+    assert after == NeedsApproval(
+        "default:taint", "the task has read what strangers wrote, and it cannot be undone"
+    )
+    assert contexts.looked == 2
+
+
+async def test_a_task_that_has_read_more_than_the_caller_may_now_is_looked_at() -> None:
+    contexts = MemoryContexts()
+    lowered = replace(ANA, reach=SECRET)
+    await contexts.rise(lowered, SECRET, untrusted=True)
+
+    decision = await a_decide(contexts)(replace(READ, caller=lowered))
+
+    assert decision.rule == "default:flow"
+
+
+async def test_a_task_that_is_named_and_one_of_no_key_are_always_looked_at() -> None:
+    contexts = MemoryContexts()
+    decide = a_decide(contexts)
+
+    await decide(replace(READ, caller=replace(ANA, context=OTHER_TASK)))
+    await decide(replace(READ, caller=replace(ANA, key=None, reach=None)))
+
+    assert contexts.looked == 2
+
+
+async def test_a_rule_for_one_task_allows_in_that_task_alone() -> None:
+    allow = Rule(name="run", ruling=Ruling.ALLOW, tools=("*",), context=context_of(ANA))
+    decide = a_decide(MemoryContexts(), allow)
+
+    assert isinstance(await decide(DROP), Allowed)
+    elsewhere = replace(DROP, caller=replace(ANA, context=OTHER_TASK))
+    assert isinstance(await decide(elsewhere), NeedsApproval)
+
+
+async def test_a_rule_for_one_task_denies_in_that_task() -> None:
+    deny = Rule(name="no", ruling=Ruling.DENY, tools=("*",), context=context_of(ANA))
+    decide = a_decide(MemoryContexts(), deny)
+
+    assert (await decide(READ)).rule == "no"
+    assert isinstance(await decide(replace(READ, caller=replace(ANA, key="k2"))), Allowed)

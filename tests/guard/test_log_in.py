@@ -102,8 +102,17 @@ class Stage:
         return [str(action) for action in self.audit.actions]
 
 
-async def test_somebody_logs_in_and_their_token_is_there_for_them_alone() -> None:
-    stage = Stage()
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+@pytest.fixture
+def place(stage: Stage) -> LoginPlace:
+    return stage.place()
+
+
+async def test_somebody_logs_in_and_their_token_is_there_for_them_alone(stage: Stage) -> None:
     ana, ben = stage.place("ana"), stage.place("ben")
 
     await stage.logged_in(ana)
@@ -129,26 +138,17 @@ async def test_a_link_is_for_somebody_says_until_when_and_asks_for_what_the_serv
         await stage.ahead("another")
 
 
-async def test_we_register_once_and_are_known_from_then_on() -> None:
-    stage = Stage()
-
-    await stage.begin(stage.place("ana"))
-    await stage.begin(stage.place("ben"))
-
-    assert len(stage.sign_in.registered) == 1
-
-
-async def test_what_we_are_known_as_at_one_address_is_no_use_at_another() -> None:
-    stage = Stage()
-    await stage.begin(stage.place())
-
-    await stage.begin(stage.place(url="https://moved.example/mcp"))
-
-    assert len(stage.sign_in.registered) == 2
+async def test_we_register_once_an_address_and_are_known_from_then_on(stage: Stage) -> None:
+    for place, registered in (
+        (stage.place("ana"), 1),
+        (stage.place("ben"), 1),
+        (stage.place(url="https://moved.example/mcp"), 2),
+    ):
+        await stage.begin(place)
+        assert len(stage.sign_in.registered) == registered
 
 
-async def test_nobody_is_registered_where_an_operator_has_said_who_we_are() -> None:
-    stage = Stage()
+async def test_nobody_is_registered_where_an_operator_has_said_who_we_are(stage: Stage) -> None:
     stage.secrets["secret:tools"] = "hush"
     place = stage.place()
     said = LoginClient(url=URL, client_id="ours", secret_reference="secret:tools", configured=True)
@@ -164,9 +164,7 @@ async def test_nobody_is_registered_where_an_operator_has_said_who_we_are() -> N
     assert known.method == "client_secret_basic"
 
 
-async def test_a_secret_that_is_not_there_is_told() -> None:
-    stage = Stage()
-    place = stage.place()
+async def test_a_secret_that_is_not_there_is_told(stage: Stage, place: LoginPlace) -> None:
     said = LoginClient(url=URL, client_id="ours", secret_reference="secret:gone", configured=True)
     await stage.clients.put(place.holder, place.server, said)
 
@@ -179,15 +177,12 @@ async def test_where_we_are_not_known_and_cannot_be_an_operator_is_told_what_to_
 
     with pytest.raises(LoginRefused) as refused:
         await stage.begin(stage.place())
+    with pytest.raises(LoginRefused, match="does not register"):
+        await (refuses := Stage(sign_in=ScriptedSignIn(refuses="access_denied"))).begin(
+            refuses.place()
+        )
 
     assert "login-config tools" in str(refused.value.fix)
-
-
-async def test_who_does_not_register_us_is_told() -> None:
-    stage = Stage(sign_in=ScriptedSignIn(refuses="access_denied"))
-
-    with pytest.raises(LoginRefused, match="does not register"):
-        await stage.begin(stage.place())
 
 
 async def test_there_is_no_link_where_nobody_lets_people_in() -> None:
@@ -196,9 +191,7 @@ async def test_there_is_no_link_where_nobody_lets_people_in() -> None:
     assert await stage.begin(stage.place()) is None
 
 
-async def test_no_token_is_ever_asked_for_that_would_go_in_the_clear() -> None:
-    stage = Stage()
-
+async def test_no_token_is_ever_asked_for_that_would_go_in_the_clear(stage: Stage) -> None:
     with pytest.raises(LoginRefused, match="in the clear"):
         await stage.begin(stage.place(url="http://tools.example/mcp"))
 
@@ -220,24 +213,16 @@ async def test_each_server_is_come_back_to_at_an_address_of_its_own() -> None:
     assert await stage.token(place) is None
 
 
-async def test_a_state_works_once() -> None:
-    stage = Stage()
-    link = await stage.begin(stage.place())
-    assert link is not None
-    await stage.finish(stage.returned(link))
-
-    with pytest.raises(LoginUnknown):
-        await stage.finish(stage.returned(link))
-
-
-async def test_a_state_works_for_ten_minutes() -> None:
-    stage = Stage()
-    link = await stage.begin(stage.place())
-    assert link is not None
+async def test_a_state_works_once_and_for_ten_minutes(stage: Stage) -> None:
+    used, late = await stage.begin(stage.place()), await stage.begin(stage.place("ben"))
+    assert used is not None
+    assert late is not None
+    await stage.finish(stage.returned(used))
     stage.clock.turn(timedelta(minutes=11))
 
-    with pytest.raises(LoginUnknown):
-        await stage.finish(stage.returned(link))
+    for link in (used, late):
+        with pytest.raises(LoginUnknown):
+            await stage.finish(stage.returned(link))
 
 
 @pytest.mark.parametrize(
@@ -253,10 +238,11 @@ async def test_a_state_works_for_ten_minutes() -> None:
     ],
 )
 async def test_an_answer_that_is_none_logs_nobody_in_and_ends_the_attempt(
-    other: dict[str, str | None], said: str
+    other: dict[str, str | None],
+    said: str,
+    stage: Stage,
+    place: LoginPlace,
 ) -> None:
-    stage = Stage()
-    place = stage.place()
     link = await stage.begin(place)
     assert link is not None
 
@@ -268,31 +254,24 @@ async def test_an_answer_that_is_none_logs_nobody_in_and_ends_the_attempt(
         await stage.finish(stage.returned(link))
 
 
-async def test_who_was_disabled_meanwhile_is_not_logged_in() -> None:
-    stage = Stage()
-    place = stage.place()
-    link = await stage.begin(place)
+async def test_who_was_disabled_meanwhile_or_has_a_code_that_is_refused_is_not_logged_in(
+    stage: Stage, place: LoginPlace
+) -> None:
+    link, other = await stage.begin(place), await stage.begin(stage.place("ben"))
     assert link is not None
+    assert other is not None
     here = (place.space, place.principal)
     disabled = replace(stage.world.identities[here], disabled_at=BEGINNING)
     stage.world.identities[here] = disabled
+    stage.sign_in.refuses = "invalid_grant"
 
     with pytest.raises(LoginRefused, match="disabled"):
         await stage.finish(stage.returned(link))
-
-
-async def test_a_code_that_is_refused_logs_nobody_in() -> None:
-    stage = Stage()
-    link = await stage.begin(stage.place())
-    assert link is not None
-    stage.sign_in.refuses = "invalid_grant"
-
     with pytest.raises(LoginRefused, match="invalid_grant"):
-        await stage.finish(stage.returned(link))
+        await stage.finish(stage.returned(other))
 
 
-async def test_a_token_that_ends_is_renewed_once_however_many_need_it() -> None:
-    stage = Stage()
+async def test_a_token_that_ends_is_renewed_once_however_many_need_it(stage: Stage) -> None:
     place = stage.place()
     await stage.logged_in(place)
     stage.clock.turn(timedelta(hours=2))
@@ -325,8 +304,7 @@ async def test_who_cannot_be_renewed_has_to_log_in_again(renews: bool) -> None:
     assert await stage.logins.get(place) is None
 
 
-async def test_who_logged_out_while_somebody_waited_stays_logged_out() -> None:
-    stage = Stage()
+async def test_who_logged_out_while_somebody_waited_stays_logged_out(stage: Stage) -> None:
     place = stage.place()
     await stage.logged_in(place)
     stage.clock.turn(timedelta(hours=2))
@@ -340,16 +318,13 @@ async def test_who_logged_out_while_somebody_waited_stays_logged_out() -> None:
     assert stage.sign_in.refreshed == []
 
 
-async def test_a_token_is_not_sent_to_another_address_of_the_same_server() -> None:
-    stage = Stage()
+async def test_a_token_is_not_sent_to_another_address_of_the_same_server(stage: Stage) -> None:
     await stage.logged_in(stage.place())
 
     assert await stage.token(stage.place(url="https://moved.example/mcp")) is None
 
 
-async def test_logging_out_is_told_there_and_written_down() -> None:
-    stage = Stage()
-    place = stage.place()
+async def test_logging_out_is_told_there_and_written_down(stage: Stage, place: LoginPlace) -> None:
     await stage.logged_in(place)
 
     assert await stage.log_out(place.holder, place)

@@ -35,9 +35,12 @@ class Room:
         self.enter = EnterContext(book=book)
 
 
-async def test_a_task_is_opened_clean_and_entered_by_whoever_opened_it() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
 
+
+async def test_a_task_is_opened_clean_and_entered_by_whoever_opened_it(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     assert (task.name, task.label, task.untrusted) == ("quarter", PUBLIC, False)
@@ -45,8 +48,7 @@ async def test_a_task_is_opened_clean_and_entered_by_whoever_opened_it() -> None
     assert await room.list(ANA) == [task]
 
 
-async def test_nobody_enters_lists_or_closes_anothers() -> None:
-    room = Room()
+async def test_nobody_enters_lists_or_closes_anothers(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     assert await room.list(BOB) == []
@@ -56,8 +58,7 @@ async def test_nobody_enters_lists_or_closes_anothers() -> None:
         await room.close(BOB, task.id)
 
 
-async def test_a_closed_task_is_entered_no_more() -> None:
-    room = Room()
+async def test_a_closed_task_is_entered_no_more(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     await room.close(ANA, task.id)
@@ -67,8 +68,7 @@ async def test_a_closed_task_is_entered_no_more() -> None:
         await room.enter(ANA, task.id)
 
 
-async def test_an_agent_neither_opens_nor_enters_one() -> None:
-    room = Room()
+async def test_an_agent_neither_opens_nor_enters_one(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     with pytest.raises(ContextRefused):
@@ -77,8 +77,7 @@ async def test_an_agent_neither_opens_nor_enters_one() -> None:
         await room.enter(AGENT, task.id)
 
 
-async def test_it_takes_the_scope() -> None:
-    room = Room()
+async def test_it_takes_the_scope(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     with pytest.raises(NotPermitted):
@@ -91,8 +90,7 @@ async def test_it_takes_the_scope() -> None:
         await room.enter(VIEWER, task.id)
 
 
-async def test_opening_and_closing_are_in_the_audit_and_failing_to_is_not() -> None:
-    room = Room()
+async def test_opening_and_closing_are_in_the_audit_and_failing_to_is_not(room: Room) -> None:
     opened = await room.open(ANA, "a task")
 
     with pytest.raises(ContextNotFound):

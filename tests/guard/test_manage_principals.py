@@ -1,23 +1,29 @@
-"""The stories of who there is in a space, and who changes what they may do."""
+"""Who there is in a space, who is invited, and who changes what they may do."""
 
+import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import (
+    InvitationUsed,
     NameTaken,
     NotAuthenticated,
     NotPermitted,
     Overreach,
     OwnAccess,
+    PrincipalDisabled,
     PrincipalNotFound,
 )
 from portico.guard.core.roles import Role, Scope
-from portico.guard.issue_key import KeyWish
+from portico.guard.invite import INVITATION_LIFETIME
+from portico.guard.issue_key import IssuedKey, KeyWish
 from portico.guard.manage_principals import PrincipalChange, PrincipalWish
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity
 from tests.guard.room import Room
 
@@ -25,30 +31,20 @@ SECRET = Label(Level.RESTRICTED)
 SCOUT = PrincipalWish(kind=PrincipalKind.AGENT, name="scout", clearance=TEAM)
 
 
-async def test_an_admin_adds_an_agent_as_a_member() -> None:
-    room = Room()
-    admin = room.person("root", Role.ADMIN)
-
+async def test_an_admin_adds_an_agent_as_a_member_and_its_name_is_given_once(
+    room: Room, admin: Principal
+) -> None:
     scout = await room.add_principal(admin, SCOUT)
 
-    assert scout.kind is PrincipalKind.AGENT
-    assert scout.roles == {Role.MEMBER}
+    assert (scout.kind, scout.roles) == (PrincipalKind.AGENT, {Role.MEMBER})
     assert not scout.grants
     assert await room.show_principal(admin, scout.id) == scout
-
-
-async def test_a_name_is_given_once_in_a_space() -> None:
-    room = Room()
-    admin = room.person("root", Role.ADMIN)
-    await room.add_principal(admin, SCOUT)
-
     with pytest.raises(NameTaken):
         await room.add_principal(admin, SCOUT)
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.MEMBER, Role.OPERATOR])
-async def test_nobody_but_an_admin_adds_or_changes_anybody(role: Role) -> None:
-    room = Room()
+async def test_nobody_but_an_admin_adds_or_changes_anybody(role: Role, room: Room) -> None:
     bob = room.person("bob")
     caller = room.person("ana", role)
 
@@ -59,16 +55,14 @@ async def test_nobody_but_an_admin_adds_or_changes_anybody(role: Role) -> None:
 
 
 @pytest.mark.requirement("guard:principals:no-escalation")
-async def test_an_admin_adds_nobody_above_themselves() -> None:
-    room = Room()
+async def test_an_admin_adds_nobody_above_themselves(room: Room) -> None:
     admin = room.person("root", Role.ADMIN, TEAM)
 
     with pytest.raises(Overreach, match="restricted"):
         await room.add_principal(admin, replace(SCOUT, clearance=SECRET))
 
 
-async def test_everybody_is_listed_page_after_page_in_order_of_arrival() -> None:
-    room = Room()
+async def test_everybody_is_listed_page_after_page_in_order_of_arrival(room: Room) -> None:
     admin = room.person("root", Role.ADMIN)
     added = [
         await room.add_principal(admin, replace(SCOUT, name=f"scout {number}"))
@@ -81,8 +75,7 @@ async def test_everybody_is_listed_page_after_page_in_order_of_arrival() -> None
     assert [each.id for each in (*first, *rest)] == [admin.id, *(each.id for each in added)]
 
 
-async def test_an_agent_is_known_to_those_who_are_cleared_for_it() -> None:
-    room = Room()
+async def test_an_agent_is_known_to_those_who_are_cleared_for_it(room: Room) -> None:
     root, bob = room.person("root", Role.ADMIN, SECRET), room.person("bob")
     boss = room.person("boss", Role.OPERATOR, SECRET)
     hidden = [
@@ -107,8 +100,7 @@ async def test_an_agent_is_known_to_those_who_are_cleared_for_it() -> None:
     }
 
 
-async def test_a_viewer_sees_themselves_and_nobody_else() -> None:
-    room = Room()
+async def test_a_viewer_sees_themselves_and_nobody_else(room: Room) -> None:
     viewer, bob = room.person("ana", Role.VIEWER), room.person("bob")
 
     assert (await room.show_principal(viewer, viewer.id)).name == "ana"
@@ -118,8 +110,7 @@ async def test_a_viewer_sees_themselves_and_nobody_else() -> None:
         await room.list_principals(viewer, after=None, limit=10)
 
 
-async def test_an_admin_changes_roles_and_clearance_and_the_rest_stays() -> None:
-    room = Room()
+async def test_an_admin_changes_roles_and_clearance_and_the_rest_stays(room: Room) -> None:
     admin, bob = room.person("root", Role.ADMIN, SECRET), room.person("bob")
 
     role = PrincipalChange(roles=frozenset({Role.OPERATOR}))
@@ -132,8 +123,7 @@ async def test_an_admin_changes_roles_and_clearance_and_the_rest_stays() -> None
 
 
 @pytest.mark.requirement("guard:principals:disable")
-async def test_whoever_is_disabled_is_out_at_once_and_back_when_enabled() -> None:
-    room = Room()
+async def test_whoever_is_disabled_is_out_at_once_and_back_when_enabled(room: Room) -> None:
     admin, bob = room.person("root", Role.ADMIN), room.person("bob")
     key = (await room.issue_key(bob, KeyWish(name="bob's"))).key
 
@@ -157,8 +147,7 @@ async def test_whoever_is_disabled_is_out_at_once_and_back_when_enabled() -> Non
         PrincipalChange(),
     ],
 )
-async def test_nobody_changes_their_own_access(change: PrincipalChange) -> None:
-    room = Room()
+async def test_nobody_changes_their_own_access(change: PrincipalChange, room: Room) -> None:
     admin = room.person("root", Role.ADMIN, SECRET)
 
     with pytest.raises(OwnAccess):
@@ -178,8 +167,8 @@ async def test_nobody_changes_their_own_access(change: PrincipalChange) -> None:
 @pytest.mark.requirement("guard:principals:no-escalation")
 async def test_whoever_stands_above_the_caller_is_not_changed_by_them(
     change: PrincipalChange,
+    room: Room,
 ) -> None:
-    room = Room()
     low = room.person("low admin", Role.ADMIN, TEAM)
     high = room.person("high", Role.ADMIN, SECRET)
     before = await room.show_principal(low, high.id)
@@ -202,8 +191,7 @@ async def test_the_one_who_may_found_spaces_is_not_changed_by_an_admin_who_may_n
         )
 
 
-async def test_whoever_is_in_another_space_does_not_exist() -> None:
-    room = Room()
+async def test_whoever_is_in_another_space_does_not_exist(room: Room) -> None:
     elsewhere = a_space("elsewhere")
     stranger = a_person("stranger", space=elsewhere)
     room.holds(an_identity("stranger", space=elsewhere), space=elsewhere)
@@ -218,3 +206,141 @@ async def test_whoever_is_in_another_space_does_not_exist() -> None:
     assert [each.name for each in await room.list_principals(admin, after=None, limit=9)] == [
         "root"
     ]
+
+
+BOB = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_an_invited_person_comes_in_once_with_a_key_of_their_own(
+    room: Room, admin: Principal
+) -> None:
+    invitation = await room.invite_person(admin, BOB)
+
+    guest = await room.enters(invitation.key)
+    issued = await room.accept_invitation(guest, invitation.key.id)
+    bob = await room.enters(issued.key)
+
+    assert (bob.id, bob.name, bob.roles) == (invitation.identity.id, "bob", {Role.MEMBER})
+    assert bob.clearance == TEAM
+    assert bob.may(Scope.KEYS_OWN)
+    with pytest.raises(InvitationUsed):
+        await room.enters(invitation.key)
+    with pytest.raises(InvitationUsed):
+        await room.accept_invitation(guest, invitation.key.id)
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_of_two_who_come_with_the_same_link_one_gets_in(room: Room) -> None:
+    invitation = await room.invite_person(room.person("root", Role.ADMIN), BOB)
+    guest = await room.enters(invitation.key)
+
+    results = await asyncio.gather(
+        *(room.accept_invitation(guest, invitation.key.id) for _ in range(2)),
+        return_exceptions=True,
+    )
+
+    assert {type(result) for result in results} == {IssuedKey, InvitationUsed}
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_an_invitation_ends_after_a_week_as_only_who_shows_the_link_itself_hears(
+    room: Room, admin: Principal
+) -> None:
+    invitation = await room.invite_person(admin, BOB)
+
+    room.clock.turn(INVITATION_LIFETIME)
+
+    assert timedelta(days=7) == INVITATION_LIFETIME
+    with pytest.raises(InvitationUsed, match="more than a week old"):
+        await room.enters(invitation.key)
+    with pytest.raises(NotAuthenticated):
+        await room.enters(ApiKey(invitation.key.id, "x" * 43))
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_a_person_whose_link_was_lost_is_invited_again(room: Room, admin: Principal) -> None:
+    lost = await room.invite_person(admin, BOB)
+
+    again = await room.invite_again(admin, lost.identity.id)
+    issued = await room.accept_invitation(await room.enters(again.key), again.key.id)
+
+    assert again.identity == lost.identity
+    assert again.key != lost.key
+    assert (await room.enters(issued.key)).id == lost.identity.id
+
+
+@pytest.mark.requirement("guard:principals:no-escalation")
+async def test_nobody_above_the_caller_or_disabled_and_no_program_is_invited_again(
+    room: Room,
+) -> None:
+    admin, high = room.person("low", Role.ADMIN, TEAM), Label(Level.RESTRICTED)
+    above, bob = room.person("high", Role.ADMIN, high), room.person("bob")
+    robot = await room.add_principal(admin, replace(BOB, kind=PrincipalKind.AGENT, name="robot"))
+    await room.change_principal(admin, bob.id, PrincipalChange(disabled=True))
+
+    with pytest.raises(Overreach):
+        await room.invite_again(admin, above.id)
+    with pytest.raises(PrincipalDisabled):
+        await room.invite_again(admin, bob.id)
+    for nobody in (an_identity("nobody").id, robot.id):
+        with pytest.raises(PrincipalNotFound):
+            await room.invite_again(admin, nobody)
+    with pytest.raises(NotPermitted):
+        await room.invite_again(room.person("ana", Role.OPERATOR), bob.id)
+
+    assert not room.world.keys
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_a_guest_may_do_nothing_else(room: Room) -> None:
+    invitation = await room.invite_person(room.person("root", Role.ADMIN), BOB)
+    guest = await room.enters(invitation.key)
+
+    for ask in (
+        room.list_keys(guest, after=None, limit=1),
+        room.list_principals(guest, after=None, limit=1),
+        room.show_space(guest),
+        room.add_principal(guest, BOB),
+    ):
+        with pytest.raises(NotPermitted):
+            await ask
+
+
+async def test_only_an_admin_invites_and_nobody_above_themselves(room: Room) -> None:
+    admin = room.person("root", Role.ADMIN, TEAM)
+
+    with pytest.raises(NotPermitted, match="principals:write"):
+        await room.invite_person(room.person("ana", Role.OPERATOR), BOB)
+    with pytest.raises(Overreach, match="restricted"):
+        await room.invite_person(admin, replace(BOB, clearance=Label(Level.RESTRICTED)))
+    with pytest.raises(NotPermitted, match="invitation:accept"):
+        await room.accept_invitation(admin, "x" * 12)
+
+    assert not room.world.keys
+
+
+async def test_nobody_is_invited_under_a_name_that_is_taken(room: Room, admin: Principal) -> None:
+    room.person("bob")
+
+    with pytest.raises(NameTaken, match="'bob'") as caught:
+        await room.invite_person(admin, BOB)
+
+    assert caught.value.name == "bob"
+    assert not room.world.keys
+
+
+@pytest.mark.requirement("guard:invitations:single-use")
+async def test_a_new_link_ends_the_one_that_was_lost_and_disabling_ends_them_all(
+    room: Room, admin: Principal
+) -> None:
+    lost = await room.invite_person(admin, BOB)
+
+    again = await room.invite_again(admin, lost.identity.id)
+
+    with pytest.raises(InvitationUsed):
+        await room.enters(lost.key)
+    for disabled in (True, False):
+        await room.change_principal(admin, lost.identity.id, PrincipalChange(disabled=disabled))
+        with pytest.raises(InvitationUsed):
+            await room.enters(again.key)

@@ -46,19 +46,23 @@ class Room:
         self.remove = RemoveRule(rules=self.rules, journal=self.journal, together=together)
 
 
-async def test_a_rule_is_kept_with_who_made_it_and_when() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_a_rule_is_kept_with_who_made_it_and_when_and_how_long_it_lives(room: Room) -> None:
     pretended = replace(DENY, source=RuleSource.FILE, made_by="somebody")
 
-    made = await room.add(ROOT, pretended)
+    made = await room.add(ROOT, pretended, timedelta(days=1))
 
-    assert made == replace(DENY, made_by="root", made_at=BEGINNING)
+    ends = BEGINNING + timedelta(days=1)
+    assert made == replace(DENY, made_by="root", made_at=BEGINNING, expires_at=ends)
     assert await room.list(ROOT) == [made, OF_THE_FILE]
     assert room.journal.actions == ["policy.rule_added"]
 
 
-async def test_nobody_lets_out_what_they_may_not_read() -> None:
-    room = Room()
+async def test_nobody_lets_out_what_they_may_not_read(room: Room) -> None:
     allow = replace(DENY, ruling=Ruling.ALLOW, tainted=True)
 
     with pytest.raises(BadRule, match="above your clearance"):
@@ -66,12 +70,6 @@ async def test_nobody_lets_out_what_they_may_not_read() -> None:
     made = await room.add(ROOT, replace(allow, upto=ROOT.clearance))
 
     assert made.upto == ROOT.clearance
-
-
-async def test_a_rule_may_be_given_a_lifetime() -> None:
-    made = await Room().add(ROOT, DENY, timedelta(days=1))
-
-    assert made.expires_at == BEGINNING + timedelta(days=1)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +87,7 @@ async def test_a_rule_without_a_name_is_given_one(tools: tuple[str, ...], begins
 
 
 @pytest.mark.parametrize("somebody", [ANA, OPERATOR, VIEWER])
-async def test_nobody_but_an_admin_makes_or_removes_rules(somebody: Principal) -> None:
-    room = Room()
+async def test_nobody_but_an_admin_makes_or_removes_rules(somebody: Principal, room: Room) -> None:
     await room.add(ROOT, DENY)
 
     with pytest.raises(NotPermitted, match="policy:write"):
@@ -99,17 +96,13 @@ async def test_nobody_but_an_admin_makes_or_removes_rules(somebody: Principal) -
         await room.remove(somebody, DENY.name)
 
 
-async def test_members_see_the_rules_and_viewers_do_not() -> None:
-    room = Room()
-
+async def test_members_see_the_rules_and_viewers_do_not(room: Room) -> None:
     assert await room.list(ANA) == [OF_THE_FILE]
     with pytest.raises(NotPermitted, match="policy:read"):
         await room.list(VIEWER)
 
 
-async def test_a_rule_that_cannot_be_meant_is_not_kept() -> None:
-    room = Room()
-
+async def test_a_rule_that_cannot_be_meant_is_not_kept(room: Room) -> None:
     with pytest.raises(BadRule) as caught:
         await room.add(ROOT, replace(DENY, tools=()))
 
@@ -118,16 +111,14 @@ async def test_a_rule_that_cannot_be_meant_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("name", ["no-mail", "of-the-file"])
-async def test_a_name_is_taken_once(name: str) -> None:
-    room = Room()
+async def test_a_name_is_taken_once(name: str, room: Room) -> None:
     await room.add(ROOT, DENY)
 
     with pytest.raises(RuleTaken):
         await room.add(ROOT, replace(DENY, name=name))
 
 
-async def test_a_rule_is_removed_and_that_is_in_the_audit() -> None:
-    room = Room()
+async def test_a_rule_is_removed_and_that_is_in_the_audit(room: Room) -> None:
     await room.add(ROOT, DENY)
 
     await room.remove(ROOT, DENY.name)
@@ -137,9 +128,7 @@ async def test_a_rule_is_removed_and_that_is_in_the_audit() -> None:
     assert room.journal.acts[1]["subject"] == DENY.name
 
 
-async def test_what_is_not_there_or_in_the_file_is_not_removed() -> None:
-    room = Room()
-
+async def test_what_is_not_there_or_in_the_file_is_not_removed(room: Room) -> None:
     with pytest.raises(RuleNotFound):
         await room.remove(ROOT, "nothing")
     with pytest.raises(RuleOfTheFile, match="of-the-file"):
@@ -147,8 +136,7 @@ async def test_what_is_not_there_or_in_the_file_is_not_removed() -> None:
     assert room.journal.actions == []
 
 
-async def test_rules_of_another_space_are_neither_seen_nor_removed() -> None:
-    room = Room()
+async def test_rules_of_another_space_are_neither_seen_nor_removed(room: Room) -> None:
     await room.add(ROOT, DENY)
     stranger = a_person("root", roles=[Role.ADMIN], space=a_space("elsewhere"))
 
@@ -157,8 +145,7 @@ async def test_rules_of_another_space_are_neither_seen_nor_removed() -> None:
         await room.remove(stranger, DENY.name)
 
 
-async def test_what_a_rule_lets_out_is_hidden_from_whoever_may_not_know_of_it() -> None:
-    room = Room()
+async def test_what_a_rule_lets_out_is_hidden_from_whoever_may_not_know_of_it(room: Room) -> None:
     secret = replace(DENY, name="secret", ruling=Ruling.ALLOW, tainted=True, upto=ROOT.clearance)
     await room.add(ROOT, secret)
     low = replace(ANA, clearance=PUBLIC)

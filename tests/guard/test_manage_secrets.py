@@ -30,9 +30,12 @@ class Room:
         self.unset = UnsetSecret(secrets=self.secrets, journal=self.audit)
 
 
-async def test_a_secret_is_kept_and_it_is_told_who_uses_it() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
 
+
+async def test_a_secret_is_kept_and_it_is_told_who_uses_it(room: Room) -> None:
     made = await room.set(ADMIN, "github", CANARY)
     await room.set(ADMIN, "aws", "another value")
 
@@ -47,8 +50,7 @@ async def test_a_secret_is_kept_and_it_is_told_who_uses_it() -> None:
     assert CANARY not in repr(listed)
 
 
-async def test_another_space_has_its_own() -> None:
-    room = Room()
+async def test_another_space_has_its_own(room: Room) -> None:
     await room.set(ADMIN, "github", CANARY)
 
     assert await room.list(ELSEWHERE) == []
@@ -56,8 +58,7 @@ async def test_another_space_has_its_own() -> None:
         await room.unset(ELSEWHERE, "github")
 
 
-async def test_what_is_unset_is_gone() -> None:
-    room = Room()
+async def test_what_is_unset_is_gone(room: Room) -> None:
     await room.set(ADMIN, "github", CANARY)
 
     await room.unset(ADMIN, "github")
@@ -67,8 +68,7 @@ async def test_what_is_unset_is_gone() -> None:
         await room.unset(ADMIN, "github")
 
 
-async def test_every_change_is_in_the_audit_without_the_value() -> None:
-    room = Room()
+async def test_every_change_is_in_the_audit_without_the_value(room: Room) -> None:
     await room.set(ADMIN, "github", CANARY)
     await room.unset(ADMIN, "github")
 
@@ -76,9 +76,7 @@ async def test_every_change_is_in_the_audit_without_the_value() -> None:
     assert CANARY.encode() not in canonical(room.audit.acts)
 
 
-async def test_only_admins_change_them_and_members_do_not_see_them() -> None:
-    room = Room()
-
+async def test_only_admins_change_them_and_members_do_not_see_them(room: Room) -> None:
     for caller in (MEMBER, OPERATOR):
         with pytest.raises(NotPermitted, match="secrets:write"):
             await room.set(caller, "github", CANARY)
@@ -89,9 +87,7 @@ async def test_only_admins_change_them_and_members_do_not_see_them() -> None:
     assert room.audit.actions == []
 
 
-async def test_what_cannot_be_kept_is_refused_before_anything_is_written() -> None:
-    room = Room()
-
+async def test_what_cannot_be_kept_is_refused_before_anything_is_written(room: Room) -> None:
     with pytest.raises(BadSecretName):
         await room.set(ADMIN, "a/b", CANARY)
     with pytest.raises(BadSecretName):

@@ -39,44 +39,30 @@ def acts(room: Room) -> list[dict[str, object]]:
     return [json.loads(link.text)["act"] for link in links]
 
 
-async def test_a_session_is_as_wide_as_its_key() -> None:
-    room = Room()
+async def test_a_session_is_as_wide_as_its_key_and_a_use_of_it(room: Room, ana: Principal) -> None:
     scopes = frozenset({Scope.KEYS_OWN, Scope.TOOLS_CALL})
     wish = KeyWish(name="laptop", scopes=scopes, clearance=PUBLIC, tools=("git.*",))
-    issued = await room.issue_key(room.person("ana"), wish)
+    issued = await room.issue_key(ana, wish)
 
     session = await room.open_session(issued.key.reveal(), "Firefox on Linux")
 
     made = session.stored.created_at
-    assert session.stored == StoredKey(
+    assert session.stored == replace(
+        issued.stored,
         id=session.key.id,
-        space=issued.stored.space,
-        principal=issued.stored.principal,
         purpose=Purpose.SESSION,
         name="Firefox on Linux",
-        scopes=scopes,
-        clearance=PUBLIC,
-        tools=("git.*",),
         opened_with=OpenedWith(issued.stored.id, None),
         created_at=made,
         expires_at=made + SESSION_LIFETIME,
     )
+    assert (await room.show_key(ana, issued.stored.id)).last_used_at is not None
     entered = await room.in_session(session.key)
     with_key = await room.enters(issued.key)
     assert entered == replace(with_key, key=session.stored.id)
 
 
-async def test_a_session_of_a_key_for_everything_is_for_everything_now_and_later() -> None:
-    room = Room()
-
-    session = await logged_in(room, room.person("ana"))
-
-    assert session.stored.scopes is None
-    assert (await room.in_session(session.key)).whole
-
-
-async def test_a_session_ends_after_a_fortnight_and_never_later_than_its_key() -> None:
-    room = Room()
+async def test_a_session_ends_after_a_fortnight_and_never_later_than_its_key(room: Room) -> None:
     ana = room.person("ana")
     key = await room.issue_key(ana, KeyWish(name="week", lifetime=7 * DAY))
     short = await room.open_session(key.key.reveal(), "one")
@@ -90,22 +76,23 @@ async def test_a_session_ends_after_a_fortnight_and_never_later_than_its_key() -
             await room.in_session(session.key)
 
 
-async def test_a_key_made_in_a_session_lives_as_one_made_with_its_key() -> None:
-    room = Room()
-    ana = room.person("ana")
-    endless = await room.in_session((await logged_in(room, ana)).key)
+async def test_a_key_made_in_a_session_lives_as_one_made_with_its_key(
+    room: Room, ana: Principal
+) -> None:
+    whole = await logged_in(room, ana)
+    endless = await room.in_session(whole.key)
     month = await room.issue_key(ana, KeyWish(name="month", lifetime=30 * DAY))
     bounded = await room.open_session(month.key.reveal(), "browser")
 
     free = await room.issue_key(endless, KeyWish(name="free"))
     bound = await room.issue_key(await room.in_session(bounded.key), KeyWish(name="bound"))
 
-    assert (free.stored.scopes, free.stored.expires_at) == (None, None)
+    assert endless.whole
+    assert whole.stored.scopes is free.stored.scopes is free.stored.expires_at is None
     assert bound.stored.expires_at == month.stored.expires_at
 
 
-async def test_only_an_access_key_of_ours_logs_in_and_all_else_is_refused_alike() -> None:
-    room = Room()
+async def test_only_an_access_key_of_ours_logs_in_and_all_else_is_refused_alike(room: Room) -> None:
     admin = room.person("root", Role.ADMIN)
     wish = PrincipalWish(kind=PrincipalKind.PERSON, name="bob", clearance=TEAM)
     invitation = await room.invite_person(admin, wish)
@@ -131,8 +118,7 @@ async def test_only_an_access_key_of_ours_logs_in_and_all_else_is_refused_alike(
 
 
 @pytest.mark.parametrize("kind", [PrincipalKind.AGENT, PrincipalKind.WORKER])
-async def test_the_key_of_a_program_logs_nobody_in(kind: PrincipalKind) -> None:
-    room = Room()
+async def test_the_key_of_a_program_logs_nobody_in(kind: PrincipalKind, room: Room) -> None:
     admin = room.person("root", Role.ADMIN)
     scout = an_identity("scout", kind=kind)
     room.holds(scout)
@@ -157,8 +143,7 @@ class TooLate(MemorySessions):
         await super().open(caller, session, digest)
 
 
-async def test_a_key_that_ends_while_somebody_logs_in_with_it_opens_nothing() -> None:
-    room = Room()
+async def test_a_key_that_ends_while_somebody_logs_in_with_it_opens_nothing(room: Room) -> None:
     ana = room.person("ana")
     issued = await room.issue_key(ana, KeyWish(name="laptop"))
     too_late = TooLate(room, lambda: room.revoke_key(ana, issued.stored.id))
@@ -190,16 +175,6 @@ async def test_what_a_browser_says_of_itself_is_made_plain(said: str, name: str)
     assert session.stored.name == name
 
 
-async def test_logging_in_counts_as_a_use_of_the_key() -> None:
-    room = Room()
-    ana = room.person("ana")
-    issued = await room.issue_key(ana, KeyWish(name="laptop"))
-
-    await room.open_session(issued.key.reveal(), "browser")
-
-    assert (await room.show_key(ana, issued.stored.id)).last_used_at is not None
-
-
 async def test_a_member_lists_their_own_sessions_and_an_operator_all_last_used_first() -> None:
     room = Room()
     ana, bob = room.person("ana"), room.person("bob", Role.OPERATOR)
@@ -214,8 +189,7 @@ async def test_a_member_lists_their_own_sessions_and_an_operator_all_last_used_f
     assert [each.id for each in every] == [first.stored.id, bobs.stored.id, second.stored.id]
 
 
-async def test_whoever_may_make_no_keys_sees_where_they_are_logged_in_too() -> None:
-    room = Room()
+async def test_whoever_may_make_no_keys_sees_where_they_are_logged_in_too(room: Room) -> None:
     admin, viewer = room.person("root", Role.ADMIN), room.person("eve", Role.VIEWER)
     issued = await room.issue_key(admin, KeyWish(name="eve's", principal=viewer.id))
     session = await room.open_session(issued.key.reveal(), "browser")
@@ -229,9 +203,7 @@ async def test_whoever_may_make_no_keys_sees_where_they_are_logged_in_too() -> N
         await room.in_session(session.key)
 
 
-async def test_what_has_ended_is_not_listed() -> None:
-    room = Room()
-    ana = room.person("ana")
+async def test_what_has_ended_is_not_listed(room: Room, ana: Principal) -> None:
     ended, short = await logged_in(room, ana), KeyWish(name="short", lifetime=HOUR)
     await logged_in(room, ana, short)
     kept = await logged_in(room, ana)
@@ -242,8 +214,7 @@ async def test_what_has_ended_is_not_listed() -> None:
     assert [each.id for each in await room.list_sessions(ana)] == [kept.stored.id]
 
 
-async def test_a_session_is_ended_once_however_often_one_logs_out() -> None:
-    room = Room()
+async def test_a_session_is_ended_once_however_often_one_logs_out(room: Room) -> None:
     ana = room.person("ana")
     session = await logged_in(room, ana)
 
@@ -272,37 +243,33 @@ async def test_the_audit_tells_with_which_key_somebody_logged_in_and_holds_no_se
     assert session.key.secret not in json.dumps(acts(room))
 
 
-async def test_somebody_elses_session_does_not_exist_for_a_member() -> None:
-    room = Room()
-    ana, bobs = room.person("ana"), await logged_in(room, room.person("bob"))
-
-    with pytest.raises(KeyNotFound) as caught:
-        await room.end_session(ana, bobs.stored.id)
-
-    assert caught.value.key_id == bobs.stored.id
-    assert (await room.in_session(bobs.key)).name == "bob"
-
-
-async def test_neither_a_key_nor_a_session_of_another_space_is_a_session_to_end() -> None:
-    room = Room()
-    admin = room.person("root", Role.ADMIN)
+async def test_neither_a_key_nor_anybody_elses_session_is_one_to_end(room: Room) -> None:
+    """A member's are their own; an admin's those of the space."""
+    admin, member = room.person("root", Role.ADMIN), room.person("ana")
     key = await room.issue_key(admin, KeyWish(name="a key"))
+    roots = await room.open_session(key.key.reveal(), "browser")
     elsewhere = a_space("elsewhere")
     room.holds(an_identity("stranger", space=elsewhere), space=elsewhere)
     theirs = await logged_in(room, a_person("stranger", space=elsewhere))
 
-    for its in (key.stored.id, theirs.stored.id, "nowhere"):
-        with pytest.raises(KeyNotFound):
-            await room.end_session(admin, its)
+    for who, its in (
+        (member, roots.stored.id),
+        (admin, key.stored.id),
+        (admin, theirs.stored.id),
+        (admin, "nowhere"),
+    ):
+        with pytest.raises(KeyNotFound) as caught:
+            await room.end_session(who, its)
+        assert caught.value.key_id == its
 
-    assert await room.list_sessions(admin) == []
+    assert [each.id for each in await room.list_sessions(admin)] == [roots.stored.id]
     await room.enters(key.key)
-    await room.in_session(theirs.key)
+    for session in (roots, theirs):
+        await room.in_session(session.key)
 
 
 @pytest.mark.requirement("guard:principals:no-escalation")
-async def test_an_operator_logs_out_whoever_is_below_them_and_nobody_above() -> None:
-    room = Room()
+async def test_an_operator_logs_out_whoever_is_below_them_and_nobody_above(room: Room) -> None:
     operator = room.person("olga", Role.OPERATOR)
     above = await logged_in(room, room.person("root", Role.ADMIN))
     below = await logged_in(room, room.person("bob"))
@@ -316,8 +283,7 @@ async def test_an_operator_logs_out_whoever_is_below_them_and_nobody_above() -> 
         await room.in_session(below.key)
 
 
-async def test_whoever_may_only_read_keys_logs_nobody_else_out() -> None:
-    room = Room()
+async def test_whoever_may_only_read_keys_logs_nobody_else_out(room: Room) -> None:
     bobs = await logged_in(room, room.person("bob"))
     wish = KeyWish(name="reader", scopes=frozenset({Scope.KEYS_READ}))
     issued = await room.issue_key(room.person("ana", Role.OPERATOR), wish)
@@ -328,9 +294,9 @@ async def test_whoever_may_only_read_keys_logs_nobody_else_out() -> None:
         await room.end_session(reader, bobs.stored.id)
 
 
-async def test_a_session_is_not_among_the_keys_and_is_not_managed_as_one() -> None:
-    room = Room()
-    admin = room.person("root", Role.ADMIN)
+async def test_a_session_is_not_among_the_keys_and_is_not_managed_as_one(
+    room: Room, admin: Principal
+) -> None:
     session = await logged_in(room, admin)
 
     listed = await room.list_keys(admin, after=None, limit=10)
@@ -347,8 +313,7 @@ async def test_a_session_is_not_among_the_keys_and_is_not_managed_as_one() -> No
 
 
 @pytest.mark.requirement("guard:keys:revoke")
-async def test_with_a_key_all_that_was_opened_with_it_ends_and_nothing_else() -> None:
-    room = Room()
+async def test_with_a_key_all_that_was_opened_with_it_ends_and_nothing_else(room: Room) -> None:
     ana = room.person("ana")
     lost = await room.issue_key(ana, KeyWish(name="lost"))
     sessions = [await room.open_session(lost.key.reveal(), name) for name in ("one", "two")]
@@ -365,8 +330,7 @@ async def test_with_a_key_all_that_was_opened_with_it_ends_and_nothing_else() ->
 
 
 @pytest.mark.requirement("guard:keys:rotate-with-overlap")
-async def test_with_a_rotated_key_its_sessions_end_after_the_overlap() -> None:
-    room = Room()
+async def test_with_a_rotated_key_its_sessions_end_after_the_overlap(room: Room) -> None:
     ana = room.person("ana")
     old = await room.issue_key(ana, KeyWish(name="laptop"))
     session = await room.open_session(old.key.reveal(), "browser")
@@ -383,8 +347,7 @@ async def test_with_a_rotated_key_its_sessions_end_after_the_overlap() -> None:
     await room.open_session(new.key.reveal(), "browser")
 
 
-async def test_whoever_is_disabled_is_logged_in_nowhere() -> None:
-    room = Room()
+async def test_whoever_is_disabled_is_logged_in_nowhere(room: Room) -> None:
     session = await logged_in(room, room.person("bob"))
 
     room.holds(replace(an_identity("bob"), disabled_at=room.clock.now()))
@@ -393,8 +356,7 @@ async def test_whoever_is_disabled_is_logged_in_nowhere() -> None:
         await room.in_session(session.key)
 
 
-async def test_a_session_that_was_carried_to_a_browser_is_exchanged_once() -> None:
-    room = Room()
+async def test_a_session_that_was_carried_to_a_browser_is_exchanged_once(room: Room) -> None:
     issued = await room.issue_key(room.person("ana"), KeyWish(name="laptop"))
     carried = await room.open_session(issued.key.reveal(), "portico ui", HANDED_ON)
 
@@ -410,8 +372,7 @@ async def test_a_session_that_was_carried_to_a_browser_is_exchanged_once() -> No
             await room.take_session(again, "Firefox on Linux")
 
 
-async def test_nobody_leaves_the_session_of_another() -> None:
-    room = Room()
+async def test_nobody_leaves_the_session_of_another(room: Room) -> None:
     ana, bob = room.person("ana"), room.person("bob")
     session = await logged_in(room, ana)
 

@@ -92,6 +92,11 @@ class Room:
         return sum(vault.unseal(each, b"row") is not None for each in self.rows.sealed)
 
 
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
 async def test_everything_is_sealed_anew_and_the_old_key_is_forgotten() -> None:
     room = Room(count=2 * BATCH + 1)
 
@@ -107,8 +112,7 @@ async def test_everything_is_sealed_anew_and_the_old_key_is_forgotten() -> None:
 
 @pytest.mark.requirement("guard:vault:rotates")
 @pytest.mark.parametrize("changes", range(4))
-async def test_it_may_break_off_anywhere_and_is_ended_by_the_next(changes: int) -> None:
-    room = Room()
+async def test_it_may_break_off_anywhere_and_is_ended_by_the_next(changes: int, room: Room) -> None:
     room.kept.changes_left = changes
     if changes < 3:
         with pytest.raises(Interrupted):
@@ -122,8 +126,7 @@ async def test_it_may_break_off_anywhere_and_is_ended_by_the_next(changes: int) 
     assert await room.rows.tally() == {done.key: room.count}
 
 
-async def test_what_a_strangers_key_has_sealed_stays_and_is_counted() -> None:
-    room = Room()
+async def test_what_a_strangers_key_has_sealed_stays_and_is_counted(room: Room) -> None:
     room.rows.sealed.append(RingVault(STRANGER).seal(b"theirs", b"row"))
 
     done = await room.rotate()
@@ -148,9 +151,7 @@ async def test_without_a_key_there_is_nothing_to_exchange() -> None:
         await Room(None).rotate()
 
 
-async def test_two_at_once_take_turns_and_nothing_is_lost() -> None:
-    room = Room()
-
+async def test_two_at_once_take_turns_and_nothing_is_lost(room: Room) -> None:
     done = await asyncio.gather(*(room.rotate() for _ in range(3)))
 
     assert room.opened() == room.count
@@ -160,8 +161,7 @@ async def test_two_at_once_take_turns_and_nothing_is_lost() -> None:
     assert [*room.kept.keys.ids()] == [done[-1].key]
 
 
-async def test_keys_that_somebody_changed_meanwhile_all_stay() -> None:
-    room = Room()
+async def test_keys_that_somebody_changed_meanwhile_all_stay(room: Room) -> None:
     late = VaultKeys.fresh(ENTROPY).current
     sealed_with_it = RingVault(VaultKeys((late,))).seal(b"theirs", b"row")
 

@@ -1,18 +1,23 @@
-"""Looking through the audit: what is wanted, and no further than need be."""
+"""Looking through the audit, and heads that leave the database every so often."""
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 
 import pytest
 
+from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.audit_chain import Head, Link
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Role
+from portico.guard.export_heads import ExportHeads
 from portico.guard.read_audit import ReadAudit, Wanted
+from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
-from portico.testing.guard import a_person
+from portico.testing.audit import MemoryAudit, MemoryAuditHeads
+from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING, TickingClock
 
 ANA = a_person("ana", roles=[Role.ADMIN])
@@ -109,3 +114,99 @@ async def test_each_filter_leaves_out_the_others() -> None:
 async def test_only_whoever_may_read_it_does() -> None:
     with pytest.raises(NotPermitted):
         await ReadAudit(log=MemoryAudit())(BOB, Wanted(), onward=None, limit=1)
+
+
+ONE, OTHER = a_space("one").id, a_space("other").id
+
+
+def head(number: int) -> Head:
+    return Head(number, number.to_bytes(32))
+
+
+class FullDisk:
+    def __init__(self) -> None:
+        self.full = True
+        self.heads = MemoryAuditHeads()
+
+    async def keep(self, space: SpaceId, head: Head) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        await self.heads.keep(space, head)
+
+    async def of(self, space: SpaceId) -> Sequence[Head]:
+        return await self.heads.of(space)
+
+
+async def settled() -> None:
+    """It is."""
+
+
+def exporting(heads: MemoryAuditHeads | FullDisk, every: int = 10) -> ExportHeads:
+    return ExportHeads(heads=heads, settle=settled, every=every)
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_each_time_that_so_many_entries_are_full_the_newest_head_goes_out() -> None:
+    heads = MemoryAuditHeads()
+    export = exporting(heads)
+    running = asyncio.ensure_future(export.run())
+
+    export.seen(ONE, head(9), 9)
+    await turns()
+    assert heads.kept == []
+    export.seen(ONE, head(12), 3)
+    export.seen(OTHER, head(10), 1)
+    export.seen(ONE, head(11), 1)
+    await turns()
+
+    assert heads.kept == [(ONE, head(12)), (OTHER, head(10))]
+    running.cancel()
+    await asyncio.wait([running])
+    assert len(heads.kept) == 2
+
+
+async def test_at_the_end_every_chain_that_was_added_to_goes_out() -> None:
+    heads = MemoryAuditHeads()
+    export = exporting(heads)
+    running = asyncio.ensure_future(export.run())
+    await turns()
+    export.seen(ONE, head(3), 3)
+    export.seen(OTHER, head(4), 1)
+
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert heads.kept == [(ONE, head(3)), (OTHER, head(4))]
+
+
+async def test_what_could_not_go_out_goes_out_with_the_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = FullDisk()
+    export = exporting(disk)
+    export.seen(ONE, head(10), 1)
+
+    with caplog.at_level(logging.ERROR):
+        await export.export_all()
+    disk.full = False
+    await export.export_all()
+
+    assert "No space left" in caplog.text
+    assert disk.heads.kept == [(ONE, head(10))]
+
+
+async def test_nothing_goes_out_that_is_not_on_the_disk_yet() -> None:
+    async def away() -> None:
+        raise StoreUnavailable("away")
+
+    heads = MemoryAuditHeads()
+    export = ExportHeads(heads=heads, settle=away, every=10)
+    export.seen(ONE, head(10), 10)
+
+    await export.export_all()
+
+    assert heads.kept == []

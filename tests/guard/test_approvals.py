@@ -1,4 +1,4 @@
-"""Requests and their answers: who may, who is first, what stays of it."""
+"""Requests: who may answer them, who is first, what stays of them, and how they are taken back."""
 
 import asyncio
 from dataclasses import replace
@@ -32,14 +32,16 @@ from portico.guard.core.errors import (
     NotPermitted,
     OwnRequest,
     PersonNeeded,
-    Refused,
+    RuleAsksOn,
     RuleTaken,
     TooManyAsked,
 )
 from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule, Ruling
 from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
 from portico.guard.resolve_approval import ResolveApproval
-from portico.kernel.ids import ContextId, RunId
+from portico.guard.withdraw_approval import WithdrawApproval
+from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.kernel.redaction import Redaction
@@ -131,9 +133,17 @@ class Desk:
         return await self.approvals.get(ANA, asked.id)
 
 
-async def test_a_request_is_written_with_its_errand_its_audit_and_its_news() -> None:
-    desk = Desk()
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
 
+
+@pytest.fixture
+async def asked(desk: Desk) -> Approval:
+    return await desk.asked()
+
+
+async def test_a_request_is_written_with_its_errand_its_audit_and_its_news(desk: Desk) -> None:
     asked = await desk.asked()
 
     assert desk.errands.begun == [asked.id]
@@ -145,8 +155,7 @@ async def test_a_request_is_written_with_its_errand_its_audit_and_its_news() -> 
     assert desk.vault.unseal(sealed, sealed_for(asked.id)) == b'{"path":"/a"}'
 
 
-async def test_if_its_errand_cannot_begin_there_is_no_request() -> None:
-    desk = Desk()
+async def test_if_its_errand_cannot_begin_there_is_no_request(desk: Desk) -> None:
     desk.errands.refuse = RuntimeError()
 
     with pytest.raises(RuntimeError):
@@ -155,28 +164,21 @@ async def test_if_its_errand_cannot_begin_there_is_no_request() -> None:
     assert await desk.list(ANA, limit=9) == []
 
 
-async def test_two_at_once_ask_once() -> None:
-    desk = Desk()
-
+async def test_two_at_once_ask_once(desk: Desk) -> None:
     first, second = await asyncio.gather(desk.asked(), desk.asked())
 
     assert first.id == second.id
     assert desk.errands.begun == [first.id]
 
 
-async def test_a_task_above_public_is_told_apart() -> None:
-    desk = Desk()
-
+async def test_a_task_above_public_is_told_apart(desk: Desk) -> None:
     plain, secret = await desk.asked(), await desk.asked(act=an_act(BOT, path="/b"), label=TEAM)
 
     assert (plain.tainted, plain.label) == (False, PUBLIC)
     assert (secret.tainted, secret.label) == (True, TEAM)
 
 
-async def test_a_yes_wakes_the_errand_and_is_told_and_noted() -> None:
-    desk = Desk()
-    asked = await desk.asked()
-
+async def test_a_yes_wakes_the_errand_and_is_told_and_noted(desk: Desk, asked: Approval) -> None:
     yes = await desk.answer(ANA, asked.id, ONCE)
 
     assert yes.status is Status.APPROVED
@@ -187,8 +189,7 @@ async def test_a_yes_wakes_the_errand_and_is_told_and_noted() -> None:
     assert await desk.rules.all(ANA) == []
 
 
-async def test_of_two_the_first_counts_and_the_other_is_told_who_it_was() -> None:
-    desk = Desk()
+async def test_of_two_the_first_counts_and_the_other_is_told_who_it_was(desk: Desk) -> None:
     asked = await desk.asked()
     await desk.answer(ANA, asked.id, ONCE)
 
@@ -198,8 +199,7 @@ async def test_of_two_the_first_counts_and_the_other_is_told_who_it_was() -> Non
     assert desk.errands.woken == [asked.id]
 
 
-async def test_whoever_comes_second_in_the_same_moment_is_told_too() -> None:
-    desk = Desk()
+async def test_whoever_comes_second_in_the_same_moment_is_told_too(desk: Desk) -> None:
     asked = await desk.asked()
     inner = desk.approvals.answer
 
@@ -228,8 +228,7 @@ async def test_nobody_answers_their_own_nor_does_an_agent_nor_anybody_without_th
     assert desk.errands.woken == []
 
 
-async def test_whoever_is_not_cleared_for_it_finds_nothing_to_answer() -> None:
-    desk = Desk()
+async def test_whoever_is_not_cleared_for_it_finds_nothing_to_answer(desk: Desk) -> None:
     secret = await desk.asked(label=TEAM)
     low = replace(ANA, clearance=PUBLIC)
 
@@ -241,8 +240,7 @@ async def test_whoever_is_not_cleared_for_it_finds_nothing_to_answer() -> None:
 
 
 @pytest.mark.parametrize("said", ["once", "yes", True, None])
-async def test_only_a_member_of_the_enumeration_approves(said: object) -> None:
-    desk = Desk()
+async def test_only_a_member_of_the_enumeration_approves(said: object, desk: Desk) -> None:
     asked = await desk.asked()
 
     with pytest.raises(BadAnswer):
@@ -251,8 +249,7 @@ async def test_only_a_member_of_the_enumeration_approves(said: object) -> None:
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
 
 
-async def test_for_this_run_and_always_leave_a_rule_that_can_be_seen() -> None:
-    desk = Desk()
+async def test_for_this_run_and_always_leave_a_rule_that_can_be_seen(desk: Desk) -> None:
     one, two = await desk.asked(), await desk.asked(act=an_act(BOT, path="/b"))
 
     run = await desk.answer(ANA, one.id, replace(ONCE, kind=AnswerKind.RUN))
@@ -266,36 +263,28 @@ async def test_for_this_run_and_always_leave_a_rule_that_can_be_seen() -> None:
     assert rules[str(always.answered.rule)].approval == two.id
 
 
-async def test_a_rule_that_cannot_be_made_leaves_the_request_waiting() -> None:
-    desk = Desk()
-    asked = await desk.asked()
-    reply = replace(ONCE, kind=AnswerKind.ALWAYS)
-    await desk.answer(ANA, asked.id, reply)
-    again = replace(asked, id=asked.id)
-    await desk.rules.all(ANA)
-    desk.world.approvals[asked.space, asked.id] = replace(
-        desk.world.approvals[asked.space, asked.id], approval=again
-    )
+async def test_a_rule_that_cannot_be_made_leaves_the_request_waiting(
+    desk: Desk, asked: Approval
+) -> None:
+    place = (asked.space, asked.id)
+    await desk.answer(ANA, asked.id, ALWAYS)
+    desk.world.approvals[place] = replace(desk.world.approvals[place], approval=asked)
 
     with pytest.raises(RuleTaken):
-        await desk.answer(ANA, asked.id, reply)
+        await desk.answer(ANA, asked.id, ALWAYS)
 
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
 
 
-async def test_an_edit_is_a_new_request_in_the_place_of_the_old_one() -> None:
-    desk = Desk()
-    asked = await desk.asked()
-
+async def test_an_edit_is_a_new_request_in_the_place_of_the_old_one(
+    desk: Desk, asked: Approval
+) -> None:
     edited = await desk.answer(ANA, asked.id, replace(ONCE, arguments={"path": "/b"}))
 
     old = await desk.approvals.get(ANA, asked.id)
-    assert (old.status, old.replaced_by, edited.replaces) == (
-        Status.REPLACED,
-        edited.id,
-        asked.id,
-    )
-    assert (edited.status, edited.run, edited.asker) == (Status.APPROVED, asked.run, asked.asker)
+    assert (old.status, old.replaced_by) == (Status.REPLACED, edited.id)
+    assert (edited.status, edited.replaces) == (Status.APPROVED, asked.id)
+    assert (edited.run, edited.asker) == (asked.run, asked.asker)
     assert edited.hash == an_act(BOT, path="/b").hash
     assert desk.check.checked == [("files.delete", {"path": "/b"})]
     sealed = await desk.approvals.sealed(ANA, edited.id)
@@ -303,40 +292,24 @@ async def test_an_edit_is_a_new_request_in_the_place_of_the_old_one() -> None:
     assert desk.errands.woken == [asked.id]
 
 
-async def test_an_edit_into_what_is_asked_for_already_is_refused() -> None:
-    desk = Desk()
-    asked = await desk.asked()
+async def test_an_edit_is_neither_of_another_request_nor_a_no_nor_a_yes_to_what_was_cancelled(
+    desk: Desk, asked: Approval
+) -> None:
     other = await desk.asked(act=an_act(BOT, path="/b"))
+    edit = replace(ONCE, arguments={"path": "/b"})
 
     with pytest.raises(ApprovalOver, match=str(other.id)):
-        await desk.answer(ANA, asked.id, replace(ONCE, arguments={"path": "/b"}))
-
-    assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
-
-
-async def test_a_no_with_other_arguments_is_neither() -> None:
-    desk = Desk()
-    asked = await desk.asked()
-
+        await desk.answer(ANA, asked.id, edit)
     with pytest.raises(BadAnswer):
-        await desk.answer(
-            ANA, asked.id, Reply(kind=AnswerKind.REJECT, via=Via.CLI, arguments={"path": "/b"})
-        )
-
-
-async def test_a_yes_to_what_was_cancelled_is_refused_and_nothing_stays_of_it() -> None:
-    desk = Desk()
-    asked = await desk.asked()
+        await desk.answer(ANA, asked.id, replace(edit, kind=AnswerKind.REJECT))
     desk.errands.cancelled.add(asked.id)
-
     with pytest.raises(ApprovalOver, match="cancelled"):
         await desk.answer(ANA, asked.id, ONCE)
 
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
 
 
-async def test_members_see_their_own_and_whoever_answers_sees_all() -> None:
-    desk = Desk()
+async def test_members_see_their_own_and_whoever_answers_sees_all(desk: Desk) -> None:
     mias, bots = await desk.asked(MIA), await desk.asked()
 
     assert await desk.list(MIA, limit=9) == [mias]
@@ -356,9 +329,7 @@ async def test_members_see_their_own_and_whoever_answers_sees_all() -> None:
         await desk.count(replace(MIA, scopes=frozenset()), most=9)
 
 
-async def test_what_has_expired_is_listed_as_that() -> None:
-    desk = Desk()
-    asked = await desk.asked()
+async def test_what_has_expired_is_listed_as_that(desk: Desk, asked: Approval) -> None:
     desk.clock.turn(HOUR + timedelta(minutes=1))
 
     assert await desk.list(ANA, statuses=[Status.WAITING], limit=9) == []
@@ -378,9 +349,10 @@ async def test_what_has_expired_is_listed_as_that() -> None:
     ],
 )
 async def test_a_person_says_what_became_of_an_uncertain_one(
-    said: Resolution, outcome: Outcome | None
+    said: Resolution,
+    outcome: Outcome | None,
+    desk: Desk,
 ) -> None:
-    desk = Desk()
     asked = await desk.uncertain()
 
     resolved = await desk.resolve(BEN, asked.id, said)
@@ -393,8 +365,7 @@ async def test_a_person_says_what_became_of_an_uncertain_one(
     assert desk.news.told[-1] == ("resolved", asked.id)
 
 
-async def test_only_an_uncertain_one_is_resolved_and_not_by_its_asker() -> None:
-    desk = Desk()
+async def test_only_an_uncertain_one_is_resolved_and_not_by_its_asker(desk: Desk) -> None:
     asked = await desk.asked()
     unsure = await desk.uncertain()
 
@@ -425,8 +396,7 @@ async def test_whoever_answers_sees_what_will_be_done_also_where_it_looks_like_a
     assert edited.arguments == {"path": "/b?token=1234567890"}
 
 
-async def test_what_the_house_keeps_is_not_shown_and_that_is_said() -> None:
-    desk = Desk()
+async def test_what_the_house_keeps_is_not_shown_and_that_is_said(desk: Desk) -> None:
     named: dict[str, Any] = {f"n-{CANARY}": 1}
     act = an_act(BOT, command=f"curl -H {CANARY}", plain="x", **named)
 
@@ -442,8 +412,7 @@ async def test_what_the_house_keeps_is_not_shown_and_that_is_said() -> None:
     assert edited.marks == (Mark("/path", Danger.HIDDEN), Mark("/path", Danger.PATH))
 
 
-async def test_the_mark_of_a_secret_is_not_taken_for_the_secret() -> None:
-    desk = Desk()
+async def test_the_mark_of_a_secret_is_not_taken_for_the_secret(desk: Desk) -> None:
     asked = await desk.asked()
 
     for arguments in ({"path": "x ******** y"}, {"********": 1}, {"a": [{"b": "********"}]}):
@@ -453,8 +422,7 @@ async def test_the_mark_of_a_secret_is_not_taken_for_the_secret() -> None:
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
 
 
-async def test_a_reason_keeps_no_secret() -> None:
-    desk = Desk()
+async def test_a_reason_keeps_no_secret(desk: Desk) -> None:
     reply = replace(ONCE, kind=AnswerKind.REJECT, reason=f"because {CANARY}")
 
     no = await desk.answer(ANA, (await desk.asked()).id, reply)
@@ -464,8 +432,7 @@ async def test_a_reason_keeps_no_secret() -> None:
     assert CANARY not in str(desk.audit.acts)
 
 
-async def test_more_than_was_asked_for_is_allowed_by_whoever_makes_policy() -> None:
-    desk = Desk()
+async def test_more_than_was_asked_for_is_allowed_by_whoever_makes_policy(desk: Desk) -> None:
     asked = await desk.asked()
 
     with pytest.raises(NotPermitted, match="policy:write"):
@@ -480,25 +447,12 @@ async def test_more_than_was_asked_for_is_allowed_by_whoever_makes_policy() -> N
     assert [rule.tools for rule in await desk.rules.all(ANA)] == [("files.delete",)]
 
 
-async def test_a_rule_that_an_answer_makes_is_in_the_audit_like_any_other() -> None:
-    desk = Desk()
-
+async def test_a_rule_that_an_answer_makes_is_in_the_audit_like_any_other(desk: Desk) -> None:
     await desk.answer(ANA, (await desk.asked(label=TEAM)).id, ALWAYS)
 
     assert desk.audit.actions == ["approval.asked", "policy.rule_added", "approval.answered"]
     facts: Any = desk.audit.acts[1]["facts"]
     assert (facts["tools"], facts["upto"]) == (["files.delete"], "team")
-
-
-async def test_an_answer_is_not_for_tools_that_are_not_on_ones_own_lists() -> None:
-    desk = Desk()
-    asked = await desk.asked()
-
-    with pytest.raises(Refused, match="default:list"):
-        await desk.answer(replace(ANA, tools=(("mail.*",),)), asked.id, ONCE)
-    yes = await desk.answer(replace(ANA, tools=(("files.*",),)), asked.id, ONCE)
-
-    assert yes.status is Status.APPROVED
 
 
 async def test_what_a_waiter_asked_before_answers_for_nothing_else() -> None:
@@ -514,8 +468,7 @@ async def test_what_a_waiter_asked_before_answers_for_nothing_else() -> None:
     assert again.id == first.id
 
 
-async def test_no_more_wait_at_a_time_than_people_can_answer() -> None:
-    desk = Desk()
+async def test_no_more_wait_at_a_time_than_people_can_answer(desk: Desk) -> None:
     acts = [an_act(BOT, path=f"/{number}") for number in range(4)]
     first = await desk.asked(act=acts[0])
     for act in acts[1:3]:
@@ -531,8 +484,7 @@ async def test_no_more_wait_at_a_time_than_people_can_answer() -> None:
     assert (await desk.asked(act=acts[3])).status is Status.WAITING
 
 
-async def test_whoever_looks_at_requests_has_read_them() -> None:
-    desk = Desk()
+async def test_whoever_looks_at_requests_has_read_them(desk: Desk) -> None:
     reader = replace(ANA, key="k1")
     assert await desk.list(reader, limit=9) == []
     assert not (await desk.contexts.get(reader)).untrusted
@@ -545,3 +497,99 @@ async def test_whoever_looks_at_requests_has_read_them() -> None:
     for key in ("k1", "k2", "k3"):
         task = await desk.contexts.get(replace(ANA, key=key))
         assert (task.label, task.untrusted) == (TEAM, True)
+
+
+def withdraw_at(desk: Desk, approvals: MemoryApprovals | None = None) -> WithdrawApproval:
+    return WithdrawApproval(
+        approvals=approvals or desk.approvals,
+        errands=desk.errands,
+        news=desk.news,
+        audit=desk.audit,
+        together=together,
+        clock=desk.clock,
+    )
+
+
+class AnsweredMeanwhile(MemoryApprovals):
+    """Somebody says yes between the look and the change."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.world)
+        self._desk = desk
+
+    async def withdraw(
+        self, caller: Principal, approval: ApprovalId, now: object
+    ) -> bool:  # it is too late
+        await self._desk.answer(ANA, approval, ONCE)
+        return False
+
+
+async def test_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
+    closed = await withdraw_at(desk)(BOT, asked.id)
+
+    assert closed.status is Status.WITHDRAWN
+    assert (await desk.show(BOT, asked.id)).status is Status.WITHDRAWN
+    assert desk.errands.woken == [asked.id]
+    assert desk.news.told[-1] == ("withdrawn", asked.id)
+    assert desk.audit.actions[-1] == "approval.withdrawn"
+    assert await desk.approvals.sealed(BOT, asked.id) == b""
+    assert (await desk.asked()).id != asked.id
+
+
+async def test_nobody_else_does(desk: Desk, asked: Approval) -> None:
+    with pytest.raises(ApprovalNotFound):
+        await withdraw_at(desk)(ANA, asked.id)
+
+
+async def test_what_is_answered_is_not_taken_back(desk: Desk, asked: Approval) -> None:
+    with pytest.raises(ApprovalOver, match="approved by ana"):
+        await withdraw_at(desk, AnsweredMeanwhile(desk))(BOT, asked.id)
+    with pytest.raises(ApprovalOver, match="approved by ana"):
+        await withdraw_at(desk)(BOT, asked.id)
+
+
+async def test_an_act_that_is_allowed_closes_what_waits_for_the_same(desk: Desk) -> None:
+    asked, other = await desk.asked(), await desk.asked(act=an_act(BOT, path="/b"))
+
+    assert await withdraw_at(desk).settled(an_act(BOT)) is None
+
+    assert (await desk.show(BOT, asked.id)).status is Status.WITHDRAWN
+    assert (await desk.show(BOT, other.id)).status is Status.WAITING
+
+
+async def test_a_yes_that_comes_meanwhile_is_the_one_that_counts(desk: Desk) -> None:
+    asked = await desk.asked()
+
+    found = await withdraw_at(desk, AnsweredMeanwhile(desk)).settled(an_act(BOT))
+
+    assert found is not None
+    assert (found.id, found.status) == (asked.id, Status.APPROVED)
+
+
+async def made(desk: Desk) -> Approval:
+    asked = await desk.asked()
+    await desk.answer(ANA, asked.id, ONCE)
+    await desk.approvals.claim(BOT, asked.id, desk.clock.now())
+    ended = replace(asked, outcome=Outcome.DONE, ended_at=desk.clock.now())
+    await desk.approvals.end(BOT, ended)
+    return asked
+
+
+async def test_what_was_made_is_collected_for_a_day(desk: Desk) -> None:
+    asked = await made(desk)
+
+    found = await withdraw_at(desk).settled(an_act(BOT))
+    desk.clock.turn(25 * HOUR)
+
+    assert found is not None
+    assert found.id == asked.id
+    assert await withdraw_at(desk).settled(an_act(BOT)) is None
+
+
+async def test_what_a_rule_asks_is_not_answered_for_longer(desk: Desk, asked: Approval) -> None:
+    await desk.rules.add(ANA, Rule(name="ask-bot", ruling=Ruling.ASK, tools=("files.*",)))
+
+    with pytest.raises(RuleAsksOn, match="ask-bot"):
+        await desk.answer(ANA, asked.id, ALWAYS)
+
+    assert (await desk.answer(ANA, asked.id, ONCE)).status is Status.APPROVED
