@@ -56,6 +56,13 @@ class Seat:
             "POST", f"/conversations/{conversation}/messages", {"body": text, **more}
         )
 
+    async def attaches(
+        self, project: str, content: bytes, *, kind: bytes = b"application/zip", query: str
+    ) -> Answer:
+        headers = [*self.headers[:-1], (b"content-type", kind)]
+        path = f"{API}/projects/{project}/attachments"
+        return await ask(self.app, "POST", path, headers=headers, body=content, query=query)
+
     async def reads(self, conversation: str, query: str = "") -> Any:
         return await self.got("GET", f"/conversations/{conversation}/messages", query=query)
 

@@ -1,9 +1,11 @@
-"""Projects, conversations and messages over REST."""
+"""Projects, conversations and messages over REST, and news of them."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from portico.faces.http.lasting import Manners
 from tests.faces.http.conftest import Site
 from tests.faces.http.table import Table, laid
 
@@ -30,27 +32,6 @@ async def test_a_project_is_made_found_by_its_name_changed_and_put_away(table: T
     assert away["archived_at"] is not None
     assert [each["name"] for each in there["data"]] == ["heron"]
     assert [each["name"] for each in archived["data"]] == ["crane 2"]
-
-
-async def test_lists_are_read_page_by_page(table: Table) -> None:
-    for number in range(3):
-        await table.ana.got("POST", "/projects", {"name": f"p{number}"})
-
-    first = await table.ana.got("GET", "/projects", query="limit=2")
-    second = await table.ana.got("GET", "/projects", query=f"limit=2&after={first['next']}")
-
-    names = [each["name"] for page in (first, second) for each in page["data"]]
-    assert names == ["p2", "p1", "p0", "heron"]
-
-
-async def test_the_same_key_makes_one_project(table: Table) -> None:
-    key = (b"idempotency-key", b"one")
-
-    first = await table.ana.ask("POST", "/projects", {"name": "crane"}, key)
-    again = await table.ana.ask("POST", "/projects", {"name": "crane"}, key)
-
-    assert first.json == again.json
-    assert again.headers["idempotency-replayed"] == "true"
 
 
 async def test_a_key_that_may_see_less_does_not_learn_what_was_made_with_a_better_one(
@@ -100,85 +81,69 @@ async def test_what_is_above_somebody_is_not_there_for_them(table: Table) -> Non
     hidden = await table.ana.got("POST", "/projects", {"name": "owl", "label": "restricted"})
     talk = await table.ana.got("POST", "/conversations", {"project": hidden["id"], "title": "Dark"})
     said = await table.ana.says(talk["id"], "hoot")
+    file = await table.ana.attaches(table.project, b"deep", query="name=a&label=restricted")
+    project = (hidden["id"], f"prj_{NOBODY}")
+    conversation = (talk["id"], f"cnv_{NOBODY}")
+    message = (said["id"], f"msg_{NOBODY}")
 
-    answers = [
-        (await table.robin.ask(method, path.format(known), body)).body.replace(
-            known.encode(), b"..."
-        )
-        == (await table.robin.ask(method, path.format(unknown), body)).body.replace(
-            unknown.encode(), b"..."
-        )
-        for method, path, body, known, unknown in [
-            ("GET", "/projects/{}", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}", None, "owl", "owm"),
-            ("PATCH", "/projects/{}", {"name": "x"}, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}/memory", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}/leases", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}/work", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}/presence", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/projects/{}/export", None, hidden["id"], f"prj_{NOBODY}"),
-            ("GET", "/conversations/{}", None, talk["id"], f"cnv_{NOBODY}"),
-            ("GET", "/conversations/{}/messages", None, talk["id"], f"cnv_{NOBODY}"),
-            ("GET", "/conversations/{}/participants", None, talk["id"], f"cnv_{NOBODY}"),
-            ("POST", "/conversations/{}/messages", {"body": "x"}, talk["id"], f"cnv_{NOBODY}"),
-            ("POST", "/conversations/{}/participants", {}, talk["id"], f"cnv_{NOBODY}"),
-            ("GET", "/messages/{}", None, said["id"], f"msg_{NOBODY}"),
-            ("GET", "/messages/{}/thread", None, said["id"], f"msg_{NOBODY}"),
-            ("GET", "/messages/{}/versions", None, said["id"], f"msg_{NOBODY}"),
-            ("GET", "/messages/{}/acknowledgements", None, said["id"], f"msg_{NOBODY}"),
-            ("GET", "/messages/{}/declassifications", None, said["id"], f"msg_{NOBODY}"),
-            ("DELETE", "/messages/{}", None, said["id"], f"msg_{NOBODY}"),
+    async def told(method: str, path: str, body: object, name: str) -> bytes:
+        answer = await table.robin.ask(method, path.format(name), body)
+        return answer.body.replace(name.encode(), b"...")
+
+    told_apart = [
+        (method, path)
+        for method, path, body, (known, unknown) in [
+            ("GET", "/projects/{}", None, project),
+            ("GET", "/projects/{}", None, ("owl", "owm")),
+            ("PATCH", "/projects/{}", {"name": "x"}, project),
+            ("GET", "/projects/{}/memory", None, project),
+            ("GET", "/projects/{}/leases", None, project),
+            ("GET", "/projects/{}/work", None, project),
+            ("GET", "/projects/{}/presence", None, project),
+            ("GET", "/projects/{}/export", None, project),
+            ("GET", "/conversations/{}", None, conversation),
+            ("GET", "/conversations/{}/messages", None, conversation),
+            ("GET", "/conversations/{}/participants", None, conversation),
+            ("POST", "/conversations/{}/messages", {"body": "x"}, conversation),
+            ("POST", "/conversations/{}/participants", {}, conversation),
+            ("GET", "/messages/{}", None, message),
+            ("GET", "/messages/{}/thread", None, message),
+            ("GET", "/messages/{}/versions", None, message),
+            ("GET", "/messages/{}/acknowledgements", None, message),
+            ("GET", "/messages/{}/declassifications", None, message),
+            ("DELETE", "/messages/{}", None, message),
+            ("GET", "/attachments/{}", None, (file.json["digest"], "0" * 64)),
         ]
+        if await told(method, path, body, known) != await told(method, path, body, unknown)
     ]
 
-    assert all(answers), answers
+    assert told_apart == []
     assert await table.robin.refused("GET", "/projects/owl") == (404, "project_not_found")
     listed = await table.robin.got("GET", "/projects")
     assert [each["name"] for each in listed["data"]] == ["heron"]
 
 
-async def test_what_is_said_is_read_from_where_one_left_off(table: Table) -> None:
-    await table.ana.says(table.conversation, "one")
-    await table.ana.says(table.conversation, "two")
+async def test_what_is_said_is_read_on_from_a_cursor_and_back_from_the_end(table: Table) -> None:
+    for word in ("one", "two"):
+        await table.ana.says(table.conversation, word)
+    end = await table.robin.got("GET", f"/conversations/{table.conversation}/cursor")
+    await table.ana.says(table.conversation, "three")
 
     first = await table.robin.reads(table.conversation, "limit=1")
     second = await table.robin.reads(table.conversation, f"cursor={first['cursor']}")
-    third = await table.robin.reads(table.conversation, f"cursor={second['cursor']}")
-
-    assert [each["body"] for each in (*first["data"], *second["data"])] == ["one", "two"]
-    assert (first["more"], second["more"], third["data"]) == (True, False, [])
-    assert not any("seq" in each or "place" in each for each in first["data"])
-
-
-async def test_one_looks_back_from_the_end(table: Table) -> None:
-    for word in ("one", "two", "three"):
-        await table.ana.says(table.conversation, word)
-
+    new = await table.robin.reads(table.conversation, f"cursor={end['cursor']}")
     last = await table.robin.reads(table.conversation, "before=end&limit=2")
     before = await table.robin.reads(table.conversation, f"before={last['cursor']}&limit=2")
 
-    assert [each["body"] for each in last["data"]] == ["two", "three"]
-    assert [each["body"] for each in before["data"]] == ["one"]
-    assert (last["more"], before["more"]) == (True, False)
-
-
-async def test_a_cursor_at_the_end_gives_only_what_comes_then(table: Table) -> None:
-    await table.ana.says(table.conversation, "before")
-    end = await table.robin.got("GET", f"/conversations/{table.conversation}/cursor")
-    await table.ana.says(table.conversation, "after")
-
-    page = await table.robin.reads(table.conversation, f"cursor={end['cursor']}")
-
-    assert [each["body"] for each in page["data"]] == ["after"]
-
-
-async def test_a_cursor_is_its_readers_alone(table: Table) -> None:
-    page = await table.robin.reads(table.conversation)
-
-    path = f"/conversations/{table.conversation}/messages"
-    theirs = await table.scout.refused("GET", path, query=f"cursor={page['cursor']}")
-
-    assert theirs == (422, "bad_cursor")
+    pages = (first, second, new, last, before)
+    assert [([each["body"] for each in page["data"]], page["more"]) for page in pages] == [
+        (["one"], True),
+        (["two", "three"], False),
+        (["three"], False),
+        (["two", "three"], True),
+        (["one"], False),
+    ]
+    assert not any("seq" in each or "place" in each for each in first["data"])
 
 
 async def test_several_conversations_are_read_under_one_cursor(table: Table) -> None:
@@ -200,20 +165,6 @@ async def test_several_conversations_are_read_under_one_cursor(table: Table) -> 
     assert (await table.robin.got("GET", "/inbox"))["total"] == 0
 
 
-async def test_the_same_key_is_the_same_message(table: Table) -> None:
-    path, key = f"/conversations/{table.conversation}/messages", (b"idempotency-key", b"one")
-
-    first = await table.robin.ask("POST", path, {"body": "once"}, key)
-    again = await table.robin.ask("POST", path, {"body": "once"}, key)
-    other = await table.robin.ask("POST", path, {"body": "twice"}, key)
-
-    assert (first.status, again.status, other.status) == (201, 201, 422)
-    assert first.json["id"] == again.json["id"]
-    assert again.headers["idempotency-replayed"] == "true"
-    assert other.json["code"] == "idempotency_key_reused"
-    assert len((await table.ana.reads(table.conversation))["data"]) == 1
-
-
 async def test_who_has_read_something_secret_writes_it_as_secret(table: Table) -> None:
     secret = await table.ana.says(table.conversation, "deep", label="confidential")
     await table.scout.reads(table.conversation)
@@ -223,10 +174,8 @@ async def test_who_has_read_something_secret_writes_it_as_secret(table: Table) -
     down = await table.scout.refused("POST", path, {"body": "psst", "label": "team"})
     up = await table.robin.refused("POST", path, {"body": "psst", "label": "restricted"})
 
-    assert (secret["raised"], raised["raised"]) == (False, True)
-    assert raised["label"] == "confidential"
-    assert down == (403, "write_down")
-    assert up == (403, "above_clearance")
+    assert (secret["raised"], raised["raised"], raised["label"]) == (False, True, "confidential")
+    assert (down, up) == ((403, "write_down"), (403, "above_clearance"))
     assert (await table.robin.reads(table.conversation))["data"] == []
     me = await table.scout.got("GET", "/whoami")
     assert (me["mark"], me["clearance"], me["kind"]) == ("confidential", "confidential", "agent")
@@ -245,15 +194,19 @@ async def test_who_reads_no_more_than_they_want_stays_low(table: Table) -> None:
     assert (said["label"], said["raised"]) == ("team", False)
 
 
-async def test_the_inbox_counts_what_is_unread_and_who_is_named(table: Table) -> None:
+async def test_the_inbox_counts_what_is_unread_who_is_named_and_not_what_is_muted(
+    table: Table,
+) -> None:
+    here = f"/conversations/{table.conversation}"
     await table.ana.says(table.conversation, "hello", mentions=[table.robin.id])
     await table.ana.says(table.conversation, "and more")
 
     before = await table.robin.got("GET", "/inbox")
     page = await table.robin.reads(table.conversation, "limit=1")
-    await table.robin.got(
-        "POST", f"/conversations/{table.conversation}/read", {"cursor": page["cursor"]}
-    )
+    await table.robin.got("POST", f"{here}/read", {"cursor": page["cursor"]})
+    await table.robin.got("PUT", f"{here}/mute", {"muted": True})
+    muted = await table.robin.got("GET", "/inbox")
+    await table.robin.got("PUT", f"{here}/mute", {"muted": False})
     after = await table.robin.got("GET", "/inbox")
     [rest] = (await table.robin.reads(table.conversation, f"cursor={page['cursor']}"))["data"]
     await table.robin.got("POST", f"/messages/{rest['id']}/read")
@@ -261,19 +214,8 @@ async def test_the_inbox_counts_what_is_unread_and_who_is_named(table: Table) ->
     [item] = before["unread"]
     assert (item["count"], item["mentions"], before["total"]) == (2, 1, 2)
     assert item["conversation"]["title"] == "Nests"
-    assert after["total"] == 1
+    assert (muted["total"], after["total"]) == (0, 1)
     assert (await table.robin.got("GET", "/inbox"))["total"] == 0
-
-
-async def test_what_is_muted_does_not_count(table: Table) -> None:
-    path = f"/conversations/{table.conversation}/mute"
-    await table.robin.got("PUT", path, {"muted": True})
-    await table.ana.says(table.conversation, "hello")
-    muted = await table.robin.got("GET", "/inbox")
-    await table.robin.got("PUT", path, {"muted": False})
-
-    assert muted["total"] == 0
-    assert (await table.robin.got("GET", "/inbox"))["total"] == 1
 
 
 async def test_a_message_is_changed_by_its_sender_and_keeps_what_it_was(table: Table) -> None:
@@ -292,27 +234,19 @@ async def test_a_message_is_changed_by_its_sender_and_keeps_what_it_was(table: T
     assert (gone["body"], gone["deleted_at"] is not None) == ("", True)
 
 
-async def test_answers_are_a_thread(table: Table) -> None:
+async def test_answers_are_a_thread_which_is_read_page_by_page(table: Table) -> None:
     root = await table.ana.says(table.conversation, "who?")
     await table.ana.says(table.conversation, "by the way")
     answer = await table.robin.says(table.conversation, "I", reply_to=root["id"])
+    path = f"/messages/{answer['id']}/thread"
 
-    thread = await table.scout.got("GET", f"/messages/{answer['id']}/thread")
-
-    assert [each["body"] for each in thread["data"]] == ["who?", "I"]
-    assert thread["data"][1]["thread"] == root["id"]
-    assert thread["next"] is None
-
-
-async def test_a_thread_is_read_page_by_page(table: Table) -> None:
-    root = await table.ana.says(table.conversation, "who?")
-    await table.robin.says(table.conversation, "I", reply_to=root["id"])
-    path = f"/messages/{root['id']}/thread"
-
+    thread = await table.scout.got("GET", path)
     first = await table.scout.got("GET", path, query="limit=1")
     then = await table.scout.got("GET", path, query=f"limit=1&after={first['next']}")
 
-    assert [each["body"] for page in (first, then) for each in page["data"]] == ["who?", "I"]
+    assert [each["body"] for each in thread["data"]] == ["who?", "I"]
+    assert (thread["data"][1]["thread"], thread["next"]) == (root["id"], None)
+    assert first["data"] + then["data"] == thread["data"]
 
 
 async def test_what_is_to_be_acknowledged_is_overdue_until_it_is(table: Table) -> None:
@@ -386,24 +320,85 @@ async def test_messages_are_found_by_words_and_by_meaning(table: Table) -> None:
 
 
 async def test_every_flaw_of_a_request_is_told_with_its_field(table: Table) -> None:
-    answer = await table.ana.ask(
-        "POST",
-        f"/conversations/{table.conversation}/messages",
-        {"body": 1, "label": "secret", "reply_to": "msg", "shout": True},
-    )
+    path = f"/conversations/{table.conversation}/messages"
+    wrong = {"body": 1, "label": "secret", "reply_to": "msg", "shout": True}
+
+    answer = await table.ana.ask("POST", path, wrong)
+    empty = await table.ana.refused("POST", path, {"body": ""})
+    patient = await table.ana.refused("GET", path, query="wait=31")
 
     assert answer.status == 422
-    assert {each["field"] for each in answer.json["errors"]} == {
-        "body",
-        "label",
-        "reply_to",
-        "shout",
-    }
     hints = {each["field"]: each["message"] for each in answer.json["errors"]}
+    assert hints.keys() == {"body", "label", "reply_to", "shout"}
     assert hints["reply_to"] == "must be a message's id: msg_…"
+    assert (empty, patient) == ((422, "bad_bridge_input"), (422, "invalid_request"))
 
 
-async def test_nothing_is_not_a_message(table: Table) -> None:
-    path = f"/conversations/{table.conversation}/messages"
+async def test_a_stream_says_where_there_is_news_and_nothing_else(table: Table) -> None:
+    async with table.robin.follows(table.conversation) as stream:
+        await stream.takes(1)
+        await table.ana.says(table.conversation, "hello")
+        first, second = await stream.takes(2)
 
-    assert await table.ana.refused("POST", path, {"body": ""}) == (422, "bad_bridge_input")
+    assert first == second
+    assert (second.event, second.id) == ("news", None)
+    assert second.data == {"conversation": table.conversation}
+    assert stream.headers["content-type"].startswith("text/event-stream")
+
+
+async def test_a_secret_wakes_those_who_are_cleared_for_it_and_they_have_read_as_much(
+    table: Table,
+) -> None:
+    async with (
+        table.robin.follows(table.conversation) as stream,
+        table.scout.follows(table.conversation) as cleared,
+    ):
+        await stream.takes(1)
+        await cleared.takes(1)
+        await table.ana.says(table.conversation, "deep", label="confidential")
+        await cleared.takes(2)
+        marked = await table.scout.got("GET", "/whoami")
+        await table.ana.says(table.conversation, "shallow")
+        await stream.takes(2)
+
+    assert len(stream.events) == 2
+    assert marked["mark"] == "confidential"
+
+
+async def test_who_may_not_follow_is_told_before_anything_is_sent(table: Table) -> None:
+    query = f"conversation={table.conversation}&conversation=cnv_{NOBODY}"
+
+    refused = await table.robin.refused("GET", "/bridge/events", query=query)
+    none = await table.robin.refused("GET", "/bridge/events")
+
+    assert refused == (404, "conversation_not_found")
+    assert none == (422, "invalid_request")
+
+
+async def test_another_clearance_is_a_reset_that_ends_a_stream_and_a_cursor(site: Site) -> None:
+    table = await laid(site, manners=Manners(heartbeat=0.05, patience=1.0))
+    await table.ana.says(table.conversation, "one")
+    page = await table.scout.reads(table.conversation)
+    async with table.scout.follows(table.conversation) as stream:
+        await stream.takes(1)
+        await table.ana.got("PATCH", f"/principals/{table.scout.id}", {"clearance": "team"})
+        await stream.until(lambda: stream.complete)
+    again = await table.scout.reads(table.conversation, f"cursor={page['cursor']}")
+
+    assert stream.names[0] == "news"
+    assert stream.names[-2:] == ["reset", "end"]
+    assert stream.events[-2].data == {"conversation": table.conversation}
+    assert again["reset"]
+    assert [each["body"] for each in again["data"]] == ["one"]
+
+
+async def test_a_reader_may_wait_for_what_comes(table: Table) -> None:
+    end = await table.robin.got("GET", f"/conversations/{table.conversation}/cursor")
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(
+            table.robin.reads(table.conversation, f"cursor={end['cursor']}&wait=30")
+        )
+        await asyncio.sleep(0)
+        await table.ana.says(table.conversation, "there you are")
+
+    assert [each["body"] for each in waiting.result()["data"]] == ["there you are"]
