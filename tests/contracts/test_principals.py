@@ -1,4 +1,4 @@
-"""What the guard may rely on of `Principals`."""
+"""What the guard may rely on of `Principals`, and of `Together`."""
 
 import asyncio
 from dataclasses import replace
@@ -10,23 +10,31 @@ from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
+from portico.guard.manage_principals import ChangePrincipal, PrincipalChange
+from portico.guard.ports import Principals
 from portico.kernel.ids import PrincipalId
-from portico.kernel.label import Label, Level
+from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy
+from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
+from tests.contracts.bridge_people import FINANCE, SECRET, TEAM
 from tests.contracts.doors import REFUSED, Doors
 
 LATER = BEGINNING + timedelta(days=1)
-FINANCE = Label(Level.CONFIDENTIAL, frozenset({"finance"}))
 
 
-async def everybody(doors: Doors, caller: Principal) -> list[Identity]:
-    return [*await doors.principals.page(caller, after=None, limit=100)]
+@pytest.fixture
+def principals(doors: Doors) -> Principals:
+    return doors.principals
 
 
-async def test_an_identity_comes_back_as_it_was_put_in(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def everybody(principals: Principals, caller: Principal) -> list[Identity]:
+    return [*await principals.page(caller, after=None, limit=100)]
+
+
+async def test_an_identity_comes_back_as_it_was_put_in(
+    principals: Principals, root: Principal
+) -> None:
     scout = replace(
         an_identity("scout, é 😀", kind=PrincipalKind.AGENT),
         roles=frozenset({Role.OPERATOR, Role.VIEWER}),
@@ -36,33 +44,19 @@ async def test_an_identity_comes_back_as_it_was_put_in(doors: Doors) -> None:
         disabled_at=LATER,
     )
 
-    await doors.principals.add(root, scout)
+    await principals.add(root, scout)
 
-    assert await doors.principals.get(root, scout.id) == scout
-
-
-async def test_whoever_is_not_there_is_not_found(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+    assert await principals.get(root, scout.id) == scout
     with pytest.raises(PrincipalNotFound):
-        await doors.principals.get(root, an_identity("nobody").id)
+        await principals.get(root, an_identity("nobody").id)
     with pytest.raises(PrincipalNotFound):
-        await doors.principals.save(root, an_identity("nobody"))
+        await principals.save(root, an_identity("nobody"))
 
 
-async def test_a_name_is_given_once_in_a_space(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.joined(root, "bob")
-    namesake = replace(an_identity("another"), name="bob")
-
-    with pytest.raises(NameTaken, match="'bob'"):
-        await doors.principals.add(root, namesake)
-
-    assert len(await everybody(doors, root)) == 2
-
-
-async def test_of_two_who_take_a_name_at_once_one_gets_it(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_a_name_is_given_once_in_a_space_also_to_two_who_take_it_at_once(
+    doors: Doors, root: Principal
+) -> None:
+    acme = await doors.founded("acme")
     namesakes = [replace(an_identity(seed), name="bob") for seed in ("one", "other")]
 
     results = await asyncio.gather(
@@ -70,18 +64,13 @@ async def test_of_two_who_take_a_name_at_once_one_gets_it(doors: Doors) -> None:
     )
 
     assert sorted(type(result).__name__ for result in results) == ["NameTaken", "NoneType"]
+    with pytest.raises(NameTaken, match="'bob'"):
+        await doors.principals.add(root, replace(an_identity("another"), name="bob"))
+    assert len(await everybody(doors.principals, root)) == 2
+    assert (await doors.joined(acme, "bob")).space == acme.space
 
 
-async def test_the_same_name_may_be_given_in_another_space(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-
-    one, other = await doors.joined(home, "bob"), await doors.joined(acme, "bob")
-
-    assert (one.name, one.space) != (other.name, other.space)
-
-
-async def test_what_may_change_is_saved_and_the_rest_stays(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_what_may_change_is_saved_and_the_rest_stays(doors: Doors, root: Principal) -> None:
     bob = await doors.joined(root, "bob")
     changed = replace(
         bob,
@@ -100,10 +89,8 @@ async def test_what_may_change_is_saved_and_the_rest_stays(doors: Doors) -> None
     assert (await doors.principals.get(root, bob.id)).disabled_at is None
 
 
-async def test_a_name_is_changed_to_one_that_is_free(doors: Doors) -> None:
-    root = await doors.founded("home")
-    bob = await doors.joined(root, "bob")
-    eve = await doors.joined(root, "eve")
+async def test_a_name_is_changed_to_one_that_is_free(doors: Doors, root: Principal) -> None:
+    bob, eve = await doors.joined(root, "bob"), await doors.joined(root, "eve")
 
     with pytest.raises(NameTaken):
         await doors.principals.rename(root, bob.id, "eve")
@@ -116,19 +103,20 @@ async def test_a_name_is_changed_to_one_that_is_free(doors: Doors) -> None:
         await doors.principals.rename(root, PrincipalId.mint(LATER, SeededEntropy("who")), "x")
 
 
-async def test_everybody_is_paged_in_order_of_arrival(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_everybody_is_paged_in_order_of_arrival(
+    principals: Principals, root: Principal
+) -> None:
     entropy = SeededEntropy("arrivals")
     arrived = [
         replace(an_identity(f"p{n}"), id=PrincipalId.mint(LATER + timedelta(seconds=n), entropy))
         for n in range(5)
     ]
     for identity in reversed(arrived):
-        await doors.principals.add(root, identity)
+        await principals.add(root, identity)
 
     seen: list[PrincipalId] = []
     after = None
-    while page := await doors.principals.page(root, after=after, limit=2):
+    while page := await principals.page(root, after=after, limit=2):
         assert len(page) <= 2
         after = page[-1].id
         seen += [identity.id for identity in page]
@@ -137,45 +125,88 @@ async def test_everybody_is_paged_in_order_of_arrival(doors: Doors) -> None:
 
 
 @pytest.mark.requirement("guard:spaces:walls")
-async def test_the_people_of_another_space_do_not_exist(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
+async def test_the_people_of_another_space_do_not_exist_and_nobody_is_put_there(
+    doors: Doors, root: Principal
+) -> None:
+    principals, acme = doors.principals, await doors.founded("acme")
     theirs = await doors.joined(acme, "bob")
     tampered = replace(theirs, roles=frozenset({Role.ADMIN}))
-
-    with pytest.raises(PrincipalNotFound):
-        await doors.principals.get(home, theirs.id)
-    with pytest.raises(PrincipalNotFound):
-        await doors.principals.save(home, tampered)
-    with pytest.raises(PrincipalNotFound):
-        await doors.principals.save(home, replace(tampered, space=home.space))
-
-    assert {each.space for each in await everybody(doors, home)} == {home.space}
-    assert await doors.principals.get(acme, theirs.id) == theirs
-
-
-@pytest.mark.requirement("guard:spaces:walls")
-async def test_nobody_is_put_into_another_space(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-    space = await doors.spaces.get(acme)
-
-    with pytest.raises(REFUSED):
-        await doors.principals.add(home, an_identity("spy", space=space))
-
-    assert len(await everybody(doors, acme)) == 1
-
-
-async def test_nobody_is_in_a_space_that_does_not_exist(doors: Doors) -> None:
+    spy = an_identity("spy", space=await doors.spaces.get(acme))
     stranger = an_identity("stranger", space=a_space("nowhere"))
 
-    with pytest.raises(REFUSED):
-        await doors.principals.add(as_principal(stranger), stranger)
+    for refused in (
+        principals.get(root, theirs.id),
+        principals.save(root, tampered),
+        principals.save(root, replace(tampered, space=root.space)),
+    ):
+        with pytest.raises(PrincipalNotFound):
+            await refused
+    for caller, identity in ((root, spy), (as_principal(stranger), stranger)):
+        with pytest.raises(REFUSED):
+            await principals.add(caller, identity)
+
+    assert {each.space for each in await everybody(principals, root)} == {root.space}
+    behind = await principals.page(root, after=theirs.id, limit=10)
+    assert all(identity.space == root.space for identity in behind)
+    assert await principals.get(acme, theirs.id) == theirs
+    assert len(await everybody(principals, acme)) == 2
 
 
-@pytest.mark.requirement("guard:spaces:walls")
-async def test_a_cursor_from_another_space_shows_nothing_of_it(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-    theirs = await doors.joined(acme, "bob")
+async def test_those_who_are_there_are_found_by_their_names(doors: Doors, root: Principal) -> None:
+    """But for an agent that may read more than whoever asks: that is known to itself alone."""
+    acme = await doors.founded("acme")
+    ann, bob = await doors.joined(root, "ann"), await doors.joined(root, "bob")
+    spy = replace(an_identity("spy"), kind=PrincipalKind.AGENT, clearance=FINANCE)
+    await doors.principals.add(root, spy)
+    high, low = replace(root, clearance=SECRET), replace(root, clearance=TEAM)
+    itself = replace(root, id=spy.id, clearance=PUBLIC)
 
-    page = await doors.principals.page(home, after=theirs.id, limit=10)
+    asked = ["ann", "bob", "nobody", "Ann", "", "a\0nn"]
+    assert await doors.people.named(high, asked) == {"ann": ann.id, "bob": bob.id}
+    assert await doors.people.named(high, []) == {}
+    assert await doors.people.named(acme, ["ann"]) == {}
+    assert await doors.people.named(high, ["spy"]) == {"spy": spy.id}
+    assert await doors.people.named(low, ["spy", "root"]) == {"root": root.id}
+    assert await doors.people.named(itself, ["spy"]) == {"spy": spy.id}
 
-    assert all(identity.space == home.space for identity in page)
+
+async def test_what_is_written_together_is_there_together_or_not_at_all(
+    doors: Doors, root: Principal
+) -> None:
+    async with doors.together(root):
+        kept = [await doors.joined(root, name) for name in ("bob", "cat")]
+    with pytest.raises(RuntimeError):
+        async with doors.together(root):
+            lost = await doors.joined(root, "eve")
+            raise RuntimeError
+
+    for each in kept:
+        assert await doors.principals.get(root, each.id) == each
+    with pytest.raises(PrincipalNotFound):
+        await doors.principals.get(root, lost.id)
+
+
+@pytest.mark.requirement("guard:principals:disable")
+async def test_of_two_changes_at_once_neither_undoes_the_other(
+    doors: Doors, root: Principal
+) -> None:
+    bob = await doors.joined(root, "bob")
+    change = ChangePrincipal(
+        principals=doors.principals,
+        keys=doors.keys,
+        together=doors.together,
+        audit=doors.audit,
+        clock=TickingClock(),
+    )
+
+    for number in range(10):
+        role = [Role.MEMBER, Role.VIEWER][number % 2]
+        await change(root, bob.id, PrincipalChange(disabled=False))
+        await asyncio.gather(
+            change(root, bob.id, PrincipalChange(disabled=True)),
+            change(root, bob.id, PrincipalChange(roles=frozenset({role}))),
+        )
+
+        after = await doors.principals.get(root, bob.id)
+        assert after.disabled_at is not None
+        assert after.roles == {role}

@@ -4,23 +4,36 @@ import asyncio
 from collections.abc import Coroutine
 from contextvars import Context
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 
+from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
+from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
+from portico.gateway.core.confinement import Unboxed
+from portico.gateway.core.profile_text import profile_json, unboxed_json
+from portico.gateway.core.tool import ToolRef
 from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import KeyNotFound, PrincipalNotFound, SpaceNotFound
 from portico.guard.core.space import ExportedRow
+from portico.kernel.effect import Effect
+from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.gateway import a_server, a_tool
 from portico.testing.guard import a_person, a_space, an_identity
-from portico.testing.kernel import SeededEntropy
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.doors import PEPPER, REFUSED, Doors, a_key
 
 Result = TypeVar("Result")
 
 CLAIM = Claim.of("op", "k1", {})
+PROFILE = Profile(write=("/srv/notes",), reach=(Place("db", 5432),))
+CONSENT = Unboxed(by="root", at=BEGINNING, launch_pin="p")
+ODD = a_tool("files.read", "Of a \0 stranger.")
 
 
 async def elsewhere(asked: Coroutine[Any, Any, Result]) -> Result:
@@ -32,9 +45,14 @@ async def exported(doors: Doors, caller: Principal) -> list[ExportedRow]:
     return [row async for row in doors.spaces.export(caller)]
 
 
+async def tables(doors: Doors, caller: Principal) -> list[str]:
+    return sorted(row.table for row in await exported(doors, caller))
+
+
 async def filled(doors: Doors, name: str) -> Principal:
-    """A space with a row in every table."""
+    """A space with a row of the guard's and the gateway's in every table."""
     root = await doors.founded(name)
+    entropy, tomorrow = SeededEntropy(name), BEGINNING + timedelta(days=1)
     await doors.key_of(root, await doors.joined(root, "bob"))
     await doors.settings.put(root, "theme", {"of": name})
 
@@ -42,87 +60,80 @@ async def filled(doors: Doors, name: str) -> Principal:
         return Answer({"of": name}, shown_once={"key": "shown once"})
 
     await doors.receipts.once(root, CLAIM, action)
+    call = Call(
+        id=CallId.mint(BEGINNING, entropy),
+        principal=root.id,
+        ref=ToolRef("files", "read"),
+        effect=Effect.PURE,
+        pin="p",
+        arguments={"of": name},
+        started_at=BEGINNING,
+    )
+    await doors.servers.add(root, replace(a_server(), profile=PROFILE, unboxed=CONSENT))
+    await doors.tools.put(root, a_server().id, [ODD])
+    await doors.vectors.put(root, "m", {"k": np.ones(2, np.float32)})
+    await doors.calls.begin(root, call)
+    kept = KeptResult(content={"of": name, "odd": "\0"})
+    await doors.results.keep(root, ResultId.mint(BEGINNING, entropy), kept, tomorrow)
+    await doors.acquaintances.found(root, [ToolRef("files", "read")], f"of {name}", BEGINNING)
     return root
 
 
 @pytest.mark.requirement("guard:spaces:found")
-async def test_a_space_is_born_with_its_first_principal_and_key(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_a_space_is_born_with_its_first_principal_and_key_and_once(
+    doors: Doors, root: Principal
+) -> None:
     [first] = await doors.principals.page(root, after=None, limit=10)
     [key] = await doors.keys.page(root, of=None, after=None, limit=10)
+    again, eve = ApiKey.mint(SeededEntropy("eve's")), an_identity("eve")
 
     assert await doors.spaces.get(root) == a_space("home")
     assert (first.name, key.principal) == ("root", first.id)
-
-
-@pytest.mark.requirement("guard:spaces:found")
-async def test_a_space_is_born_whole_or_not_at_all(doors: Doors) -> None:
-    home = await doors.founded("home")
-    [taken] = await doors.keys.page(home, of=None, after=None, limit=1)
-    space = a_space("acme")
-    admin = an_identity("root", space=space)
-    key = replace(a_key(admin, ApiKey.mint(SeededEntropy("x"))), id=taken.id)
-
     with pytest.raises(REFUSED):
-        await doors.spaces.found(space, admin, key, b"x" * 32)
-
-    with pytest.raises(SpaceNotFound):
-        await doors.spaces.get(as_principal(admin))
-    with pytest.raises(PrincipalNotFound):
-        await doors.principals.get(as_principal(admin), admin.id)
+        await doors.spaces.found(a_space("home"), eve, a_key(eve, again), again.digest(PEPPER))
+    assert await doors.key_ring.find(again.id) is None
 
 
 @pytest.mark.requirement("guard:spaces:found")
-async def test_nobody_founds_a_space_with_a_foot_in_another(doors: Doors) -> None:
-    home = await doors.founded("home")
+async def test_a_space_is_born_whole_with_no_foot_in_another_or_not_at_all(
+    doors: Doors, root: Principal
+) -> None:
+    [taken] = await doors.keys.page(root, of=None, after=None, limit=1)
     space, minted = a_space("acme"), ApiKey.mint(SeededEntropy("x"))
     outsider, insider = an_identity("eve"), an_identity("eve", space=space)
 
-    with pytest.raises(REFUSED):
-        await doors.spaces.found(space, outsider, a_key(outsider, minted), b"x" * 32)
-    with pytest.raises(REFUSED):
-        await doors.spaces.found(space, insider, a_key(outsider, minted), b"x" * 32)
+    for admin, key in (
+        (insider, replace(a_key(insider, minted), id=taken.id)),
+        (outsider, a_key(outsider, minted)),
+        (insider, a_key(outsider, minted)),
+    ):
+        with pytest.raises(REFUSED):
+            await doors.spaces.found(space, admin, key, b"x" * 32)
 
-    assert len(await doors.principals.page(home, after=None, limit=10)) == 1
+    assert len(await doors.principals.page(root, after=None, limit=10)) == 1
     with pytest.raises(SpaceNotFound):
         await doors.spaces.get(as_principal(insider))
+    with pytest.raises(PrincipalNotFound):
+        await doors.principals.get(as_principal(insider), insider.id)
 
 
-async def test_a_space_is_founded_once(doors: Doors) -> None:
-    await doors.founded("home")
-    space, admin = a_space("home"), an_identity("eve")
-    key = ApiKey.mint(SeededEntropy("eve's"))
-
-    with pytest.raises(REFUSED):
-        await doors.spaces.found(space, admin, a_key(admin, key), key.digest(PEPPER))
-
-    assert await doors.key_ring.find(key.id) is None
-
-
-async def test_a_space_that_was_never_founded_is_not_found(doors: Doors) -> None:
+async def test_a_space_is_renamed_and_no_other_is(doors: Doors, root: Principal) -> None:
+    acme = await doors.founded("acme")
     stranger = a_person("stranger", space=a_space("nowhere"))
 
-    with pytest.raises(SpaceNotFound):
-        await doors.spaces.get(stranger)
+    await doors.spaces.rename(root, "house")
     await doors.spaces.rename(stranger, "somewhere")
     await doors.spaces.delete(stranger)
+
+    assert await doors.spaces.get(root) == replace(a_space("home"), name="house")
+    assert await doors.spaces.get(acme) == a_space("acme")
+    with pytest.raises(SpaceNotFound):
+        await doors.spaces.get(stranger)
     assert await exported(doors, stranger) == []
 
 
-async def test_a_space_is_renamed_and_the_other_is_not(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-
-    await doors.spaces.rename(home, "house")
-
-    assert await doors.spaces.get(home) == replace(a_space("home"), name="house")
-    assert await doors.spaces.get(acme) == a_space("acme")
-
-
 @pytest.mark.requirement("guard:spaces:delete")
-async def test_a_space_is_deleted_with_everything_in_it_and_the_other_stays(
-    doors: Doors,
-) -> None:
+async def test_a_space_is_deleted_with_everything_in_it_and_the_other_stays(doors: Doors) -> None:
     home, acme = await filled(doors, "home"), await filled(doors, "acme")
     before = await exported(doors, acme)
     keys = await doors.keys.page(home, of=None, after=None, limit=10)
@@ -140,44 +151,46 @@ async def test_a_space_is_deleted_with_everything_in_it_and_the_other_stays(
     assert await doors.settings.get(home, "theme") is None
     assert await exported(doors, home) == []
     assert await exported(doors, acme) == before
-
-
-@pytest.mark.requirement("guard:spaces:delete")
-async def test_a_space_that_is_founded_again_remembers_nothing(doors: Doors) -> None:
-    home = await filled(doors, "home")
-    await doors.spaces.delete(home)
-
     again = await doors.founded("home")
-
-    tables = [row.table for row in await exported(doors, again)]
-    assert sorted(tables) == ["api_key", "principal", "space"]
+    assert await tables(doors, again) == ["api_key", "principal", "space"]
 
 
 @pytest.mark.requirement("guard:spaces:export")
 async def test_an_export_has_every_row_of_the_space_and_none_of_another(doors: Doors) -> None:
+    """To the last letter of what strangers wrote."""
     home = await filled(doors, "home")
     await filled(doors, "acme")
 
     rows = await exported(doors, home)
 
     assert [row.table for row in rows] == [
-        *["api_key"] * 2,
-        *["principal"] * 2,
-        "receipt",
-        "setting",
-        "space",
+        *["acquaintance", "api_key", "api_key", "embedding", "principal", "principal", "receipt"],
+        *["server", "setting", "space", "tool", "tool_call", "tool_result"],
     ]
     assert {row.values["space_id"] for row in rows} == {str(home.space.value)}
+    assert {row.values["name"] for row in rows if row.table == "principal"} == {"root", "bob"}
     by_table = {row.table: row.values for row in rows}
     assert by_table["space"]["name"] == "home"
     assert by_table["setting"]["value"] == {"of": "home"}
     assert by_table["receipt"]["body"] == {"of": "home"}
-    assert {row.values["name"] for row in rows if row.table == "principal"} == {"root", "bob"}
+    launch = {"type": "stdio", "command": "serve", "arguments": ["files"], "environment": {}}
+    assert by_table["server"]["launch"] == launch
+    assert by_table["server"]["profile"] == profile_json(PROFILE)
+    assert by_table["server"]["unboxed"] == unboxed_json(CONSENT)
+    definition = by_table["tool"]["definition"]
+    assert isinstance(definition, dict)
+    assert definition["raw"] == ODD.definition.raw
+    assert by_table["tool_call"]["arguments"] == {"of": "home"}
+    assert str(by_table["tool_result"]["sealed"]).startswith("\\x")
+    assert "content" not in by_table["tool_result"]
+    assert by_table["acquaintance"]["found_for"] == "of home"
+    assert by_table["embedding"]["vector"] == "\\x0000803f0000803f"
 
 
 @pytest.mark.requirement("guard:spaces:export")
-async def test_an_export_has_nothing_that_proves_a_key(doors: Doors) -> None:
+async def test_an_export_has_nothing_that_proves_a_key_and_only_ones_own(doors: Doors) -> None:
     home = await filled(doors, "home")
+    bob = as_principal(an_identity("bob"))
 
     rows = await exported(doors, home)
 
@@ -189,49 +202,41 @@ async def test_an_export_has_nothing_that_proves_a_key(doors: Doors) -> None:
         assert "digest" not in row.values
         assert found.digest.hex() not in repr(row)
     assert "shown once" not in repr(rows)
+    assert {*await tables(doors, home)} - {*await tables(doors, bob)} == {
+        *("acquaintance", "receipt", "tool_result")
+    }
 
 
-async def test_an_export_has_of_receipts_only_the_callers_own(doors: Doors) -> None:
-    home = await filled(doors, "home")
-    bob = as_principal(an_identity("bob"))
+async def test_an_export_has_nothing_that_is_above_whoever_takes_it(doors: Doors) -> None:
+    home, label = await filled(doors, "home"), Label(Level.TEAM, frozenset({"hr"}))
+    server = await doors.servers.get(home, "files")
+    await doors.servers.put(home, replace(server, label=label))
 
-    rows = await exported(doors, bob)
+    below, above = await tables(doors, home), await tables(doors, replace(home, clearance=label))
 
-    assert "receipt" not in {row.table for row in rows}
-    assert {row.values["space_id"] for row in rows} == {str(home.space.value)}
+    assert {*above} - {*below} == {"server", "tool"}
 
 
-@pytest.mark.parametrize("read", [1, 3])
-async def test_an_export_that_is_left_half_read_leaves_nothing_behind(
-    doors: Doors, read: int
-) -> None:
+async def test_an_export_that_is_left_half_read_leaves_nothing_behind(doors: Doors) -> None:
     """What is written afterwards is written, and not part of what was left."""
     home = await filled(doors, "home")
-    rows = doors.spaces.export(home)
-    for _ in range(read):
-        await anext(rows)
-    before = asyncio.all_tasks()
-    del rows
-    await asyncio.sleep(0)  # the loop is asked to close it, and does so in a task
-    closing = asyncio.all_tasks() - before
+    for read in (1, 3):
+        rows = doors.spaces.export(home)
+        for _ in range(read):
+            await anext(rows)
+        before = asyncio.all_tasks()
+        del rows
+        await asyncio.sleep(0)  # the loop is asked to close it, and does so in a task
+        closing = asyncio.all_tasks() - before
 
-    await doors.settings.put(home, "theme", "afterwards")
+        await doors.settings.put(home, "theme", f"after {read}")
 
-    assert await elsewhere(doors.settings.get(home, "theme")) == "afterwards"
-    await asyncio.gather(*closing)
-
-
-async def test_what_is_written_while_an_export_is_read_is_written(doors: Doors) -> None:
-    home = await filled(doors, "home")
-
-    async for _ in doors.spaces.export(home):
-        await doors.settings.put(home, "theme", "meanwhile")
-
-        assert await elsewhere(doors.settings.get(home, "theme")) == "meanwhile"
+        assert await elsewhere(doors.settings.get(home, "theme")) == f"after {read}"
+        await asyncio.gather(*closing)
 
 
 @pytest.mark.requirement("guard:spaces:export")
-async def test_an_export_is_of_one_moment(doors: Doors) -> None:
+async def test_an_export_is_of_one_moment_and_keeps_nobody_from_writing(doors: Doors) -> None:
     """What is written while its first row is read is in none of its tables."""
     home = await filled(doors, "home")
     rows = doors.spaces.export(home)
@@ -243,4 +248,8 @@ async def test_an_export_is_of_one_moment(doors: Doors) -> None:
 
     assert "latecomer" not in {row.values["name"] for row in rest if row.table == "principal"}
     assert {"of": "home"} in [row.values["value"] for row in rest if row.table == "setting"]
-    assert first.table == "api_key"
+    assert first.table == "acquaintance"
+
+    async for row in doors.spaces.export(home):
+        await doors.settings.put(home, "theme", row.table)
+        assert await elsewhere(doors.settings.get(home, "theme")) == row.table
