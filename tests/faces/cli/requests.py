@@ -52,3 +52,13 @@ def an_answer(kind: str, by: str = "ana", **changes: Any) -> dict[str, Any]:
 
 def waiting(*requests: dict[str, Any]) -> dict[str, Any]:
     return {"data": [*requests], "next": None}
+
+
+ONE = {
+    "GET /me": {"id": "prn_2", "name": "ana"},
+    "GET /approvals": waiting(a_request()),
+    f"GET /approvals/{ID}": a_request(),
+    f"POST /approvals/{ID}/answer": an_answer("once"),
+    f"POST /approvals/{ID}/resolve": an_answer("once", outcome="done"),
+}
+"""One waits, and may be answered."""

@@ -12,7 +12,7 @@ import pytest
 from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
 from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.requests import ID, OTHER, a_request, an_answer, waiting
+from tests.faces.cli.requests import ID, ONE, OTHER, a_request, an_answer, waiting
 from tests.faces.cli.screen import TtyText
 from tests.faces.cli.scripted_server import ScriptedServer, answering
 
@@ -26,15 +26,6 @@ def served(root: Path, answers: dict[str, Any]) -> Iterator[tuple[ScriptedHouse,
         house.remote = server.url
         house.whereabouts().key_file.write_text("ptc_mine")
         yield house, server
-
-
-ONE = {
-    "GET /me": {"id": "prn_2", "name": "ana"},
-    "GET /approvals": waiting(a_request()),
-    f"GET /approvals/{ID}": a_request(),
-    f"POST /approvals/{ID}/answer": an_answer("once"),
-    f"POST /approvals/{ID}/resolve": an_answer("once", outcome="done"),
-}
 
 
 def types(monkeypatch: pytest.MonkeyPatch, text: str) -> None:

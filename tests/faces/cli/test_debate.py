@@ -1,18 +1,15 @@
 """A question is debated from the command line, by a program or before a person's eyes."""
 
-import io
-import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.debate_follow import part_line
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.following import Told
 from tests.faces.cli.agent_answers import event
+from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.debate_answers import (
     DEBATE,
     ONE,
@@ -30,32 +27,27 @@ from tests.faces.cli.debate_answers import (
     failed,
     undecided,
 )
-from tests.faces.cli.screen import TtyText, a_screen
-from tests.faces.cli.scripted_server import Problem, ScriptedServer, Streamed
-from tests.faces.cli.test_approvals import sent, served, types
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.scripted_server import Problem, Streamed
 
 ASKED = "Is 91 a prime number?"
+EVENTS = f"GET /debates/{DEBATE}/events"
+ESTIMATE = "POST /debate-estimate"
 COSTLY = an_estimate(most={"tokens": 4_000, "money": "0.12", "calls": 2})
 
 
-def debate(root: Path, some: dict[str, Any], *arguments: str) -> tuple[int, ScriptedServer]:
-    with served(root, some) as (house, server):
-        return run(house, ["debate", *arguments]), server
+def debate(cli: CommandLine, words: str = "", some: Any = None, **how: Any) -> Outcome:
+    return cli(f"debate '{ASKED}' {words}", some or answers(), **how)
 
 
-def begun(server: ScriptedServer) -> list[Any]:
-    return [body for asked, body in server.asked if asked == "POST /debates"]
+def begun(got: Outcome) -> list[Any]:
+    return [body for route, body in got.asked if route == "POST /debates"]
 
 
-def test_through_a_pipe_the_answer_alone_is_data(tmp_path: Path, capsys: Captured) -> None:
-    code, server = debate(tmp_path, answers(), ASKED)
+def test_through_a_pipe_the_answer_alone_is_data(cli: CommandLine) -> None:
+    got = debate(cli)
 
-    told = capsys.readouterr()
-    assert code == Exit.OK
-    assert told.out == "no\n"
-    assert told.err.splitlines() == [
+    assert (got.code, got.out) == (Exit.OK, "no\n")
+    assert got.err.splitlines() == [
         f"Asked blindly: {ONE}, {TWO}",
         f"… {ONE}: of another family",
         f"… {TWO}: of another family",
@@ -69,23 +61,21 @@ def test_through_a_pipe_the_answer_alone_is_data(tmp_path: Path, capsys: Capture
         f"5 % yes ({THREE}): It looks like one.",
         "Once you know how it turned out: portico debate outcome psvgnn right|wrong|ANSWER",
     ]
-    assert begun(server) == [{"question": ASKED}]
+    assert begun(got) == [{"question": ASKED}]
 
 
-def test_what_is_wished_is_sent_and_nothing_else(tmp_path: Path) -> None:
-    notes = tmp_path / "notes.md"
-    notes.write_text("# Notes")
-    wished = [
-        "Which one?", "--choice", "A", "--choice", "B", "--voice", f"{ONE},{TWO}", "--roles",
-        "critic", "--roles", f"{TWO}=security+architect", "--preset", "quorum", "--thoroughness",
-        "0.8", "--budget", "20k", "--budget-usd", "0.50", "--deadline", "2m", "--guests", "1",
-        "--material", str(notes), "--label", "team", "--shared", "--unbounded", "--analyze",
-        "--topic", "sql", "--memory", "notes/a", "--kind", "choice", "--force", "--no-follow",
-    ]  # fmt: skip
+def test_what_is_wished_is_sent_and_nothing_else(cli: CommandLine) -> None:
+    notes = cli.file("notes.md", "# Notes")
 
-    _, server = debate(tmp_path, answers(), *wished)
+    got = cli(
+        f"debate 'Which one?' --choice A --choice B --voice {ONE},{TWO} --roles critic "
+        f"--roles {TWO}=security+architect --preset quorum --thoroughness 0.8 --budget 20k "
+        f"--budget-usd 0.50 --deadline 2m --guests 1 --material {notes} --label team --shared "
+        "--unbounded --analyze --topic sql --memory notes/a --kind choice --force --no-follow",
+        answers(),
+    )
 
-    assert begun(server) == [
+    assert begun(got) == [
         {
             "question": "Which one?",
             "choices": ["A", "B"],
@@ -108,69 +98,53 @@ def test_what_is_wished_is_sent_and_nothing_else(tmp_path: Path) -> None:
     ]
 
 
-def test_the_material_may_come_from_standard_input(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+HARBOUR = answers(**{"GET /projects/harbour": {"id": "prj_1", "name": "harbour"}})
+
+
+@pytest.mark.parametrize(
+    ("words", "wished"),
+    [
+        ("--material -", {"material": "a diff"}),
+        ("--project harbour", {"project": "prj_1"}),
+        ("--budget 20000", {"cap": {"tokens": 20_000}}),
+        ("--budget 20,000", {"cap": {"tokens": 20_000}}),
+        ("--budget 20k", {"cap": {"tokens": 20_000}}),
+        ("--budget 2M", {"cap": {"tokens": 2_000_000}}),
+    ],
+)
+def test_a_wish_is_written_as_people_write_it(
+    cli: CommandLine, words: str, wished: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("a diff"))
+    got = debate(cli, words, HARBOUR | answers(), piped="a diff")
 
-    _, server = debate(tmp_path, answers(), ASKED, "--material", "-")
-
-    assert begun(server)[0]["material"] == "a diff"
-
-
-def test_a_project_is_known_by_its_name(tmp_path: Path) -> None:
-    some = answers(**{"GET /projects/harbour": {"id": "prj_1", "name": "harbour"}})
-
-    _, server = debate(tmp_path, some, ASKED, "--project", "harbour")
-
-    assert begun(server)[0]["project"] == "prj_1"
+    assert begun(got) == [{"question": ASKED, **wished}]
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ((" ",), "Nothing is asked."),
-        (("lst",), "Did you mean list?"),
-        (("rm",), "Did you mean remove?"),
-        ((ASKED, "--budget", "many"), "is no number of tokens"),
-        ((ASKED, "--budget-usd", "-1"), "is no sum"),
-        ((ASKED, "--budget-usd", "NaN"), "is no sum"),
-        ((ASKED, "--deadline", "soon"), "is not how long"),
-        ((ASKED, "--deadline", "0"), "nobody answers in no time"),
-        ((ASKED, "--thoroughness", "2"), "2 is not between 0 and 1"),
-        ((ASKED, "--thoroughness", "nan"), "nan is not between 0 and 1"),
-        ((ASKED, "--label", "shiny"), "shiny"),
-        ((ASKED, "--choice", "A"), "Give --choice at least twice."),
+        ("' '", "Nothing is asked."),
+        ("lst", "Did you mean list?"),
+        ("rm", "Did you mean remove?"),
+        ("Why? --budget many", "is no number of tokens"),
+        ("Why? --budget-usd -1", "is no sum"),
+        ("Why? --budget-usd NaN", "is no sum"),
+        ("Why? --deadline soon", "is not how long"),
+        ("Why? --deadline 0", "nobody answers in no time"),
+        ("Why? --thoroughness 2", "2 is not between 0 and 1"),
+        ("Why? --thoroughness nan", "nan is not between 0 and 1"),
+        ("Why? --label shiny", "shiny"),
+        ("Why? --choice A", "Give --choice at least twice."),
+        ("Why? --material {picture}", "is no text"),
     ],
 )
-def test_what_is_not_said_right_asks_nobody(
-    tmp_path: Path, capsys: Captured, wrong: tuple[str, ...], told: str
-) -> None:
-    code, server = debate(tmp_path, answers(), *wrong)
+def test_what_is_not_said_right_asks_nobody(cli: CommandLine, wrong: str, told: str) -> None:
+    picture = cli.file("a.png", b"\x89PNG\xff")
 
-    assert code == Exit.USAGE
-    assert told in capsys.readouterr().err
-    assert server.asked == []
+    got = cli(f"debate {wrong.format(picture=picture)}", answers())
 
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, capsys: Captured) -> None:
-    picture = tmp_path / "a.png"
-    picture.write_bytes(b"\x89PNG\xff")
-
-    code, server = debate(tmp_path, answers(), ASKED, "--material", str(picture))
-
-    assert code == Exit.USAGE
-    assert "is no text" in capsys.readouterr().err
-    assert begun(server) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "many"), [("20000", 20_000), ("20,000", 20_000), ("20k", 20_000), ("2M", 2_000_000)]
-)
-def test_tokens_are_written_as_people_write_them(tmp_path: Path, text: str, many: int) -> None:
-    _, server = debate(tmp_path, answers(), ASKED, "--budget", text)
-
-    assert begun(server)[0]["cap"] == {"tokens": many}
+    assert (got.code, got.asked) == (Exit.USAGE, [])
+    assert told in got.err
 
 
 @pytest.mark.parametrize(
@@ -184,232 +158,170 @@ def test_tokens_are_written_as_people_write_them(tmp_path: Path, text: str, many
         (undecided(status="failed", decision=None), Exit.FAILED),
     ],
 )
-def test_how_it_ended_is_the_exit_code(tmp_path: Path, end: dict[str, Any], code: int) -> None:
-    assert debate(tmp_path, answers(end=a_whole(end)), ASKED)[0] == code
+def test_how_it_ended_is_the_exit_code(cli: CommandLine, end: dict[str, Any], code: int) -> None:
+    assert debate(cli, some=answers(end=a_whole(end))).code == code
 
 
-def test_without_a_decision_there_is_no_data(tmp_path: Path, capsys: Captured) -> None:
-    debate(tmp_path, answers(end=a_whole(undecided())), ASKED)
+def test_without_a_decision_there_is_no_data_and_no_dissent(cli: CommandLine) -> None:
+    some = answers(end=a_whole(undecided()))
 
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "No decision: the voices are split." in told.err
-    assert "portico debate log psvgnn" in told.err
+    got = debate(cli, some=some)
+    shown = debate(cli, some=answers(end=a_whole(undecided())), screen=80).out
+
+    assert got.out == ""
+    assert "No decision: the voices are split." in got.err
+    assert "portico debate log psvgnn" in got.err
+    assert "  said     5 % yes" in shown
+    assert "dissent" not in shown
 
 
-def test_a_program_gets_all_of_it_as_json(tmp_path: Path, capsys: Captured) -> None:
+def test_a_program_gets_all_of_it_as_json(cli: CommandLine) -> None:
     whole = a_whole(a_decided())
 
-    code, _ = debate(tmp_path, answers(end=whole), ASKED, "--json")
+    got = debate(cli, "--json", answers(end=whole))
 
-    told = capsys.readouterr()
-    assert code == Exit.OK
-    assert json.loads(told.out) == whole
-    assert told.err == ""
+    assert (got.code, got.json, got.err) == (Exit.OK, whole, "")
 
 
-def test_started_only_its_id_is_printed(tmp_path: Path, capsys: Captured) -> None:
-    code, _ = debate(tmp_path, answers(), ASKED, "--no-follow")
+def test_started_only_its_id_is_printed(cli: CommandLine) -> None:
+    got = debate(cli, "--no-follow")
 
-    told = capsys.readouterr()
-    assert code == Exit.OK
-    assert told.out == f"{DEBATE}\n"
-    assert "portico debate show psvgnn --follow" in told.err
+    assert (got.code, got.out) == (Exit.OK, f"{DEBATE}\n")
+    assert "portico debate show psvgnn --follow" in got.err
 
 
-def test_seats_for_guests_are_told_at_once(tmp_path: Path, capsys: Captured) -> None:
-    some = answers(**{"POST /debates": a_debate(guests=2)})
+def test_seats_for_guests_are_told_at_once(cli: CommandLine) -> None:
+    got = debate(cli, "--guests 2", answers(**{"POST /debates": a_debate(guests=2)}))
 
-    debate(tmp_path, some, ASKED, "--guests", "2")
-
-    first = capsys.readouterr().err.splitlines()[0]
+    first = got.err.splitlines()[0]
     assert first == f"{DEBATE} has 2 seats for guests: join_debate at /mcp/debate"
 
 
-def test_an_estimate_asks_nobody_and_adds_up(tmp_path: Path, capsys: Captured) -> None:
-    code, server = debate(tmp_path, answers(), ASKED, "--estimate")
+def test_an_estimate_asks_nobody_and_adds_up(cli: CommandLine) -> None:
+    got = debate(cli, "--estimate")
 
-    told = capsys.readouterr()
-    assert code == Exit.OK
-    assert begun(server) == []
-    assert told.out.splitlines() == [
+    assert (got.code, begun(got)) == (Exit.OK, [])
+    assert got.lines == [
         f"{ONE}\t1\t2000\t$0.00\tyes",
         f"{TWO}\t1\t2000\t$0.00\tyes",
         "all, at most\t2\t4000\t$0.00\t-",
     ]
-    assert "usually about 2,500 tokens in 2 calls" in told.err
-
-
-def test_an_estimate_of_an_analysis_says_that_it_is_one(tmp_path: Path, capsys: Captured) -> None:
-    one = an_estimate(most={"tokens": 4_000, "money": "0", "calls": 1})
-    debate(tmp_path, answers(**{"POST /debate-estimate": one}), ASKED, "--estimate", "--analyze")
-
-    told = capsys.readouterr().err
-    assert told.startswith("An analysis: ")
-    assert "in 1 call and" in told
-
-
-def test_what_was_said_without_a_decision_is_no_dissent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-
-    debate(tmp_path, answers(end=a_whole(undecided())), ASKED)
-
-    assert "  said     5 % yes" in screen.getvalue()
-    assert "dissent" not in screen.getvalue()
-
-
-def test_an_estimate_that_does_not_fit_says_what_it_takes(tmp_path: Path, capsys: Captured) -> None:
-    some = answers(
-        **{"POST /debate-estimate": an_estimate(fits=False, notes=["It takes 4,000 tokens."])}
-    )
-
-    code, _ = debate(tmp_path, some, ASKED, "--estimate")
-
-    assert code == Exit.BUDGET
-    assert "! It takes 4,000 tokens." in capsys.readouterr().err
-
-
-def test_where_nobody_can_be_asked_money_needs_a_word(tmp_path: Path, capsys: Captured) -> None:
-    some = answers(**{"POST /debate-estimate": COSTLY})
-
-    code, server = debate(tmp_path, some, ASKED)
-
-    assert code == Exit.APPROVAL
-    assert begun(server) == []
-    assert "--force" in capsys.readouterr().err
-    assert debate(tmp_path, some, ASKED, "--force")[0] == Exit.OK
+    assert "usually about 2,500 tokens in 2 calls" in got.err
 
 
 @pytest.mark.parametrize(
-    "estimate", [COSTLY, an_estimate(most={"tokens": 60_000, "money": "0", "calls": 9})]
+    ("words", "estimate", "code", "said"),
+    [
+        ("--analyze", an_estimate(most={"tokens": 4_000, "money": "0", "calls": 1}), Exit.OK,
+         ["An analysis: ", "in 1 call and"]),
+        ("", an_estimate(fits=False, notes=["It takes 4,000 tokens."]), Exit.BUDGET,
+         ["! It takes 4,000 tokens."]),
+    ],
+    ids=["an analysis", "does not fit"],
+)  # fmt: skip
+def test_an_estimate_says_what_it_takes(
+    cli: CommandLine, words: str, estimate: dict[str, Any], code: int, said: list[str]
+) -> None:
+    got = debate(cli, f"--estimate {words}", answers(**{ESTIMATE: estimate}))
+
+    assert got.code == code
+    assert [each for each in said if each not in got.err] == []
+
+
+def test_where_nobody_can_be_asked_money_needs_a_word(cli: CommandLine) -> None:
+    got = debate(cli, some=answers(**{ESTIMATE: COSTLY}))
+
+    assert (got.code, begun(got)) == (Exit.APPROVAL, [])
+    assert "--force" in got.err
+    assert debate(cli, "--force", answers(**{ESTIMATE: COSTLY})).code == Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("estimate", "said", "held"),
+    [
+        (COSTLY, "y\n", 1),
+        (COSTLY, "n\n", 0),
+        (an_estimate(most={"tokens": 60_000, "money": "0", "calls": 9}), "y\n", 1),
+        (an_estimate(most={"tokens": 60_000, "money": "0", "calls": 9}), "n\n", 0),
+        (an_estimate(), "", 1),
+    ],
+    ids=["money", "money, no", "much", "much, no", "little"],
 )
-@pytest.mark.parametrize(("said", "held"), [("y\n", 1), ("n\n", 0)])
 def test_a_person_is_asked_before_it_costs_money_or_much(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    estimate: dict[str, Any],
-    said: str,
-    held: int,
+    cli: CommandLine, estimate: dict[str, Any], said: str, held: int
 ) -> None:
-    screen = a_screen(monkeypatch)
-    types(monkeypatch, said)
+    got = debate(cli, some=answers(**{ESTIMATE: estimate}), typed=said, screen=80)
 
-    _, server = debate(tmp_path, answers(**{"POST /debate-estimate": estimate}), ASKED)
-
-    assert len(begun(server)) == held
-    assert "Start it? [y/N]" in screen.getvalue()
-    assert "all, at most" in screen.getvalue()
+    assert len(begun(got)) == held
+    assert ("Start it? [y/N]" in got.out) == ("all, at most" in got.out) == bool(said)
 
 
-def test_what_costs_nothing_is_held_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setattr("sys.stdin", TtyText(""))
-
-    code, _ = debate(tmp_path, answers(), ASKED)
-
-    assert code == Exit.OK
-    assert "Start it?" not in screen.getvalue()
-
-
-def test_a_budget_that_is_too_small_is_refused_by_the_server(
-    tmp_path: Path, capsys: Captured
-) -> None:
+def test_a_budget_that_is_too_small_is_refused_by_the_server(cli: CommandLine) -> None:
     refusal = {
         "code": "budget_too_small",
         "title": "The budget is too small",
         "detail": "The first pair takes 4000 tokens at most, and 10 are left.",
         "fix": "Give it at least 4000 tokens, or name cheaper voices.",
     }
-    some = answers(
-        **{
-            "POST /debate-estimate": COSTLY | {"fits": False},
-            "POST /debates": Problem(429, refusal),
-        }
-    )
+    unfit = {ESTIMATE: COSTLY | {"fits": False}, "POST /debates": Problem(429, refusal)}
 
-    code, _ = debate(tmp_path, some, ASKED, "--budget", "10")
+    got = debate(cli, "--budget 10", answers(**unfit))
 
-    assert code == Exit.BUDGET
-    assert "at least 4000 tokens" in capsys.readouterr().err
+    assert got.code == Exit.BUDGET
+    assert "at least 4000 tokens" in got.err
 
 
-def test_a_person_sees_the_verdict_the_dissent_and_the_costs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "100")
+def rows(text: str) -> list[list[str]]:
+    """Of the table of what each voice took."""
+    return [line.split() for line in text[text.index("voice ") :].splitlines()]
 
-    debate(tmp_path, answers(), ASKED)
 
-    text = screen.getvalue()
-    rows = [line.split() for line in text[text.index("voice ") :].splitlines()]
+def test_a_person_sees_the_verdict_the_dissent_and_the_costs(cli: CommandLine) -> None:
+    text = debate(cli, screen=100).out
+
     assert "Decided: no (93 %)" in text
     assert f"dissent  5 % yes ({THREE}): It looks like one." in text
-    assert rows[1][:6] == [ONE, "1", "300", "300", "600", "$0.0021"]
-    assert rows[3][6:] == ["it", "said", "nothing"]
-    assert rows[4] == ["answers", "that", "were", "lost", "-", "-", "-", "300", "-", "-"]
-    assert rows[5] == ["all", "3", "-", "-", "1,500", "$0.0042", "-"]
+    assert rows(text)[1][:6] == [ONE, "1", "300", "300", "600", "$0.0021"]
+    assert rows(text)[3][6:] == ["it", "said", "nothing"]
+    assert rows(text)[4] == ["answers", "that", "were", "lost", "-", "-", "-", "300", "-", "-"]
+    assert rows(text)[5] == ["all", "3", "-", "-", "1,500", "$0.0042", "-"]
 
 
-def test_on_a_narrow_screen_the_costs_have_fewer_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "70")
+def test_on_a_narrow_screen_the_costs_have_fewer_columns(cli: CommandLine) -> None:
+    text = debate(cli, screen=70).out
 
-    debate(tmp_path, answers(), ASKED)
-
-    text = screen.getvalue()
     table = text[text.index("voice ") : text.index("Once you know")]
     assert "written" not in table
     assert all(len(line) <= 70 for line in table.splitlines())
 
 
-def test_a_long_answer_stands_below_the_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
+def test_a_long_answer_stands_below_the_verdict(cli: CommandLine) -> None:
     long = "First this.\nThen that."
     some = a_decided()
     some["decision"]["synthesis"] = long
 
-    debate(tmp_path, answers(end=a_whole(some)), ASKED)
-
-    assert f"\n\n{long}\n" in screen.getvalue()
+    assert f"\n\n{long}\n" in debate(cli, some=answers(end=a_whole(some)), screen=80).out
 
 
-def test_the_parts_of_an_analysis_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "120")
-    plan = a_note("plan", ONE, 200)
+def test_the_parts_of_an_analysis_are_shown(cli: CommandLine) -> None:
     part = {"tokens": 650, "money": "0", "calls": 2}
     parts = [a_decided(spent=part), undecided(spent=part)]
-    whole = a_whole(a_decided(analysis=True), plan, parts=parts)
+    whole = a_whole(a_decided(analysis=True), a_note("plan", ONE, 200), parts=parts)
     began = event("part.began", debate=DEBATE, question="Is it odd?")
 
-    debate(tmp_path, answers(began, ended(), end=whole), ASKED, "--analyze")
+    text = debate(cli, "--analyze", answers(began, ended(), end=whole), screen=120).out
 
-    text = screen.getvalue()
     assert "├ …psvgnn Is it odd?" in text
     assert "no_decision" in text
-    assert "were lost" not in text
-    assert "dissent" not in text
-    rows = [line.split() for line in text[text.index("voice ") :].splitlines()]
-    assert rows[1][0] == ONE
-    assert rows[1][6:] == ["cut", "it", "into", "questions"]
-    figures = [int(row[4].replace(",", "")) for row in rows[1:5]]
+    assert not any(each in text for each in ("were lost", "dissent", "portico debate outcome"))
+    assert rows(text)[1][0] == ONE
+    assert rows(text)[1][6:] == ["cut", "it", "into", "questions"]
+    figures = [int(row[4].replace(",", "")) for row in rows(text)[1:5]]
     assert sum(figures[:3]) == figures[3] == 1_500
-    assert "portico debate outcome" not in text
 
 
 def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part, over = "dbt_01m7fxv1skfhf86xxtf6psvg22", threading.Event()
 
@@ -428,16 +340,13 @@ def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
         end=a_whole(a_decided(analysis=True)),
         **{
             "POST /debates": a_debate(analysis=True),
-            f"GET /debates/{DEBATE}/events": Streamed([began, ended()], open_until=over),
+            EVENTS: Streamed([began, ended()], open_until=over),
             f"GET /debates/{part}/events": Streamed([in_it]),
         },
     )
-
     threading.Timer(10, over.set).start()
-    debate(tmp_path, some, ASKED, "--analyze")
 
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:4] == [
+    assert debate(cli, "--analyze", some).err.splitlines()[:4] == [
         "├ …psvg22 Is it odd?",
         f"│ …psvg22 ✓ {ONE}: yes",
         f"│ …psvg22 ✗ {TWO}: gone",
@@ -445,7 +354,7 @@ def test_what_is_said_in_the_parts_of_an_analysis_is_told_as_it_comes(
     ]
 
 
-def test_what_could_not_be_held_back_is_said(tmp_path: Path, capsys: Captured) -> None:
+def test_what_could_not_be_held_back_is_said(cli: CommandLine) -> None:
     whole = a_whole(
         a_decided(),
         a_note("said", "program:claude", 900, overrun=120, body={"shown": "no"}),
@@ -453,66 +362,59 @@ def test_what_could_not_be_held_back_is_said(tmp_path: Path, capsys: Captured) -
         outcomes=[{"shown": "yes", "decided_right": False, "source": "test"}],
     )
 
-    debate(tmp_path, answers(end=whole), "show", DEBATE)
+    told = cli(f"debate show {DEBATE}", answers(end=whole)).err
 
-    told = capsys.readouterr().err
     assert "! program:claude spent 120 tokens beyond" in told
     assert "Not done: comparing the answers, as the budget has no room for it.\n" in told
     assert "It turned out not right; right is yes (test)." in told
 
 
-def test_strangers_words_do_not_move_the_cursor(tmp_path: Path, capsys: Captured) -> None:
-    some = a_decided()
+def test_strangers_words_do_not_move_the_cursor(cli: CommandLine) -> None:
+    some = a_decided(told="Decided: no\x1b[2J.")
     some["decision"]["answer"] = "no\x1b[2J"
-    some["told"] = "Decided: no\x1b[2J."
 
-    debate(tmp_path, answers(end=a_whole(some)), ASKED)
+    got = debate(cli, some=answers(end=a_whole(some)))
 
-    told = capsys.readouterr()
-    assert "\x1b" not in told.out + told.err
+    assert "\x1b" not in got.out + got.err
 
 
-def test_a_stream_that_breaks_is_told_as_what_it_is(tmp_path: Path, capsys: Captured) -> None:
-    broken = event("error", code="debate_not_found", detail="It is gone.", fix=None)
-
-    code, _ = debate(tmp_path, answers(broken), ASKED)
-
-    assert code == Exit.NOT_RUNNING
-    assert "It is gone." in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("how", [(), ("--json",)])
+@pytest.mark.parametrize("how", ["", "--json"])
 def test_whoever_breaks_it_off_without_a_terminal_stops_it_and_has_what_was_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, how: tuple[str, ...]
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     def broken_off(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("portico.faces.cli.debate_view.DebateView.take", broken_off)
 
-    code, server = debate(tmp_path, answers(), ASKED, *how)
+    got = debate(cli, how)
 
-    told = capsys.readouterr()
-    assert code == Exit.INTERRUPTED
-    assert (f"POST /debates/{DEBATE}/stop", None) in server.asked
-    assert "Decided: no (93 %)" in told.out + told.err
-    assert DEBATE[-6:] in told.out + told.err
-
-
-def test_without_a_question_it_is_said_what_there_is(tmp_path: Path, capsys: Captured) -> None:
-    code, server = debate(tmp_path, answers())
-
-    assert code == Exit.OK
-    assert 'portico debate "QUESTION"' in capsys.readouterr().out
-    assert sent(server) == []
+    assert got.code == Exit.INTERRUPTED
+    assert f"POST /debates/{DEBATE}/stop" in got.routes
+    assert "Decided: no (93 %)" in got.out + got.err
+    assert DEBATE[-6:] in got.out + got.err
 
 
-def test_a_server_that_comes_back_tells_the_rest(tmp_path: Path, capsys: Captured) -> None:
-    first = event("round.began", 1, round=2, voices=[ONE])
-    streamed = Streamed([first, ended()])
+def test_without_a_question_it_is_said_what_there_is(cli: CommandLine) -> None:
+    got = cli("debate", answers())
 
-    code, _ = debate(tmp_path, answers(**{f"GET /debates/{DEBATE}/events": streamed}), ASKED)
+    assert (got.code, got.sent) == (Exit.OK, [])
+    assert 'portico debate "QUESTION"' in got.out
 
-    assert code == Exit.OK
-    assert streamed.marks == [None, "1"]
-    assert f"Critique round: {ONE}" in capsys.readouterr().err
+
+def test_a_server_that_comes_back_tells_the_rest(cli: CommandLine) -> None:
+    streamed = Streamed([event("round.began", 1, round=2, voices=[ONE]), ended()])
+
+    got = debate(cli, some=answers(**{EVENTS: streamed}))
+
+    assert (got.code, streamed.marks) == (Exit.OK, [None, "1"])
+    assert f"Critique round: {ONE}" in got.err
+
+
+def test_a_stream_that_breaks_is_told_as_what_it_is(cli: CommandLine) -> None:
+    broken = event("error", code="debate_not_found", detail="It is gone.", fix=None)
+
+    got = debate(cli, some=answers(broken))
+
+    assert got.code == Exit.NOT_RUNNING
+    assert "It is gone." in got.err

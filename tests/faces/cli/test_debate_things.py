@@ -1,15 +1,12 @@
 """Debates that are on or over: listed, shown, stopped, marked, decided anew, shared, let out."""
 
-import io
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
 from tests.faces.cli.agent_answers import page
+from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.debate_answers import (
     DEBATE,
     NO_COST,
@@ -22,198 +19,175 @@ from tests.faces.cli.debate_answers import (
     answers,
     undecided,
 )
-from tests.faces.cli.screen import TtyText, a_screen
-from tests.faces.cli.scripted_server import Raw, ScriptedServer
-from tests.faces.cli.test_approvals import sent, served
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.scripted_server import Raw
 
 SHORT = "psvgnn"
 OTHER = "dbt_01m7fxv1skfhf86xxtf6other2"
+ITS = f"/debates/{DEBATE}"
+NOTHING: dict[str, Any] = {}
 
 
-def debate(root: Path, some: dict[str, Any], *arguments: str) -> tuple[int, ScriptedServer]:
-    with served(root, answers(**some)) as (house, server):
-        return run(house, ["debate", *arguments]), server
+def debate(cli: CommandLine, words: str, some: dict[str, Any] = NOTHING, **how: Any) -> Outcome:
+    return cli(f"debate {words}", answers(**some), **how)
 
 
-def test_they_are_listed_newest_first(tmp_path: Path, capsys: Captured) -> None:
-    code, server = debate(tmp_path, {}, "list", "prime", "--status", "decided")
+def test_they_are_listed_newest_first(cli: CommandLine) -> None:
+    got = debate(cli, "list prime --status decided")
 
-    row = capsys.readouterr().out.split("\t")
-    assert code == Exit.OK
+    [row] = got.rows
+    assert got.code == Exit.OK
     assert [row[0], row[1], *row[3:6]] == [f"…{SHORT}", "decided", "8.0 s", "3", "1500"]
-    assert row[7:] == ["93 %", "no", "Is 91 a prime number?\n"]
-    assert "q=prime" in server.addresses[0]
-    assert "status=decided" in server.addresses[0]
+    assert row[7:] == ["93 %", "no", "Is 91 a prime number?"]
+    assert "q=prime" in got.addresses[0]
+    assert "status=decided" in got.addresses[0]
 
 
 @pytest.mark.parametrize(
-    ("more", "told"), [((), "There are none. To hold one"), (("prime",), "None match.")]
-)
+    ("words", "some", "said"),
+    [
+        ("list", {"GET /debates": page()}, "There are none. To hold one"),
+        ("list prime", {"GET /debates": page()}, "None match."),
+        ("voices", {"GET /debate-voices": page()}, "portico models providers"),
+        ("voices nobody", {"GET /debate-voices": page(a_voice(ONE, available=True, why=None))},
+         "None match."),
+    ],
+)  # fmt: skip
 def test_where_there_are_none_that_is_said(
-    tmp_path: Path, capsys: Captured, more: tuple[str, ...], told: str
+    cli: CommandLine, words: str, some: dict[str, Any], said: str
 ) -> None:
-    debate(tmp_path, {"GET /debates": page()}, "list", *more)
+    got = debate(cli, words, some)
 
-    assert told in capsys.readouterr().err
-
-
-def test_on_a_narrow_screen_the_list_has_fewer_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "70")
-
-    debate(tmp_path, {}, "list")
-
-    assert max(map(len, screen.getvalue().splitlines())) <= 70
+    assert (got.code, got.out) == (0, "")
+    assert said in got.err
 
 
-def test_a_list_of_nothing_is_no_list(tmp_path: Path) -> None:
-    assert debate(tmp_path, {}, "list", "--limit", "0")[0] == Exit.USAGE
+AWAY = a_voice("program:claude", available=False, why="It is not installed, or not found.")
 
 
-def test_one_is_shown_by_six_letters_of_its_id(tmp_path: Path, capsys: Captured) -> None:
-    code, _ = debate(tmp_path, {}, "show", SHORT)
+@pytest.mark.parametrize("words", ["list", "voices"])
+def test_on_a_narrow_screen_there_are_fewer_columns(cli: CommandLine, words: str) -> None:
+    shown = debate(cli, words, {"GET /debate-voices": page(AWAY)}, screen=70).lines
 
-    out = capsys.readouterr().out.splitlines()
-    assert code == Exit.OK
-    assert f"id\t{DEBATE}" in out
-    assert "read_by\twhoever started it" in out
-    assert out[-1] == "answer\tno"
+    assert max(map(len, shown)) <= 70
+    if words == "voices":
+        assert shown[0].split() == ["voice", "price", "there", "why"]
 
 
-def test_how_it_was_decided_is_the_exit_code_of_show_too(tmp_path: Path) -> None:
+def test_one_is_shown_by_six_letters_of_its_id(cli: CommandLine) -> None:
+    got = debate(cli, f"show {SHORT}")
+
+    assert got.code == Exit.OK
+    assert f"id\t{DEBATE}" in got.lines
+    assert "read_by\twhoever started it" in got.lines
+    assert got.lines[-1] == "answer\tno"
+
+
+def test_how_it_was_decided_is_the_exit_code_of_show_too(cli: CommandLine) -> None:
     whole = a_whole(undecided(private=False))
 
-    code, _ = debate(tmp_path, {f"GET /debates/{DEBATE}": whole}, "show", SHORT, "--json")
-
-    assert code == Exit.UNDECIDED
+    assert debate(cli, f"show {SHORT} --json", {f"GET {ITS}": whole}).code == Exit.UNDECIDED
 
 
-def test_one_that_is_on_can_be_followed(tmp_path: Path, capsys: Captured) -> None:
-    on = {f"GET /debates/{DEBATE}": a_whole(a_debate())}
+def test_one_that_is_on_can_be_followed(cli: CommandLine) -> None:
+    on = {f"GET {ITS}": a_whole(a_debate())}
 
-    debate(tmp_path, on, "show", SHORT)
-    assert f"portico debate show {SHORT} --follow" in capsys.readouterr().err
+    assert f"portico debate show {SHORT} --follow" in debate(cli, f"show {SHORT}", on).err
+    assert f"✓ {ONE}: no" in debate(cli, f"show {SHORT} --follow", on).err
 
-    debate(tmp_path, on, "show", SHORT, "--follow")
-    assert f"✓ {ONE}: no" in capsys.readouterr().err
+
+BOTH = {"GET /debates": page(a_decided(), a_decided(id=OTHER))}
+HARBOUR = {"id": "prj_01m7fxv1skfhf86xxtf6psvgnn", "name": "harbour"}
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "told"),
+    ("words", "code", "said"),
     [
-        ("nosuch", Exit.FAILED, "There is no debate 'nosuch' that you may read."),
-        ("abc", Exit.USAGE, "too short"),
-        ("dbt_01m7fxv", Exit.USAGE, "short for 2 debates"),
+        ("list --limit 0", Exit.USAGE, ""),
+        ("show nosuch", Exit.FAILED, "There is no debate 'nosuch' that you may read."),
+        ("show abc", Exit.USAGE, "too short"),
+        ("show dbt_01m7fxv", Exit.USAGE, "short for 2 debates"),
+        (f"outcome {SHORT}", Exit.USAGE, ""),
+        (f"outcome {SHORT} right --answer yes", Exit.USAGE, ""),
+        (f"promote {DEBATE}", Exit.USAGE, ""),
+        (f"remove {DEBATE}", Exit.APPROVAL, ""),
+        ("personas put lawyer ' '", Exit.USAGE, ""),
+        ("personas remove lawyer", Exit.APPROVAL, ""),
+        ("budget harbour --none --usd 1", Exit.USAGE, ""),
     ],
 )
-def test_a_name_that_stands_for_none_or_several_is_refused(
-    tmp_path: Path, capsys: Captured, name: str, code: int, told: str
+def test_what_cannot_be_meant_changes_nothing(
+    cli: CommandLine, words: str, code: int, said: str
 ) -> None:
-    both = {"GET /debates": page(a_decided(), a_decided(id=OTHER))}
+    got = debate(cli, words, BOTH)
 
-    assert debate(tmp_path, both, "show", name)[0] == code
-    assert told in capsys.readouterr().err
-
-
-def test_its_log_is_a_text(tmp_path: Path, capsys: Captured) -> None:
-    some = {f"GET /debates/{DEBATE}/log": Raw(b"# Is 91 a prime number?\x1b[2J\n")}
-
-    debate(tmp_path, some, "log", f"…{SHORT}")
-
-    assert capsys.readouterr().out == "# Is 91 a prime number?�[2J\n"
+    assert (got.code, got.sent) == (code, [])
+    assert said in got.err
 
 
-def test_a_program_gets_its_notes_for_a_log(tmp_path: Path, capsys: Captured) -> None:
-    debate(tmp_path, {}, "log", DEBATE, "--json")
+def test_its_log_is_a_text(cli: CommandLine) -> None:
+    some = {f"GET {ITS}/log": Raw(b"# Is 91 a prime number?\x1b[2J\n")}
 
-    assert json.loads(capsys.readouterr().out) == a_whole(a_decided())
+    assert debate(cli, f"log …{SHORT}", some).out == "# Is 91 a prime number?�[2J\n"
+    assert debate(cli, f"log {DEBATE} --json").json == a_whole(a_decided())
 
 
-@pytest.mark.parametrize(
-    ("found", "told"), [(a_debate(), f"{DEBATE} stops."), (a_decided(), "Decided: no (93 %)")]
-)
-def test_one_is_stopped(tmp_path: Path, capsys: Captured, found: dict[str, Any], told: str) -> None:
-    debate(tmp_path, {f"POST /debates/{DEBATE}/stop": found}, "stop", DEBATE)
+def test_a_log_is_folded_between_words_for_a_person_alone(cli: CommandLine) -> None:
+    line = "    because: " + "herons are birds " * 8
+    some = {f"GET {ITS}/log": Raw(f"Question: what?\n{line}\n".encode())}
 
-    assert told in capsys.readouterr().out
+    shown = debate(cli, f"log {DEBATE}", some, screen=70)
+
+    assert debate(cli, f"log {DEBATE}", some).out == f"Question: what?\n{line}\n"
+    assert all(len(each) <= 70 for each in shown.lines)
+    assert " ".join(shown.out.split()) == f"Question: what? {' '.join(line.split())}"
+    assert shown.lines[2].startswith("      ")
 
 
 @pytest.mark.parametrize(
-    ("said", "sent_"),
+    ("words", "route", "found", "said"),
     [
-        (["right"], {"right": True}),
-        (["Wrong"], {"right": False}),
-        (["the second one"], {"answer": "the second one"}),
-        (["--answer", "right"], {"answer": "right"}),
-        (["yes", "--source", "test", "--note", "ran it"],
-         {"answer": "yes", "source": "test", "note": "ran it"}),
+        (f"stop {DEBATE}", f"POST {ITS}/stop", a_debate(), f"{DEBATE} stops."),
+        (f"stop {DEBATE}", f"POST {ITS}/stop", a_decided(), "Decided: no (93 %)"),
+        (f"share {SHORT}", f"POST {ITS}/share", a_decided(), "is shared with its project"),
+        (f"remove {DEBATE}", f"DELETE {ITS}", {}, "is gone."),
+        (f"remove {DEBATE} --yes", f"DELETE {ITS}", {}, "is gone."),
+        ("personas remove lawyer --yes", "DELETE /debate-personas/lawyer", {}, "lawyer"),
+    ],
+)
+def test_what_becomes_of_one_is_told(
+    cli: CommandLine, words: str, route: str, found: dict[str, Any], said: str
+) -> None:
+    got = debate(cli, words, {route: found}, typed="y\n")
+
+    assert (got.code, got.routes[-1]) == (0, route)
+    assert said in got.out
+
+
+MARKED = {"decided_right": False, "right": "c:yes", "shown": "yes", "source": "person"}
+NOT_RIGHT = "Marked: the decision was not right. The right answer is yes.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sent", "kept", "said"),
+    [
+        ("Wrong", {"right": False}, MARKED, NOT_RIGHT),
+        ("'the second one'", {"answer": "the second one"}, MARKED, NOT_RIGHT),
+        ("--answer right", {"answer": "right"}, MARKED, NOT_RIGHT),
+        ("yes --source test --note 'ran it'",
+         {"answer": "yes", "source": "test", "note": "ran it"}, MARKED, NOT_RIGHT),
+        ("right", {"right": True}, {"decided_right": True, "right": None, "source": "person"},
+         "Marked: the decision was right.\n"),
     ],
 )  # fmt: skip
 def test_how_it_turned_out_is_marked_and_echoed(
-    tmp_path: Path, capsys: Captured, said: list[str], sent_: dict[str, Any]
+    cli: CommandLine, words: str, sent: dict[str, Any], kept: dict[str, Any], said: str
 ) -> None:
-    kept = {"decided_right": False, "right": "c:yes", "shown": "yes", "source": "person"}
+    got = debate(cli, f"outcome {SHORT} {words}", {f"POST {ITS}/outcome": kept})
 
-    _, server = debate(tmp_path, {f"POST /debates/{DEBATE}/outcome": kept}, "outcome", SHORT, *said)
-
-    assert sent(server) == [sent_]
-    assert capsys.readouterr().out == (
-        "Marked: the decision was not right. The right answer is yes.\n"
-    )
+    assert (got.sent, got.out) == ([sent], said)
 
 
-def test_only_that_it_was_right_needs_no_answer(tmp_path: Path, capsys: Captured) -> None:
-    kept = {"decided_right": True, "right": None, "source": "person"}
-
-    debate(tmp_path, {f"POST /debates/{DEBATE}/outcome": kept}, "outcome", SHORT, "right")
-
-    assert capsys.readouterr().out == "Marked: the decision was right.\n"
-
-
-@pytest.mark.parametrize("said", [[], ["right", "--answer", "yes"]])
-def test_an_outcome_is_said_in_one_way(tmp_path: Path, said: list[str]) -> None:
-    code, server = debate(tmp_path, {}, "outcome", SHORT, *said)
-
-    assert code == Exit.USAGE
-    assert server.asked == []
-
-
-def test_a_log_is_folded_between_words_for_a_person_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    line = "    because: " + "herons are birds " * 8
-    some = {f"GET /debates/{DEBATE}/log": Raw(f"Question: what?\n{line}\n".encode())}
-
-    debate(tmp_path, some, "log", DEBATE)
-    assert capsys.readouterr().out == f"Question: what?\n{line}\n"
-
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "70")
-    debate(tmp_path, some, "log", DEBATE)
-    shown = screen.getvalue().splitlines()
-    assert all(len(each) <= 70 for each in shown)
-    assert " ".join(screen.getvalue().split()) == f"Question: what? {' '.join(line.split())}"
-    assert shown[2].startswith("      ")
-
-
-def test_on_a_narrow_screen_voices_have_fewer_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    away = a_voice("program:claude", available=False, why="It is not installed, or not found.")
-    screen = a_screen(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "70")
-
-    debate(tmp_path, {"GET /debate-voices": page(away)}, "voices")
-
-    assert screen.getvalue().splitlines()[0].split() == ["voice", "price", "there", "why"]
-    assert all(len(line) <= 70 for line in screen.getvalue().splitlines())
-
-
-def test_a_replay_shows_then_and_now(tmp_path: Path, capsys: Captured) -> None:
+def test_a_replay_shows_then_and_now(cli: CommandLine) -> None:
     found = {
         "was": None,
         "now": a_decision(),
@@ -224,158 +198,97 @@ def test_a_replay_shows_then_and_now(tmp_path: Path, capsys: Captured) -> None:
         "tokens_spent": 1_500,
         "notes": ["A critique round was not held then."],
     }
-    some = {f"POST /debates/{DEBATE}/replay": found}
+    unsure = found | {"now": a_decision(verdict="no_decision", why="too_unsure", answer=None)}
 
-    code, server = debate(tmp_path, some, "replay", SHORT, "--preset", "quorum", "--without", ONE)
+    got = debate(
+        cli, f"replay {SHORT} --preset quorum --without {ONE}", {f"POST {ITS}/replay": found}
+    )
+    then = debate(cli, f"replay {SHORT}", {f"POST {ITS}/replay": unsure})
 
-    told = capsys.readouterr()
-    assert sent(server) == [{"preset": "quorum", "without": [ONE]}]
-    assert told.out.splitlines() == [
+    assert (got.code, then.code) == (Exit.OK, Exit.UNDECIDED)
+    assert got.sent == [{"preset": "quorum", "without": [ONE]}]
+    assert got.lines == [
         "then\t-\t-\t-\t-\t3\t1500",
         "now\tdecided\tcertain\tno\t93 %\t2\t900",
     ]
-    assert "! A critique round was not held then." in told.err
-    found["now"] = a_decision(verdict="no_decision", why="too_unsure", answer=None)
-    assert (code, debate(tmp_path, some, "replay", SHORT)[0]) == (Exit.OK, Exit.UNDECIDED)
-    assert "now\tno decision\ttoo unsure\t-" in capsys.readouterr().out
+    assert "! A critique round was not held then." in got.err
+    assert "now\tno decision\ttoo unsure\t-" in then.out
 
 
-def test_voices_say_whether_they_are_there(tmp_path: Path, capsys: Captured) -> None:
+def test_voices_say_whether_they_are_there(cli: CommandLine) -> None:
     there = a_voice(ONE, available=True, why=None, tariff={"input": "1.25", "output": "10"})
     free = a_voice("llamacpp:x", available=True, why=None, tariff={"input": "0", "output": "0"})
     away = a_voice("program:claude", kind="program", available=False, why="It is not installed.")
     some = {"GET /debate-voices": page(there, free, away | {"bounded": False})}
 
-    _, server = debate(tmp_path, some, "voices", "--fresh")
+    got = debate(cli, "voices --fresh", some)
 
-    assert "fresh=true" in server.addresses[0]
-    assert capsys.readouterr().out.splitlines() == [
+    assert "fresh=true" in got.addresses[0]
+    assert got.lines == [
         f"{ONE}\tmodel\tollama\tyes\t$1.25 / $10\tpublic\tyes\t-",
         "llamacpp:x\tmodel\tllamacpp\tyes\tfree\tpublic\tyes\t-",
         "program:claude\tprogram\tprogram\tno\t-\tpublic\tno\tIt is not installed.",
     ]
+    assert debate(cli, "voices SMALL", some).lines == got.lines[:1]
 
 
-def test_voices_are_found_by_a_part_of_their_name(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /debate-voices": page(a_voice(ONE, available=True, why=None))}
+def test_a_copy_that_is_less_secret_waits_for_somebody(cli: CommandLine) -> None:
+    some = {f"POST {ITS}/promote": {"approval": "apr_01m7fxv1skfhf86xxtf6psabcd"}}
 
-    debate(tmp_path, some, "voices", "SMALL")
-    debate(tmp_path, some, "voices", "nobody")
+    got = debate(cli, f"promote {SHORT} --to team", some)
 
-    told = capsys.readouterr()
-    assert len(told.out.splitlines()) == 1
-    assert "None match." in told.err
+    assert got.sent == [{"to": "team"}]
+    assert "portico approvals approve psabcd" in got.err
 
 
-def test_without_voices_it_is_said_how_to_get_some(tmp_path: Path, capsys: Captured) -> None:
-    debate(tmp_path, {"GET /debate-voices": page()}, "voices")
-
-    assert "portico models providers" in capsys.readouterr().err
-
-
-def test_one_is_shared(tmp_path: Path, capsys: Captured) -> None:
-    debate(tmp_path, {f"POST /debates/{DEBATE}/share": a_decided()}, "share", SHORT)
-
-    assert "is shared with its project" in capsys.readouterr().out
-
-
-def test_a_copy_that_is_less_secret_waits_for_somebody(tmp_path: Path, capsys: Captured) -> None:
-    some = {f"POST /debates/{DEBATE}/promote": {"approval": "apr_01m7fxv1skfhf86xxtf6psabcd"}}
-
-    _, server = debate(tmp_path, some, "promote", SHORT, "--to", "team")
-
-    assert sent(server) == [{"to": "team"}]
-    assert "portico approvals approve psabcd" in capsys.readouterr().err
-    assert debate(tmp_path, some, "promote", SHORT)[0] == Exit.USAGE
-
-
-def test_one_is_removed_by_whoever_says_yes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    some: dict[str, Any] = {f"DELETE /debates/{DEBATE}": {}}
-    gone = f"DELETE /debates/{DEBATE}"
-
-    code, server = debate(tmp_path, some, "remove", DEBATE)
-    assert code == Exit.APPROVAL
-    assert server.asked == []
-
-    monkeypatch.setattr("sys.stdin", TtyText("y\n"))
-    assert debate(tmp_path, some, "remove", DEBATE)[1].asked == [(gone, None)]
-    assert debate(tmp_path, some, "remove", DEBATE, "--yes")[1].asked == [(gone, None)]
-    assert "is gone." in capsys.readouterr().out
-
-
-PERSONA = {
-    "name": "lawyer",
-    "instructions": "Look at the licence.",
-    "specialist": True,
-    "built_in": False,
-    "made_by": "prn_1",
-    "changed_at": None,
-}
-
-
-def test_personas_are_listed_made_and_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    some = {
-        "GET /debate-personas": page(PERSONA),
-        "PUT /debate-personas/lawyer": PERSONA,
-        "DELETE /debate-personas/lawyer": {},
+def test_personas_are_listed_and_made(cli: CommandLine) -> None:
+    words = "Look at the licence."
+    persona = {
+        "name": "lawyer",
+        "instructions": words,
+        "specialist": True,
+        "built_in": False,
+        "made_by": "prn_1",
+        "changed_at": None,
     }
+    some = {"GET /debate-personas": page(persona), "PUT /debate-personas/lawyer": persona}
 
-    debate(tmp_path, some, "personas", "list")
-    assert capsys.readouterr().out == "lawyer\tyes\tno\tLook at the licence.\n"
+    piped = debate(cli, "personas put lawyer", some, piped="From a file.")
+    made = debate(cli, f"personas put lawyer '{words}' --specialist", some)
 
-    _, server = debate(
-        tmp_path, some, "personas", "put", "lawyer", "Look at the licence.", "--specialist"
-    )
-    wanted = {"instructions": "Look at the licence.", "specialist": True}
-    assert server.asked == [("PUT /debate-personas/lawyer", wanted)]
-
-    monkeypatch.setattr("sys.stdin", io.StringIO("From a file."))
-    _, server = debate(tmp_path, some, "personas", "put", "lawyer")
-    assert server.asked[0][1]["instructions"] == "From a file."
-
-    assert debate(tmp_path, some, "personas", "put", "lawyer", " ")[0] == Exit.USAGE
-    assert debate(tmp_path, some, "personas", "remove", "lawyer")[0] == Exit.APPROVAL
-    assert debate(tmp_path, some, "personas", "remove", "lawyer", "--yes")[0] == Exit.OK
+    assert debate(cli, "personas list", some).rows == [["lawyer", "yes", "no", words]]
+    assert made.sent == [{"instructions": words, "specialist": True}]
+    assert piped.sent[0]["instructions"] == "From a file."
 
 
 NO_CAP = {"tokens": None, "money": None}
-HARBOUR = {"id": "prj_01m7fxv1skfhf86xxtf6psvgnn", "name": "harbour"}
 BUDGET = f"/projects/{HARBOUR['id']}/debate-budget"
 
 
 @pytest.mark.parametrize(
-    ("said", "put"),
+    ("words", "put"),
     [
-        (["--tokens", "2M"], {"tokens": 2_000_000, "money": "5"}),
-        (["--usd", "$20.5"], {"tokens": 100, "money": "20.5"}),
-        (["--none"], NO_CAP),
+        ("--tokens 2M", {"tokens": 2_000_000, "money": "5"}),
+        ("--usd $20.5", {"tokens": 100, "money": "20.5"}),
+        ("--none", NO_CAP),
     ],
 )
 def test_a_budget_of_a_project_keeps_what_is_not_said(
-    tmp_path: Path, said: list[str], put: dict[str, Any]
+    cli: CommandLine, words: str, put: dict[str, Any]
 ) -> None:
     found = {"cap": {"tokens": 100, "money": "5"}, "spent": NO_COST}
     some = {"GET /projects/harbour": HARBOUR, f"GET {BUDGET}": found, f"PUT {BUDGET}": found}
 
-    _, server = debate(tmp_path, some, "budget", "harbour", *said)
-
-    assert server.asked[-1] == (f"PUT {BUDGET}", put)
+    assert debate(cli, f"budget harbour {words}", some).sent == [put]
 
 
-def test_a_budget_is_shown_with_what_was_spent(tmp_path: Path, capsys: Captured) -> None:
+def test_a_budget_is_shown_with_what_was_spent(cli: CommandLine) -> None:
     spent = {"tokens": 1_500, "money": "0.0042", "calls": 3}
     some = {"GET /projects/harbour": HARBOUR, f"GET {BUDGET}": {"cap": NO_CAP, "spent": spent}}
 
-    debate(tmp_path, some, "budget", "harbour")
-
-    assert capsys.readouterr().out.splitlines() == [
+    assert debate(cli, "budget harbour", some).lines == [
         "project\tharbour",
         "tokens\t1,500 of any number",
         "money\t$0.0042 of any sum",
         "calls\t3",
     ]
-    assert debate(tmp_path, some, "budget", "harbour", "--none", "--usd", "1")[0] == Exit.USAGE

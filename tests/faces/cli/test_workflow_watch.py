@@ -1,260 +1,139 @@
 """A workflow watched at a real terminal."""
 
-import os
-import re
-import signal
-import threading
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
+from tests.faces.cli.command_line import CommandLine, Outcome, Person, Step, Types, interrupt
 from tests.faces.cli.picture.reports import a_report, a_told_step, an_event
 from tests.faces.cli.picture.scenes import NOON, RUN
 from tests.faces.cli.requests import waiting
-from tests.faces.cli.scripted_server import ScriptedServer, Streamed
-from tests.faces.cli.test_approval_watch import Person, at_a_terminal
-from tests.faces.cli.test_approvals import served
+from tests.faces.cli.scripted_server import Streamed
 from tests.faces.cli.workflow_answers import ASKED, DONE, ENDED, FAILED, FAILURE, answers, told
 
+EVENTS = f"GET /runs/{RUN}/events"
 RUNNING = a_told_step("read", state="running", started_at=NOON)
 WAITS = a_told_step("read", state="waiting", approval=ASKED, started_at=NOON)
 UNSURE = a_told_step("pay", state="uncertain", started_at=NOON)
-
-Act = Callable[[Person], None]
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+DRAWN = "q leave it running"
+AGAIN = "c again to cancel it"
 
 
 def watch(
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    act: Act,
+    cli: CommandLine,
     some: dict[str, Any],
-    *more: str,
-    held: bool = True,
-) -> tuple[int, str, ScriptedServer]:
-    """How it ended, what was on the screen, and what the server was asked.
-
-    `held`: the server goes on telling nothing until `act` has ended.
-    """
-    over = threading.Event()
-    events = some[f"GET /runs/{RUN}/events"]
-    failed: list[BaseException] = []
-    if held and isinstance(events, Streamed):
-        events.open_until = over
-    with (
-        served(root, some) as (house, server),
-        at_a_terminal(monkeypatch) as person,
-    ):
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "80")
-        monkeypatch.setenv("LINES", "30")
-
-        def acting() -> None:
-            try:
-                act(person)
-            except AssertionError as error:
-                failed.append(error)
-                person.types("q")
-            finally:
-                over.set()
-
-        thread = threading.Thread(target=acting)
-        thread.start()
-        code = run(house, ["workflows", "watch", RUN, *more])
-        thread.join()
-        text = _CONTROL.sub("", person.screen.getvalue())
-    assert not failed, failed
-    return code, text, server
+    *steps: Step,
+    option: str = "",
+    held: str | None = EVENTS,
+) -> Outcome:
+    return cli.watched(f"workflows watch {RUN} {option}", some, *steps, held=held, drawn=True)
 
 
 def going_on(*steps: dict[str, Any], **report: Any) -> dict[str, Any]:
-    found = answers(*steps, **{"status": "running", **report})
-    found[f"GET /runs/{RUN}/events"] = Streamed([told(an_event("run.started", 0), over=False)])
-    return found
+    begun = told(an_event("run.started", 0), over=False)
+    found = answers(*(steps or [RUNNING]), **{"status": "running", **report})
+    return found | {EVENTS: Streamed([begun])}
 
 
-def posts(server: ScriptedServer) -> list[tuple[str, Any]]:
-    return [(asked, body) for asked, body in server.asked if asked.startswith("POST")]
+def test_it_is_drawn_until_it_is_over(cli: CommandLine) -> None:
+    got = watch(cli, answers(DONE, **ENDED))
 
-
-def test_it_is_drawn_until_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, text, _ = watch(tmp_path, monkeypatch, lambda _: None, answers(DONE, **ENDED))
-
-    assert code == 0
-    last = text[text.rindex("morning") :]
+    last = got.out[got.out.rindex("morning") :]
+    assert got.code == 0
     assert "✓ read" in last
     assert '"text": "hello"' in last
 
 
-def test_what_was_left_out_of_the_last_picture_can_be_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+MANY = answers(*({**DONE, "id": f"s{number}"} for number in range(100)), **ENDED)
+
+
+@pytest.mark.parametrize(
+    ("some", "code", "said"),
+    [
+        (MANY, 0, ["All of it: portico workflows show 0aaaaa"]),
+        (answers(FAILED, status="failed", error=FAILURE), Exit.FAILED,
+         ["↳ tool_failed: no such file", "It failed at read: tool_failed: no such file"]),
+        (going_on() | {EVENTS: None}, Exit.FAILED, ["✗"]),
+    ],
+    ids=["more than a screen", "failed", "refused for good"],
+)  # fmt: skip
+def test_how_it_ended_is_told_below_the_last_picture(
+    cli: CommandLine, some: dict[str, Any], code: int, said: list[str]
 ) -> None:
-    many = [{**DONE, "id": f"s{number}"} for number in range(100)]
+    got = watch(cli, some, held=None)
 
-    _, text, _ = watch(tmp_path, monkeypatch, lambda _: None, answers(*many, **ENDED))
+    assert got.code == code
+    assert [words for words in said if words not in got.out] == []
 
-    assert "All of it: portico workflows show 0aaaaa" in text
+
+CANCELLED = {f"POST /workflows/{RUN}/cancel": a_report(RUNNING)}
 
 
-def test_what_failed_is_shown_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("some", "steps", "option", "sent"),
+    [
+        ({}, (DRAWN, Types("q")), "", 0),
+        ({}, (DRAWN, interrupt), "", 0),
+        ({}, ("Ctrl-C leaves it running", interrupt), "--no-input", 0),
+        (CANCELLED, (DRAWN, Types("c"), AGAIN, Types("xc"), (AGAIN, 2), Types("cq")), "", 1),
+        ({}, (DRAWN, Types("c"), AGAIN, Types("c"), "The server answered 404.", Types("q")), "", 1),
+    ],
+    ids=["q", "ctrl-c", "without a keyboard", "cancelled", "refused"],
+)
+def test_it_is_left_running_unless_it_is_cancelled_twice(
+    cli: CommandLine, some: dict[str, Any], steps: tuple[Step, ...], option: str, sent: int
 ) -> None:
-    found = answers(FAILED, status="failed", error=FAILURE)
+    got = watch(cli, going_on() | some, *steps, option=option)
 
-    code, text, _ = watch(tmp_path, monkeypatch, lambda _: None, found)
-
-    assert code == Exit.FAILED
-    assert "↳ tool_failed: no such file" in text
-    assert "It failed at read: tool_failed: no such file" in text
+    assert got.code == Exit.INTERRUPTED
+    assert "It goes on without you. To come back: portico run --attach 0aaaaa" in got.out
+    assert got.sent == [None] * sent
 
 
-def test_q_leaves_it_running_and_says_how_to_come_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def act(person: Person) -> None:
-        person.sees("q leave it running")
-        person.types("q")
-
-    code, text, server = watch(tmp_path, monkeypatch, act, going_on(RUNNING))
-
-    assert code == Exit.INTERRUPTED
-    assert "It goes on without you. To come back: portico run --attach 0aaaaa" in text
-    assert posts(server) == []
-
-
-def test_so_does_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def act(person: Person) -> None:
-        person.sees("q leave it running")
-        os.kill(os.getpid(), signal.SIGINT)
-
-    code, text, server = watch(tmp_path, monkeypatch, act, going_on(RUNNING))
-
-    assert code == Exit.INTERRUPTED
-    assert "It goes on without you." in text
-    assert posts(server) == []
-
-
-def test_c_cancels_it_if_pressed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = going_on(RUNNING) | {f"POST /workflows/{RUN}/cancel": a_report(RUNNING)}
-
-    def act(person: Person) -> None:
-        person.sees("q leave it running")
-        person.types("c")
-        person.sees("c again to cancel it")
-        person.types("xc")
-        person.sees("c again to cancel it", 2)
-        person.types("cq")
-
-    _, _, server = watch(tmp_path, monkeypatch, act, found)
-
-    assert posts(server) == [(f"POST /workflows/{RUN}/cancel", None)]
-
-
-def test_what_the_server_refuses_is_said_and_one_goes_on_watching(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def act(person: Person) -> None:
-        person.sees("q leave it running")
-        person.types("c")
-        person.sees("c again to cancel it")
-        person.types("c")
-        person.sees("The server answered 404.")
-        person.types("q")
-
-    code, _, _ = watch(tmp_path, monkeypatch, act, going_on(RUNNING))
-
-    assert code == Exit.INTERRUPTED
-
-
-def test_a_opens_the_requests_and_q_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_opens_the_requests_and_q_comes_back(cli: CommandLine) -> None:
     found = going_on(WAITS, status="waiting") | {
         "GET /me": {"id": "prn_2", "name": "ana"},
         "GET /approvals": waiting(),
         "GET /events": Streamed([]),
     }
 
-    def act(person: Person) -> None:
-        person.sees("a approvals (1)")
-        person.types("a")
-        person.sees("Waiting for requests; q ends.")
+    def comes_back(person: Person) -> None:
         drawn = person.screen.getvalue().count("morning")
         person.types("q")
         person.sees("morning", drawn + 1)
-        person.types("q")
 
-    code, text, _ = watch(tmp_path, monkeypatch, act, found)
+    got = watch(
+        cli, found, "a approvals (1)", Types("a"), "Waiting for requests; q ends.", comes_back,
+        Types("q"),
+    )  # fmt: skip
 
-    assert code == Exit.INTERRUPTED
-    assert "waits for approval: portico approvals show psvgnn" in text
+    assert got.code == Exit.INTERRUPTED
+    assert "waits for approval: portico approvals show psvgnn" in got.out
 
 
-def test_u_asks_what_became_of_each_that_nobody_knows_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_u_asks_what_became_of_each_that_nobody_knows_of(cli: CommandLine) -> None:
     sent = {"tool": "post.send", "arguments": {"to": "bob"}, "started_at": NOON.isoformat()}
-    given = {"mail": sent}
-    other = a_told_step("mail", state="uncertain", started_at=NOON, called_with=given)
+    other = a_told_step("mail", state="uncertain", started_at=NOON, called_with={"mail": sent})
     found = going_on(UNSURE, other, status="waiting")
     found[f"POST /workflows/{RUN}/resolve"] = a_report(UNSURE)
 
-    def act(person: Person) -> None:
-        person.sees("u uncertain (2)")
-        person.types("u")
-        person.sees("pay: server.pay")
-        person.sees("pay: done, retry or skip?")
-        person.types("skip\n")
-        person.sees('mail: post.send {"to": "bob"}, begun at')
-        person.sees("mail: done, retry or skip?")
-        person.types("perhaps\n")
-        person.sees("'perhaps' is none of them. mail: done, retry or skip?")
-        person.types("\n")
-        person.sees("u uncertain (2)", 2)
-        person.types("q")
+    got = watch(
+        cli, found, "u uncertain (2)", Types("u"), "pay: server.pay", "pay: done, retry or skip?",
+        Types("skip\n"), 'mail: post.send {"to": "bob"}, begun at', "mail: done, retry or skip?",
+        Types("perhaps\n"), "'perhaps' is none of them. mail: done, retry or skip?", Types("\n"),
+        ("u uncertain (2)", 2), Types("q"),
+    )  # fmt: skip
 
-    _, _, server = watch(tmp_path, monkeypatch, act, found)
-
-    assert posts(server) == [(f"POST /workflows/{RUN}/resolve", {"step": "pay", "outcome": "skip"})]
+    assert got.sent == [{"step": "pay", "outcome": "skip"}]
 
 
-def test_without_a_keyboard_it_is_only_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def act(person: Person) -> None:
-        person.sees("Ctrl-C leaves it running")
-        os.kill(os.getpid(), signal.SIGINT)
-
-    code, _, _ = watch(tmp_path, monkeypatch, act, going_on(RUNNING), "--no-input")
-
-    assert code == Exit.INTERRUPTED
-
-
-def test_a_server_that_has_gone_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = going_on(RUNNING)
+def test_a_server_that_has_gone_is_said_so(cli: CommandLine) -> None:
     comes_again = [told(an_event("run.started", 0), over=False)] * 3
-    found[f"GET /runs/{RUN}/events"] = Streamed(comes_again)
 
-    def act(person: Person) -> None:
-        person.sees("The server has gone")
-        person.types("q")
+    got = watch(
+        cli, going_on() | {EVENTS: Streamed(comes_again)}, "The server has gone", Types("q"),
+        held=None,
+    )  # fmt: skip
 
-    code, _, _ = watch(tmp_path, monkeypatch, act, found, held=False)
-
-    assert code == Exit.INTERRUPTED
-
-
-def test_what_the_server_refuses_for_good_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = going_on(RUNNING)
-    refused = found | {f"GET /runs/{RUN}/events": None}
-
-    code, text, _ = watch(tmp_path, monkeypatch, lambda _: None, refused)
-
-    assert code == Exit.FAILED
-    assert "✗" in text
+    assert got.code == Exit.INTERRUPTED
