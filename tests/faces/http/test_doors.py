@@ -25,6 +25,6 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 def test_who_answers(method: str, path: str, headers: dict[str, str], who: str) -> None:
     pages = PlainTextResponse("pages")
     beside = {"/mcp": PlainTextResponse("mcp"), "/": pages, "/runs": pages}
-    doors = Doors(PlainTextResponse("api"), beside, {"api"})
+    doors = Doors(PlainTextResponse("api"), beside)
 
     assert TestClient(doors).request(method, path, headers=headers).text == who

@@ -1,6 +1,6 @@
 """The HTTP face put together: walls outside, routes inside."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
@@ -82,6 +82,11 @@ from portico.faces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 
 API = "/api/v1"
+PLACES: Final = frozenset(
+    {"api", "v1", "healthz", "readyz", "metrics", "join", "oauth", ".well-known"}
+)
+"""What every address of the application begins with. A browser that asks for anything else is sent
+to the console. Named one by one: the framework's own list of routes changes its form."""
 _BESIDE: Final = "portico.beside"
 """For whoever observes requests: which of the applications answered."""
 _SILENT: Final[TelemetryConfig] = {
@@ -170,28 +175,16 @@ def build(  # noqa: PLR0913 # what a face is built of, each named by its caller
     api = routes(use, gateway, running, manners, resource, rooms=rooms)
     inside = BodyLimit(api, larger=[attachments.ADDED])
     walled = Authentication(inside, use.authenticate, use.enter_context)
-    every = OpenAIErrors(Doors(walled, beside, _places(api)) if beside else walled)
+    every = OpenAIErrors(Doors(walled, beside) if beside else walled)
     return HostGuard(every if resource is None else Challenging(every, resource), allowed)
-
-
-def _places(api: FastAPI) -> Collection[str]:
-    """What its addresses begin with."""
-    return {_first(str(getattr(route, "path", ""))) for route in api.routes}
-
-
-def _first(path: str) -> str:
-    return path.lstrip("/").partition("/")[0]
 
 
 class Doors:
     """To what is `beside`; a person who typed an address that nobody has is shown so by whoever
-    has the first page, `/`. `places` are those of the application itself."""
+    has the first page, `/`."""
 
-    def __init__(
-        self, app: ASGIApp, beside: Mapping[str, ASGIApp], places: Collection[str] = ()
-    ) -> None:
+    def __init__(self, app: ASGIApp, beside: Mapping[str, ASGIApp]) -> None:
         self._app = app
-        self._places = places
         self._pages = beside.get("/")
         self._beside = {path: (f"{path}/", other) for path, other in beside.items()}
 
@@ -214,7 +207,7 @@ class Doors:
             return False
         headers = Headers(scope=scope)
         browses = "text/html" in headers.get("accept", "") and "authorization" not in headers
-        return browses and _first(scope["path"]) not in self._places
+        return browses and scope["path"].lstrip("/").partition("/")[0] not in PLACES
 
 
 def routes(
