@@ -1,12 +1,13 @@
 """What every store of requests holds to, in memory and in PostgreSQL."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from portico.guard.approval_ports import Approvals
 from portico.guard.core.approval import AnswerKind, Approval, Outcome, Status, Waiter, answered
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.danger import Danger, Mark
@@ -20,301 +21,258 @@ from tests.guard.approvals import HOUR, an_act, an_answer, an_approval, approved
 
 LATER = BEGINNING + HOUR
 RESTRICTED = Label(Level.RESTRICTED)
+WAITER = Waiter(RunId.mint(BEGINNING, SeededEntropy("waits")), "~approval:send:1", RESTRICTED)
 
 
-async def asked(doors: Doors, **changes: Any) -> tuple[Principal, Principal, Approval]:
-    """An admin, somebody who asks, and what they ask for."""
-    root = await doors.founded("here")
+@dataclass(frozen=True)
+class Room:
+    """Mia asks; the admin answers. `first` is what she has asked for at the beginning."""
+
+    approvals: Approvals
+    root: Principal
+    mia: Principal
+    first: Approval
+
+    async def ask(self, seed: str, *, path: str = "/a", **changes: Any) -> Approval:
+        asked = an_approval(self.mia, seed, act=an_act(self.mia, path=path), **changes)
+        return await self.approvals.add(self.mia, asked, b"sealed")
+
+    async def say(self, approval: Approval, answer: Approval) -> bool:
+        assert answer.id == approval.id
+        return await self.approvals.answer(self.root, answer, BEGINNING)
+
+    async def yes(self, approval: Approval) -> Approval:
+        answer = approved(approval, self.root)
+        assert await self.say(approval, answer)
+        return answer
+
+    async def used(self, approval: Approval, outcome: Outcome | None = None) -> Approval:
+        """Approved, claimed and, if there is an outcome, over."""
+        yes = await self.yes(approval)
+        assert await self.approvals.claim(self.mia, yes.id, BEGINNING)
+        if outcome is not None:
+            over = replace(yes, outcome=outcome, ended_at=BEGINNING)
+            assert await self.approvals.end(self.mia, over)
+        return await self.approvals.get(self.mia, yes.id)
+
+    async def now(self, approval: Approval) -> Approval:
+        return await self.approvals.get(self.mia, approval.id)
+
+    async def sealed(self, approval: Approval) -> bytes:
+        return await self.approvals.sealed(self.mia, approval.id)
+
+
+@pytest.fixture
+async def room(doors: Doors, root: Principal) -> Room:
     mia = as_principal(await doors.joined(root, "mia"))
-    approval = an_approval(mia, **changes)
-    await doors.approvals.add(mia, approval, b"sealed")
-    return root, mia, approval
+    first = await doors.approvals.add(mia, an_approval(mia), b"sealed")
+    return Room(doors.approvals, root, mia, first)
 
 
-async def test_what_was_asked_comes_back_as_it_was(doors: Doors) -> None:
-    root = await doors.founded("here")
-    mia = as_principal(await doors.joined(root, "mia"))
+def no(room: Room, approval: Approval, reason: str = "") -> Approval:
+    return answered(approval, an_answer(room.root, AnswerKind.REJECT, reason=reason), HOUR)
+
+
+async def test_what_was_asked_comes_back_as_it_was(room: Room) -> None:
+    label = Label(Level.TEAM, frozenset({"finance"}))
+    cleared, approvals = replace(room.mia, clearance=label), room.approvals
+    other = an_approval(room.mia, "whole", act=an_act(room.mia, path="/whole"))
     whole = replace(
-        an_approval(mia),
-        asker=replace(an_approval(mia).asker, key="k1", at=an_approval(mia).context),
-        label=Label(Level.TEAM, frozenset({"finance"})),
+        other,
+        asker=replace(other.asker, key="k1", at=other.context),
+        label=label,
         tainted=True,
         arguments={"path": "/a", "deep": [{"x": None}]},
         marks=(Mark("/path", Danger.PATH),),
         before=({"tool": "files.read"},),
     )
-    cleared = replace(mia, clearance=Label(Level.TEAM, frozenset({"finance"})))
 
-    added = await doors.approvals.add(cleared, whole, b"sealed")
-
-    assert added == whole
-    assert await doors.approvals.get(cleared, whole.id) == whole
-    assert await doors.approvals.sealed(cleared, whole.id) == b"sealed"
+    assert await approvals.add(cleared, whole, b"sealed") == whole
+    assert await approvals.get(cleared, whole.id) == whole
+    assert await approvals.sealed(cleared, whole.id) == b"sealed"
 
 
-async def test_the_same_call_in_the_same_task_is_one_request(doors: Doors) -> None:
-    _, mia, first = await asked(doors)
-
-    again = await doors.approvals.add(mia, an_approval(mia, "two"), b"")
-    other = await doors.approvals.add(mia, an_approval(mia, "x", act=an_act(mia, path="/b")), b"")
-    elsewhere = an_approval(mia, "y", context=type(first.context)(first.id.value))
-
-    assert again == first
-    assert other.id != first.id
-    assert (await doors.approvals.add(mia, elsewhere, b"")).id == elsewhere.id
-
-
-async def test_two_at_once_are_one_request(doors: Doors) -> None:
-    root = await doors.founded("here")
-    mia = as_principal(await doors.joined(root, "mia"))
-    each = [an_approval(mia, f"number {n}") for n in range(5)]
-
-    added = await asyncio.gather(*(doors.approvals.add(mia, one, b"") for one in each))
-
-    assert len({one.id for one in added}) == 1
-
-
-async def test_when_its_time_is_over_the_same_call_is_another_request(doors: Doors) -> None:
-    _, mia, first = await asked(doors)
-
-    anew = an_approval(mia, "two", at=LATER)
-
-    assert await doors.approvals.add(mia, anew, b"") == anew
-    assert (await doors.approvals.get(mia, first.id)).status is Status.EXPIRED
-    assert await doors.approvals.sealed(mia, first.id) == b""
-    assert await doors.approvals.latest(mia, anew.context, anew.hash) == anew
-
-
-async def test_the_newest_is_found_whatever_became_of_it_and_only_by_its_asker(
-    doors: Doors,
+async def test_the_same_call_in_the_same_task_is_one_request_also_of_several_at_once(
+    room: Room,
 ) -> None:
-    root, mia, approval = await asked(doors)
-    no = answered(approval, an_answer(root, AnswerKind.REJECT, reason="no"), HOUR)
-    await doors.approvals.answer(root, no, BEGINNING)
+    assert await room.ask("two") == room.first
+    other = await room.ask("x", path="/b")
+    elsewhere = await room.ask("y", context=type(room.first.context)(room.first.id.value))
+    at_once = await asyncio.gather(*(room.ask(f"number {n}", path="/c") for n in range(5)))
 
-    assert await doors.approvals.latest(mia, approval.context, approval.hash) == no
-    assert await doors.approvals.latest(mia, approval.context, "0" * 64) is None
-    assert await doors.approvals.latest(root, approval.context, approval.hash) is None
+    assert len({room.first.id, other.id, elsewhere.id, *(each.id for each in at_once)}) == 4
 
 
-async def test_of_two_answers_the_first_counts(doors: Doors) -> None:
-    root, mia, approval = await asked(doors)
-    yes = approved(approval, root)
-    no = answered(approval, an_answer(root, AnswerKind.REJECT), HOUR)
+async def test_when_its_time_is_over_the_same_call_is_another_request(room: Room) -> None:
+    anew = await room.ask("two", at=LATER)
 
-    won = await asyncio.gather(
-        doors.approvals.answer(root, yes, BEGINNING), doors.approvals.answer(root, no, BEGINNING)
-    )
+    assert anew.id != room.first.id
+    assert (await room.now(room.first)).status is Status.EXPIRED
+    assert await room.sealed(room.first) == b""
+    assert await room.approvals.latest(room.mia, anew.context, anew.hash) == anew
+
+
+async def test_of_two_answers_the_first_counts(room: Room) -> None:
+    answers = approved(room.first, room.root), no(room, room.first)
+
+    won = await asyncio.gather(*(room.say(room.first, each) for each in answers))
 
     assert sorted(won) == [False, True]
-    assert await doors.approvals.get(mia, approval.id) == (yes if won[0] else no)
+    assert await room.now(room.first) == answers[won.index(True)]
 
 
-async def test_a_no_takes_the_arguments_away(doors: Doors) -> None:
-    root, _, approval = await asked(doors)
-    no = answered(approval, an_answer(root, AnswerKind.REJECT), HOUR)
+async def test_a_no_takes_the_arguments_away_and_is_found_by_its_asker(room: Room) -> None:
+    first, latest = room.first, room.approvals.latest
+    rejected = no(room, first, "no")
 
-    assert await doors.approvals.answer(root, no, BEGINNING)
+    assert await room.say(first, rejected)
 
-    assert await doors.approvals.sealed(root, approval.id) == b""
-    assert not await doors.approvals.claim(root, approval.id, BEGINNING)
-
-
-async def test_what_is_over_is_not_answered(doors: Doors) -> None:
-    root, _, approval = await asked(doors)
-
-    assert not await doors.approvals.answer(root, approved(approval, root, at=LATER), LATER)
-    assert (await doors.approvals.get(root, approval.id)).status is Status.WAITING
+    assert await room.sealed(first) == b""
+    assert not await room.approvals.claim(room.root, first.id, BEGINNING)
+    assert await latest(room.mia, first.context, first.hash) == rejected
+    assert await latest(room.mia, first.context, "0" * 64) is None
+    assert await latest(room.root, first.context, first.hash) is None
 
 
-async def test_it_is_used_once(doors: Doors) -> None:
-    root, mia, approval = await asked(doors)
-    assert not await doors.approvals.claim(mia, approval.id, BEGINNING)
-    await doors.approvals.answer(root, approved(approval, root), BEGINNING)
+async def test_it_is_used_once_and_what_became_of_it_is_noted_once(room: Room) -> None:
+    approvals, mia, first = room.approvals, room.mia, room.first
+    done = replace(first, outcome=Outcome.DONE, result="res_1", ended_at=BEGINNING)
+    assert not await approvals.claim(mia, first.id, BEGINNING)
+    assert not await approvals.end(mia, done)
+    await room.yes(first)
 
-    claims = await asyncio.gather(
-        *(doors.approvals.claim(mia, approval.id, BEGINNING) for _ in range(5))
-    )
-
+    claims = await asyncio.gather(*(approvals.claim(mia, first.id, BEGINNING) for _ in range(5)))
     assert sorted(claims) == [False, False, False, False, True]
-    assert (await doors.approvals.get(mia, approval.id)).claimed_at == BEGINNING
+    assert (await room.now(first)).claimed_at == BEGINNING
 
-
-async def test_it_is_not_used_after_its_time(doors: Doors) -> None:
-    root, mia, approval = await asked(doors)
-    await doors.approvals.answer(root, approved(approval, root), BEGINNING)
-
-    assert not await doors.approvals.claim(mia, approval.id, LATER)
-    assert await doors.approvals.expire(mia, approval.id, LATER)
-    assert not await doors.approvals.expire(mia, approval.id, LATER)
-    assert (await doors.approvals.get(mia, approval.id)).status is Status.EXPIRED
-
-
-async def test_it_does_not_expire_before_its_time_nor_once_it_is_used(doors: Doors) -> None:
-    root, mia, approval = await asked(doors)
-    assert not await doors.approvals.expire(mia, approval.id, BEGINNING)
-    await doors.approvals.answer(root, approved(approval, root), BEGINNING)
-    await doors.approvals.claim(mia, approval.id, BEGINNING)
-
-    assert not await doors.approvals.expire(mia, approval.id, LATER)
-
-
-async def test_what_became_of_it_is_noted_once(doors: Doors) -> None:
-    root, mia, approval = await asked(doors)
-    done = replace(approval, outcome=Outcome.DONE, result="res_1", ended_at=BEGINNING)
-    assert not await doors.approvals.end(mia, done)
-    await doors.approvals.answer(root, approved(approval, root), BEGINNING)
-    await doors.approvals.claim(mia, approval.id, BEGINNING)
-
-    assert await doors.approvals.end(mia, done)
-    assert not await doors.approvals.end(mia, replace(done, outcome=Outcome.UNCERTAIN))
-
-    found = await doors.approvals.get(mia, approval.id)
+    assert await approvals.end(mia, done)
+    assert not await approvals.end(mia, replace(done, outcome=Outcome.UNCERTAIN))
+    found = await room.now(first)
     assert (found.outcome, found.result, found.ended_at) == (Outcome.DONE, "res_1", BEGINNING)
-    assert await doors.approvals.sealed(mia, approval.id) == b""
+    assert await room.sealed(first) == b""
 
 
-async def used(doors: Doors, outcome: Outcome) -> tuple[Principal, Principal, Approval]:
-    root, mia, approval = await asked(doors)
-    await doors.approvals.answer(root, approved(approval, root), BEGINNING)
-    await doors.approvals.claim(mia, approval.id, BEGINNING)
-    await doors.approvals.end(mia, replace(approval, outcome=outcome, ended_at=BEGINNING))
-    return root, mia, await doors.approvals.get(mia, approval.id)
+async def test_it_is_neither_answered_nor_used_after_its_time(room: Room) -> None:
+    approvals, mia = room.approvals, room.mia
+    late, used = await room.ask("late", path="/b"), await room.ask("used", path="/c")
+    await room.yes(room.first)
+    await room.used(used)
+
+    assert not await approvals.answer(room.root, approved(late, room.root, at=LATER), LATER)
+    assert (await room.now(late)).status is Status.WAITING
+    assert not await approvals.claim(mia, room.first.id, LATER)
+    assert not await approvals.expire(mia, room.first.id, BEGINNING)
+    assert await approvals.expire(mia, room.first.id, LATER)
+    assert not await approvals.expire(mia, room.first.id, LATER)
+    assert (await room.now(room.first)).status is Status.EXPIRED
+    assert not await approvals.expire(mia, used.id, LATER)
 
 
-async def test_whoever_knows_corrects_what_nobody_knew(doors: Doors) -> None:
-    _, mia, approval = await used(doors, Outcome.UNCERTAIN)
-    assert await doors.approvals.sealed(mia, approval.id) == b"sealed"
-
-    assert await doors.approvals.end(mia, replace(approval, outcome=Outcome.DONE))
-    assert (await doors.approvals.get(mia, approval.id)).outcome is Outcome.DONE
-
-
-async def test_a_person_says_what_became_of_an_uncertain_one_and_that_stays(doors: Doors) -> None:
-    root, mia, approval = await used(doors, Outcome.UNCERTAIN)
-    skipped = replace(approval, outcome=Outcome.SKIPPED, resolved_by="root")
-
-    assert await doors.approvals.resolve(root, skipped)
-    assert not await doors.approvals.resolve(root, skipped)
-    assert not await doors.approvals.end(mia, replace(approval, outcome=Outcome.DONE))
-
-    found = await doors.approvals.get(mia, approval.id)
-    assert (found.outcome, found.resolved_by) == (Outcome.SKIPPED, "root")
-    assert await doors.approvals.sealed(mia, approval.id) == b""
-
-
-async def test_what_is_tried_again_can_be_used_once_more(doors: Doors) -> None:
-    root, mia, approval = await used(doors, Outcome.UNCERTAIN)
-    again = replace(
-        approval, outcome=None, claimed_at=None, ended_at=None, resolved_by="root", expires_at=LATER
-    )
-
-    assert await doors.approvals.resolve(root, again)
-
-    assert await doors.approvals.sealed(mia, approval.id) == b"sealed"
-    assert await doors.approvals.claim(mia, approval.id, BEGINNING)
-    assert not await doors.approvals.claim(mia, approval.id, BEGINNING)
-
-
-async def test_what_it_gave_is_given_out_once_and_then_the_same_call_asks_anew(
-    doors: Doors,
-) -> None:
-    _, mia, approval = await used(doors, Outcome.DONE)
-
-    assert await doors.approvals.collect(mia, approval.id, BEGINNING)
-    assert not await doors.approvals.collect(mia, approval.id, BEGINNING)
-
-    anew = an_approval(mia, "two", at=BEGINNING + timedelta(seconds=1))
-    assert await doors.approvals.add(mia, anew, b"") == anew
-
-
-async def test_they_are_listed_newest_first_by_whose_and_by_what_they_are(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
-    acts = [an_act(mia, path=f"/{n}") for n in range(3)]
-    more = [
-        an_approval(mia, str(n), act=act, at=BEGINNING + timedelta(minutes=n + 1))
-        for n, act in enumerate(acts)
+async def test_of_an_uncertain_one_whoever_knows_or_a_person_says_what_became(room: Room) -> None:
+    approvals, mia, root = room.approvals, room.mia, room.root
+    known, told, again = [
+        await room.used(await room.ask(path, path=path), Outcome.UNCERTAIN)
+        for path in ("/known", "/told", "/again")
     ]
-    for each in more:
-        await doors.approvals.add(mia, each, b"")
+    assert await room.sealed(known) == b"sealed"
+    assert await approvals.end(mia, replace(known, outcome=Outcome.DONE))
+    assert (await room.now(known)).outcome is Outcome.DONE
+
+    skipped = replace(told, outcome=Outcome.SKIPPED, resolved_by="root")
+    assert await approvals.resolve(root, skipped)
+    assert not await approvals.resolve(root, skipped)
+    assert not await approvals.end(mia, replace(told, outcome=Outcome.DONE))
+    found = await room.now(told)
+    assert (found.outcome, found.resolved_by) == (Outcome.SKIPPED, "root")
+    assert await room.sealed(told) == b""
+
+    once_more = replace(
+        again, outcome=None, claimed_at=None, ended_at=None, resolved_by="root", expires_at=LATER
+    )
+    assert await approvals.resolve(root, once_more)
+    assert await room.sealed(again) == b"sealed"
+    assert await approvals.claim(mia, again.id, BEGINNING)
+    assert not await approvals.claim(mia, again.id, BEGINNING)
+
+
+async def test_what_it_gave_is_given_out_once_and_then_the_same_call_asks_anew(room: Room) -> None:
+    done = await room.used(room.first, Outcome.DONE)
+
+    assert await room.approvals.collect(room.mia, done.id, BEGINNING)
+    assert not await room.approvals.collect(room.mia, done.id, BEGINNING)
+
+    anew = await room.ask("two", at=BEGINNING + timedelta(seconds=1))
+    assert anew.id != done.id
+
+
+async def test_they_are_listed_newest_first_by_whose_and_by_what_they_are(room: Room) -> None:
+    root, approvals = room.root, room.approvals
+    more = [
+        await room.ask(str(n), path=f"/{n}", at=BEGINNING + timedelta(minutes=n + 1))
+        for n in range(3)
+    ]
     own = an_approval(root, "own", at=BEGINNING + timedelta(minutes=9))
-    await doors.approvals.add(root, own, b"")
+    await approvals.add(root, own, b"")
     yes = approved(more[2], root, at=LATER)
-    await doors.approvals.answer(root, yes, BEGINNING)
+    await room.say(more[2], yes)
     now = LATER + timedelta(minutes=1)  # the first two are over
 
     async def page(**asked: object) -> list[Approval]:
         whole = {"of": None, "statuses": (), "before": None, "now": now, "limit": 9, **asked}
-        return [*await doors.approvals.page(root, **whole)]  # type: ignore[arg-type] # one dict for all of its keywords
+        return [*await approvals.page(root, **whole)]  # type: ignore[arg-type] # one dict for all of its keywords
 
-    assert await page() == [own, yes, more[1], more[0], first]
-    assert await page(of=mia.id, limit=2) == [yes, more[1]]
-    assert await page(before=more[1].id) == [more[0], first]
+    assert await page() == [own, yes, more[1], more[0], room.first]
+    assert await page(of=room.mia.id, limit=2) == [yes, more[1]]
+    assert await page(before=more[1].id) == [more[0], room.first]
     assert await page(statuses=[Status.WAITING]) == [own, more[1]]
-    assert await page(statuses=[Status.EXPIRED]) == [more[0], first]
+    assert await page(statuses=[Status.EXPIRED]) == [more[0], room.first]
     assert await page(statuses=[Status.APPROVED]) == [yes]
 
 
-async def test_whoever_is_not_cleared_for_it_does_not_have_it(doors: Doors) -> None:
-    root = await doors.founded("here")
-    mia = replace(as_principal(await doors.joined(root, "mia")), clearance=RESTRICTED)
-    secret = an_approval(mia, label=RESTRICTED)
-    await doors.approvals.add(mia, secret, b"sealed")
-    low = replace(root, clearance=PUBLIC)
+async def test_whoever_is_not_cleared_for_it_or_elsewhere_does_not_have_it(
+    doors: Doors, room: Room
+) -> None:
+    approvals, there = room.approvals, await doors.founded("there")
+    high, low = (replace(room.mia, clearance=label) for label in (RESTRICTED, PUBLIC))
+    below = replace(room.root, clearance=PUBLIC)
+    act = an_act(room.mia, path="/x")
+    secret = an_approval(high, "secret", label=RESTRICTED, act=act)
+    await approvals.add(high, secret, b"sealed")
 
-    for ask in (doors.approvals.get, doors.approvals.sealed):
-        with pytest.raises(ApprovalNotFound):
-            await ask(low, secret.id)
-    assert not await doors.approvals.answer(low, approved(secret, low), BEGINNING)
-    assert not await doors.approvals.claim(low, secret.id, BEGINNING)
-    assert (
-        await doors.approvals.page(low, of=None, statuses=(), before=None, now=BEGINNING, limit=9)
-        == []
-    )
-    with pytest.raises(REFUSED):
-        await doors.approvals.add(
-            replace(mia, clearance=PUBLIC),
-            an_approval(mia, "x", label=RESTRICTED, act=an_act(mia, path="/x")),
-            b"",
+    for stranger in (below, there):
+        for ask in (approvals.get, approvals.sealed):
+            with pytest.raises(ApprovalNotFound):
+                await ask(stranger, secret.id)
+        assert not await approvals.answer(stranger, approved(secret, stranger), BEGINNING)
+        assert not await approvals.claim(stranger, secret.id, BEGINNING)
+        page = await approvals.page(
+            stranger, of=None, statuses=(), before=None, now=BEGINNING, limit=9
         )
-
-
-async def test_another_space_has_none_of_it(doors: Doors) -> None:
-    _, mia, approval = await asked(doors)
-    there = await doors.founded("there")
-
-    with pytest.raises(ApprovalNotFound):
-        await doors.approvals.get(there, approval.id)
-    assert not await doors.approvals.answer(there, approved(approval, there), BEGINNING)
+        assert secret not in page
     with pytest.raises(REFUSED):
-        await doors.approvals.add(there, an_approval(mia, "two"), b"")
+        await approvals.add(low, an_approval(low, "x", label=RESTRICTED, act=act), b"")
+    with pytest.raises(REFUSED):
+        await approvals.add(there, an_approval(room.mia, "two"), b"")
 
 
-async def test_those_that_wait_are_counted_for_each_asker(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
-    await doors.approvals.add(mia, an_approval(mia, "x", act=an_act(mia, path="/b")), b"")
-
-    assert await doors.approvals.waiting(mia, BEGINNING) == 2
-    assert await doors.approvals.waiting(root, BEGINNING) == 0
-    assert await doors.approvals.waiting(mia, LATER) == 0
-    await doors.approvals.answer(root, approved(first, root), BEGINNING)
-    assert await doors.approvals.waiting(mia, BEGINNING) == 1
-
-
-async def test_what_waits_is_counted_by_label_and_no_further_than_asked(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
+async def test_what_waits_is_counted_by_asker_and_by_label_and_no_further_than_asked(
+    room: Room,
+) -> None:
+    approvals, root, mia, first = room.approvals, room.root, room.mia, room.first
     for n in range(3):
-        await doors.approvals.add(mia, an_approval(mia, str(n), act=an_act(mia, path=f"/{n}")), b"")
+        await room.ask(str(n), path=f"/{n}")
+    assert await approvals.waiting(mia, BEGINNING) == 4
+    assert await approvals.waiting(root, BEGINNING) == await approvals.waiting(mia, LATER) == 0
+    await room.yes(first)
+    assert await approvals.waiting(mia, BEGINNING) == 3
     high = replace(mia, clearance=RESTRICTED)
     secret = an_approval(high, "s", label=RESTRICTED, act=an_act(high, path="/s"))
-    await doors.approvals.add(high, secret, b"")
-    own = an_approval(root, "own")
-    await doors.approvals.add(root, own, b"")
-    await doors.approvals.answer(root, approved(first, root), BEGINNING)
+    await approvals.add(high, secret, b"")
+    await approvals.add(root, an_approval(root, "own"), b"")
 
     async def counted(by: Principal, **asked: Any) -> dict[Label, int]:
         whole = {"of": None, "now": BEGINNING, "most": 9, **asked}
-        return {**await doors.approvals.count_waiting(by, **whole)}
+        return {**await approvals.count_waiting(by, **whole)}
 
     assert await counted(replace(root, clearance=RESTRICTED)) == {first.label: 4, RESTRICTED: 1}
     assert await counted(replace(root, clearance=first.label)) == {first.label: 4}
@@ -323,142 +281,88 @@ async def test_what_waits_is_counted_by_label_and_no_further_than_asked(doors: D
     assert await counted(high, now=LATER) == {}
 
 
-async def test_what_waits_is_withdrawn_once_and_allows_nothing_then(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
+async def test_what_waits_is_withdrawn_once_and_allows_nothing_then(room: Room) -> None:
+    withdraw, mia, first = room.approvals.withdraw, room.mia, room.first
+    said, late = await room.ask("said", path="/b"), await room.ask("late", path="/c")
+    await room.yes(said)
 
-    assert await doors.approvals.withdraw(mia, first.id, BEGINNING)
-    assert not await doors.approvals.withdraw(mia, first.id, BEGINNING)
+    assert await withdraw(mia, first.id, BEGINNING)
+    assert not await withdraw(mia, first.id, BEGINNING)
+    assert not await withdraw(mia, said.id, BEGINNING)
+    assert not await withdraw(mia, late.id, LATER)
 
-    yes = approved(first, root)
-    assert not await doors.approvals.answer(root, yes, BEGINNING)
-    assert (await doors.approvals.get(mia, first.id)).status is Status.WITHDRAWN
-    assert await doors.approvals.sealed(mia, first.id) == b""
-    anew = an_approval(mia, "two")
-    assert (await doors.approvals.add(mia, anew, b"")).id == anew.id
-
-
-async def test_what_is_answered_or_over_is_not_withdrawn(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
-    late = an_approval(mia, "late", act=an_act(mia, path="/b"))
-    await doors.approvals.add(mia, late, b"")
-    await doors.approvals.answer(root, approved(first, root), BEGINNING)
-
-    assert not await doors.approvals.withdraw(mia, first.id, BEGINNING)
-    assert not await doors.approvals.withdraw(mia, late.id, LATER)
+    assert not await room.say(first, approved(first, room.root))
+    assert (await room.now(first)).status is Status.WITHDRAWN
+    assert await room.sealed(first) == b""
+    assert (await room.ask("two")).id != first.id
 
 
-async def test_of_a_hash_those_are_found_that_may_be_or_were_done(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
-    elsewhere = an_approval(mia, "y", context=type(first.context)(first.id.value))
-    await doors.approvals.add(mia, elsewhere, b"")
-    await doors.approvals.add(mia, an_approval(mia, "x", act=an_act(mia, path="/b")), b"")
+async def test_of_a_hash_those_are_found_that_may_be_or_were_done(room: Room) -> None:
+    approvals, mia, first = room.approvals, room.mia, room.first
+    elsewhere = await room.ask("y", context=type(first.context)(first.id.value))
+    await room.ask("x", path="/b")
 
-    async def found() -> set[str]:
-        return {str(each.id) for each in await doors.approvals.unfinished(mia, first.hash)}
+    async def found(of: Approval = first) -> set[Any]:
+        return {each.id for each in await approvals.unfinished(mia, of.hash)}
 
-    assert await found() == {str(first.id), str(elsewhere.id)}
-    assert await doors.approvals.unfinished(root, first.hash) == []
-
-    yes = approved(first, root)
-    await doors.approvals.answer(root, yes, BEGINNING)
-    await doors.approvals.claim(mia, first.id, BEGINNING)
-    await doors.approvals.withdraw(mia, elsewhere.id, BEGINNING)
-    assert await found() == {str(first.id)}
-
-    await doors.approvals.end(mia, replace(yes, outcome=Outcome.DONE))
-    assert await found() == {str(first.id)}
-    await doors.approvals.collect(mia, first.id, BEGINNING)
+    assert await found() == {first.id, elsewhere.id}
+    assert await approvals.unfinished(room.root, first.hash) == []
+    used = await room.used(first)
+    await approvals.withdraw(mia, elsewhere.id, BEGINNING)
+    assert await found() == {first.id}
+    await approvals.end(mia, replace(used, outcome=Outcome.DONE))
+    assert await found() == {first.id}
+    await approvals.collect(mia, first.id, BEGINNING)
     assert await found() == set()
 
+    unknown, failed = [
+        await room.used(await room.ask(path, path=path), outcome)
+        for path, outcome in (("/u", Outcome.UNCERTAIN), ("/f", Outcome.FAILED))
+    ]
+    assert (await found(unknown), await found(failed)) == ({unknown.id}, set())
 
-@pytest.mark.parametrize("outcome", [Outcome.UNCERTAIN, Outcome.FAILED])
-async def test_what_is_known_not_to_have_been_made_is_not_among_them(
-    doors: Doors, outcome: Outcome
-) -> None:
-    root, mia, first = await asked(doors)
-    yes = approved(first, root)
-    await doors.approvals.answer(root, yes, BEGINNING)
-    await doors.approvals.claim(mia, first.id, BEGINNING)
-    await doors.approvals.end(mia, replace(yes, outcome=outcome))
-
-    found = await doors.approvals.unfinished(mia, first.hash)
-
-    assert [each.id for each in found] == ([first.id] if outcome is Outcome.UNCERTAIN else [])
-
-
-async def test_what_was_approved_with_other_arguments_is_among_them(doors: Doors) -> None:
-    root, mia, first = await asked(doors)
-    new = an_approval(mia, "new", act=an_act(mia, path="/b"))
-    await doors.approvals.add(mia, new, b"")
-    old = replace(first, status=Status.REPLACED, answered=an_answer(root), replaced_by=new.id)
-    await doors.approvals.answer(root, old, BEGINNING)
-
-    assert [each.id for each in await doors.approvals.unfinished(mia, first.hash)] == [first.id]
-    await doors.approvals.collect(mia, first.id, BEGINNING)
-    assert await doors.approvals.unfinished(mia, first.hash) == []
-
-
-WAITER = Waiter(RunId.mint(BEGINNING, SeededEntropy("waits")), "~approval:send:1", RESTRICTED)
-
-
-async def test_what_a_run_waits_for_is_its_alone(doors: Doors) -> None:
-    _, mia, first = await asked(doors)
-    own = an_approval(mia, "two", waiter=WAITER)
-
-    added = await doors.approvals.add(mia, own, b"sealed")
-
-    assert added == own
-    assert await doors.approvals.get(mia, own.id) == own
-    assert await doors.approvals.asked_by(mia, WAITER) == own
-    assert await doors.approvals.latest(mia, own.context, own.hash) == first
-    assert await doors.approvals.unfinished(mia, own.hash) == [first]
-
-
-async def test_a_run_that_asks_again_has_asked_once(doors: Doors) -> None:
-    root = await doors.founded("here")
-    mia = as_principal(await doors.joined(root, "mia"))
-    first = an_approval(mia, waiter=WAITER)
-    await doors.approvals.add(mia, first, b"")
-    no = answered(first, an_answer(root, AnswerKind.REJECT), HOUR)
-    await doors.approvals.answer(root, no, BEGINNING)
-
-    again = await doors.approvals.add(mia, an_approval(mia, "two", waiter=WAITER), b"")
-    other = replace(WAITER, topic="~approval:send:2")
-    anew = an_approval(mia, "three", waiter=other)
-
-    assert again == no
-    assert await doors.approvals.add(mia, anew, b"") == anew
-    assert await doors.approvals.asked_by(mia, replace(WAITER, topic="~x")) is None
-
-
-async def test_what_is_approved_in_place_of_a_waiters_request_is_added_beside_it(
-    doors: Doors,
-) -> None:
-    root = await doors.founded("here")
-    mia = as_principal(await doors.joined(root, "mia"))
-    first = an_approval(mia, waiter=WAITER)
-    await doors.approvals.add(mia, first, b"")
-    edited = replace(
-        an_approval(mia, "two", act=an_act(mia, path="/b"), waiter=WAITER), replaces=first.id
+    old, new = await room.ask("old", path="/old"), await room.ask("new", path="/new")
+    status = Status.REPLACED  # what was approved with other arguments is among them
+    await room.say(
+        old, replace(old, status=status, answered=an_answer(room.root), replaced_by=new.id)
     )
-
-    assert await doors.approvals.add(mia, edited, b"") == edited
-    assert await doors.approvals.asked_by(mia, WAITER) == first
-    both = await doors.approvals.of_run(mia, WAITER.run)
-    assert {each.id for each in both} == {first.id, edited.id}
+    assert await found(old) == {old.id}
+    await approvals.collect(mia, old.id, BEGINNING)
+    assert await found(old) == set()
 
 
-async def test_all_that_a_run_has_asked_is_found_whatever_became_of_it(doors: Doors) -> None:
-    root, mia, _ = await asked(doors)
-    first = an_approval(mia, "two", waiter=WAITER)
-    second = an_approval(mia, "three", waiter=replace(WAITER, topic="~approval:send:2"))
-    for each in (first, second):
-        await doors.approvals.add(mia, each, b"")
-    await doors.approvals.withdraw(mia, first.id, BEGINNING)
+async def test_what_a_run_waits_for_is_its_alone_and_asked_once(room: Room) -> None:
+    approvals, mia, first = room.approvals, room.mia, room.first
+    other = replace(WAITER, topic="~approval:send:2")
+    own = await room.ask("own", waiter=WAITER)
+
+    assert own.id != first.id
+    assert await room.now(own) == await approvals.asked_by(mia, WAITER) == own
+    assert await approvals.latest(mia, own.context, own.hash) == first
+    assert await approvals.unfinished(mia, own.hash) == [first]
+
+    rejected = no(room, own)
+    await room.say(own, rejected)
+    assert await room.ask("again", waiter=WAITER) == rejected
+    anew = await room.ask("anew", waiter=other)
+    assert anew.id not in {own.id, first.id}
+    assert await approvals.asked_by(mia, replace(WAITER, topic="~x")) is None
+
+
+async def test_all_that_a_run_has_asked_is_found_whatever_became_of_it(room: Room) -> None:
+    """What is approved in place of a waiter's request is added beside it."""
+    approvals, mia, root = room.approvals, room.mia, room.root
+    first = await room.ask("1st", waiter=WAITER)
+    second = await room.ask("two", waiter=replace(WAITER, topic="~approval:send:2"))
+    instead = an_approval(mia, "three", act=an_act(mia, path="/b"), waiter=WAITER)
+    instead = replace(instead, replaces=first.id)
+
+    assert await approvals.add(mia, instead, b"") == instead
+    assert await approvals.asked_by(mia, WAITER) == first
+    await approvals.withdraw(mia, first.id, BEGINNING)
+
     taken_back = replace(first, status=Status.WITHDRAWN)
-
-    found = await doors.approvals.of_run(root, WAITER.run)
-
-    assert sorted(found, key=str) == sorted([taken_back, second], key=str)
+    found = await approvals.of_run(root, WAITER.run)
+    assert sorted(found, key=str) == sorted([taken_back, second, instead], key=str)
     other = RunId.mint(BEGINNING, SeededEntropy("another"))
-    assert await doors.approvals.of_run(root, other) == []
+    assert await approvals.of_run(root, other) == []

@@ -22,22 +22,18 @@ def an_entry(subject: str = "files.read") -> AuditEntry:
     )
 
 
-async def chain(doors: Doors, caller: Principal) -> list[Link]:
+async def chain(doors: Doors, caller: Principal, upto: int | None = None) -> list[Link]:
     head = await doors.audit_log.head(caller)
-    pieces = doors.audit_log.stream(caller, upto=head.number)
+    pieces = doors.audit_log.stream(caller, upto=head.number if upto is None else upto)
     return [link async for piece in pieces for link in piece]
 
 
-async def test_a_space_begins_with_nothing(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_entries_come_back_as_a_sound_chain_that_ends_in_its_head(
+    doors: Doors, root: Principal
+) -> None:
     assert await doors.audit_log.head(root) == BEGINNING
     assert await chain(doors, root) == []
     assert await doors.audit_log.page(root, before=None, limit=5) == []
-
-
-async def test_entries_come_back_as_a_sound_chain_that_ends_in_its_head(doors: Doors) -> None:
-    root = await doors.founded("home")
 
     await doors.audit.note(root, an_entry("a"), an_entry("b"))
     await doors.audit.note(root)
@@ -59,27 +55,20 @@ async def test_entries_come_back_as_a_sound_chain_that_ends_in_its_head(doors: D
     }
 
 
-async def test_pages_go_back_from_the_newest(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_pages_go_back_from_the_newest_and_a_stream_ends_where_it_is_told_to(
+    doors: Doors, root: Principal
+) -> None:
     await doors.audit.note(root, *(an_entry(str(number)) for number in range(5)))
 
     first = await doors.audit_log.page(root, before=None, limit=2)
     rest = await doors.audit_log.page(root, before=first[-1].number, limit=9)
 
     assert [link.number for link in [*first, *rest]] == [5, 4, 3, 2, 1]
+    assert [link.number for link in await chain(doors, root, upto=3)] == [1, 2, 3]
 
 
-async def test_a_stream_ends_where_it_is_told_to(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.audit.note(root, *(an_entry(str(number)) for number in range(5)))
-
-    pieces = doors.audit_log.stream(root, upto=3)
-
-    assert [link.number async for piece in pieces for link in piece] == [1, 2, 3]
-
-
-async def test_each_space_has_a_chain_of_its_own(doors: Doors) -> None:
-    root, other = await doors.founded("home"), await doors.founded("acme")
+async def test_each_space_has_a_chain_of_its_own(doors: Doors, root: Principal) -> None:
+    other = await doors.founded("acme")
 
     await asyncio.gather(
         *(doors.audit.note(who, an_entry()) for _ in range(5) for who in (root, other))
@@ -89,11 +78,13 @@ async def test_each_space_has_a_chain_of_its_own(doors: Doors) -> None:
         links = await chain(doors, who)
         assert [link.number for link in links] == [1, 2, 3, 4, 5]
         assert verify(links, who.space).sound
+    with pytest.raises(REFUSED):
+        await doors.audit.note(a_person("eve", space=a_space("nowhere")), an_entry())
 
 
-async def test_an_entry_stands_and_falls_with_what_is_written_together(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_an_entry_stands_and_falls_with_what_is_written_together(
+    doors: Doors, root: Principal
+) -> None:
     with pytest.raises(RuntimeError):
         async with doors.together(root):
             await doors.audit.note(root, an_entry("lost"))
@@ -106,15 +97,9 @@ async def test_an_entry_stands_and_falls_with_what_is_written_together(doors: Do
     assert await doors.audit_log.head(root) == Head(1, link.hash)
 
 
-async def test_nothing_is_noted_where_there_is_no_space(doors: Doors) -> None:
-    stranger = a_person("eve", space=a_space("nowhere"))
-
-    with pytest.raises(REFUSED):
-        await doors.audit.note(stranger, an_entry())
-
-
-async def test_a_space_takes_its_chain_with_it_and_its_export_holds_it(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_a_space_takes_its_chain_with_it_and_its_export_holds_it(
+    doors: Doors, root: Principal
+) -> None:
     await doors.audit.note(root, an_entry())
 
     rows = [row async for row in doors.spaces.export(root)]

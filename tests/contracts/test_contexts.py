@@ -25,28 +25,24 @@ def opened(caller: Principal, seed: str = "one") -> OpenedContext:
     return OpenedContext(id=context, principal=caller.id, name=seed, opened_at=BEGINNING)
 
 
-async def test_a_task_that_nothing_was_read_in_is_as_low_as_can_be(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_what_is_read_adds_up_for_every_process(doors: Doors, root: Principal) -> None:
+    here, there = doors.contexts, doors.contexts_elsewhere
+    assert await here.get(root) == TaskContext(id=context_of(root))
 
-    assert await doors.contexts.get(root) == TaskContext(id=context_of(root))
+    await here.rise(root, TEAM, untrusted=False)
+    await there.rise(root, HR, untrusted=True)
+    await here.rise(root, SECRET, untrusted=False)
+    await there.rise(root, PUBLIC, untrusted=False)
 
-
-async def test_what_is_read_adds_up_for_every_process(doors: Doors) -> None:
-    root = await doors.founded("home")
-
-    await doors.contexts.rise(root, TEAM, untrusted=False)
-    await doors.contexts_elsewhere.rise(root, HR, untrusted=True)
-    await doors.contexts.rise(root, SECRET, untrusted=False)
-    await doors.contexts_elsewhere.rise(root, PUBLIC, untrusted=False)
-
-    for each in (doors.contexts, doors.contexts_elsewhere):
+    for each in (here, there):
         found = await each.get(root)
         assert found.label == Label(Level.CONFIDENTIAL, frozenset({"hr", "law"}))
         assert found.untrusted
 
 
-async def test_what_one_process_knows_of_never_hides_what_another_has_read(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_what_one_process_knows_of_never_hides_what_another_has_read(
+    doors: Doors, root: Principal
+) -> None:
     await doors.contexts.rise(root, TEAM, untrusted=True)
 
     await doors.contexts_elsewhere.rise(root, SECRET, untrusted=True)
@@ -55,9 +51,9 @@ async def test_what_one_process_knows_of_never_hides_what_another_has_read(doors
     assert (await doors.contexts.get(root)).label == SECRET
 
 
-async def test_it_stays_though_what_it_was_part_of_is_taken_back(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_it_stays_though_what_it_was_part_of_is_taken_back(
+    doors: Doors, root: Principal
+) -> None:
     with pytest.raises(RuntimeError):
         async with doors.together(root):
             await doors.contexts.rise(root, TEAM, untrusted=True)
@@ -66,103 +62,70 @@ async def test_it_stays_though_what_it_was_part_of_is_taken_back(doors: Doors) -
     assert (await doors.contexts_elsewhere.get(root)).label == TEAM
 
 
-async def test_keys_and_principals_have_tasks_of_their_own(doors: Doors) -> None:
-    root = await doors.founded("home")
-    bob = as_principal(await doors.joined(root, "bob"))
+async def test_keys_and_principals_and_what_is_opened_have_tasks_of_their_own(
+    doors: Doors, root: Principal
+) -> None:
+    contexts, bob = doors.contexts, as_principal(await doors.joined(root, "bob"))
     one, other = replace(root, key="one"), replace(root, key="other")
-
-    await doors.contexts.rise(one, SECRET, untrusted=True)
-
-    for who in (root, other, bob):
-        assert await doors.contexts.get(who) == TaskContext(id=context_of(who))
-
-
-async def test_a_task_that_was_opened_is_raised_apart_from_that_of_the_key(doors: Doors) -> None:
-    root = await doors.founded("home")
-    task = opened(root)
-    await doors.contexts.open(root, task)
+    task, read = opened(root), replace(opened(root, "read"), label=TEAM, untrusted=True)
     at_it = replace(root, context=task.id)
 
-    await doors.contexts.rise(at_it, TEAM, untrusted=True)
+    await contexts.rise(one, SECRET, untrusted=True)
+    for each in (task, read):
+        await contexts.open(root, each)
+        assert await contexts.find(root, each.id) == each
+    await contexts.rise(at_it, TEAM, untrusted=True)
 
-    assert (await doors.contexts.get(at_it)).label == TEAM
-    assert (await doors.contexts.get(root)).label == PUBLIC
-    assert await doors.contexts.find(root, task.id) == replace(task, label=TEAM, untrusted=True)
+    for who in (root, other, bob):
+        assert await contexts.get(who) == TaskContext(id=context_of(who))
+    for each in (task, read):
+        raised = TaskContext(id=each.id, label=TEAM, untrusted=True)
+        assert await contexts.get(replace(root, context=each.id)) == raised
+    assert await contexts.find(root, task.id) == replace(task, label=TEAM, untrusted=True)
+    assert {its.name for its in await contexts.all(root)} == {"one", "read"}
+    assert await contexts.find(root, context_of(root)) is None
+    assert not await contexts.close(root, context_of(root), BEGINNING)
 
 
-async def test_a_task_may_have_read_something_when_it_is_opened(doors: Doors) -> None:
-    root = await doors.founded("home")
-    task = replace(opened(root), label=TEAM, untrusted=True)
-
-    await doors.contexts.open(root, task)
-
-    known = TaskContext(id=task.id, label=TEAM, untrusted=True)
-    assert await doors.contexts.get(replace(root, context=task.id)) == known
-    assert await doors.contexts.find(root, task.id) == task
-
-
-async def test_a_task_is_nobody_elses(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_a_task_is_nobody_elses_and_one_that_was_never_opened_is_nobodys(
+    doors: Doors, root: Principal
+) -> None:
+    contexts = doors.contexts
     bob, stranger = as_principal(await doors.joined(root, "bob")), await doors.founded("acme")
+    nobody = a_person("nobody", space=await doors.spaces.get(root))
     task = opened(root)
-    await doors.contexts.open(root, task)
+    await contexts.open(root, task)
 
+    for who, id_ in ((bob, task.id), (stranger, task.id), (root, opened(root, "never").id)):
+        at_it = replace(who, context=id_)
+        with pytest.raises(ContextNotFound):
+            await contexts.get(at_it)
+        with pytest.raises(ContextNotFound):
+            await contexts.rise(at_it, SECRET, untrusted=True)
+        assert await contexts.find(who, id_) is None
+        assert not await contexts.close(who, id_, BEGINNING)
     for who in (bob, stranger):
-        with pytest.raises(ContextNotFound):
-            await doors.contexts.get(replace(who, context=task.id))
-        with pytest.raises(ContextNotFound):
-            await doors.contexts.rise(replace(who, context=task.id), SECRET, untrusted=True)
-        assert await doors.contexts.find(who, task.id) is None
-        assert not await doors.contexts.close(who, task.id, BEGINNING)
-        assert await doors.contexts.all(who) == []
-    assert (await doors.contexts.get(replace(root, context=task.id))).label == PUBLIC
-
-
-async def test_a_task_that_was_never_opened_is_not_found(doors: Doors) -> None:
-    root = await doors.founded("home")
-    nowhere = replace(root, context=opened(root).id)
-
-    with pytest.raises(ContextNotFound):
-        await doors.contexts.get(nowhere)
-    with pytest.raises(ContextNotFound):
-        await doors.contexts.rise(nowhere, TEAM, untrusted=False)
+        assert await contexts.all(who) == []
+    assert (await contexts.get(replace(root, context=task.id))).label == PUBLIC
+    with pytest.raises(REFUSED):
+        await contexts.rise(nobody, TEAM, untrusted=True)
+    with pytest.raises(REFUSED):
+        await contexts.open(nobody, opened(nobody, "nobody's"))
 
 
 async def test_a_closed_task_takes_in_what_is_under_way_and_nothing_is_done_in_it(
-    doors: Doors,
+    doors: Doors, root: Principal
 ) -> None:
-    root = await doors.founded("home")
-    task = opened(root)
-    await doors.contexts.open(root, task)
+    contexts, task = doors.contexts, opened(root)
+    await contexts.open(root, task)
     at_it = replace(root, context=task.id)
 
-    assert await doors.contexts.close(root, task.id, BEGINNING)
-    assert not await doors.contexts.close(root, task.id, BEGINNING)
-    await doors.contexts.rise(at_it, TEAM, untrusted=True)
+    assert await contexts.close(root, task.id, BEGINNING)
+    assert not await contexts.close(root, task.id, BEGINNING)
+    await contexts.rise(at_it, TEAM, untrusted=True)
 
     with pytest.raises(ContextNotFound):
-        await doors.contexts.get(at_it)
-    found = await doors.contexts.find(root, task.id)
+        await contexts.get(at_it)
+    found = await contexts.find(root, task.id)
     assert found is not None
     assert (found.closed_at, found.label) == (BEGINNING, TEAM)
-
-
-async def test_the_tasks_of_keys_are_not_among_those_that_were_opened(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.contexts.rise(root, TEAM, untrusted=True)
-    for seed in ("one", "two"):
-        await doors.contexts.open(root, opened(root, seed))
-
-    assert {its.name for its in await doors.contexts.all(root)} == {"one", "two"}
-    assert await doors.contexts.find(root, context_of(root)) is None
-    assert not await doors.contexts.close(root, context_of(root), BEGINNING)
-
-
-async def test_nobody_is_at_a_task_who_is_not_there(doors: Doors) -> None:
-    root = await doors.founded("home")
-    nobody = a_person("nobody", space=await doors.spaces.get(root))
-
-    with pytest.raises(REFUSED):
-        await doors.contexts.rise(nobody, TEAM, untrusted=True)
-    with pytest.raises(REFUSED):
-        await doors.contexts.open(nobody, opened(nobody))

@@ -1,6 +1,7 @@
-"""What the engine room may rely on of `EventLog`."""
+"""What the engine room may rely on of `EventLog`, and of `Bus`: little, and across processes."""
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 
@@ -8,14 +9,29 @@ import pytest
 
 from portico.engine.core.entry import Entry, NewEntry
 from portico.engine.core.errors import TopicNotFound, TopicRefused
+from portico.engine.ports import EventLog, Wakeups
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.testing.guard import a_space
 from tests.contracts.doors import REFUSED, Doors
 
+HOME, ACME = a_space("home").id, a_space("acme").id
+PATIENCE = 20.0
 SECRET = Label(Level.RESTRICTED)
 TEAM = Label(Level.TEAM)
 FINANCE = Label(Level.PUBLIC, frozenset({"finance"}))
+
+
+@pytest.fixture
+def log(doors: Doors) -> EventLog:
+    return doors.event_log
+
+
+@pytest.fixture
+def high(root: Principal) -> Principal:
+    """Cleared for all that there is here."""
+    return cleared(root, replace(SECRET, compartments=FINANCE.compartments))
 
 
 def new(
@@ -30,182 +46,138 @@ def cleared(who: Principal, label: Label) -> Principal:
     return replace(who, clearance=label)
 
 
-async def types(doors: Doors, who: Principal, after: int = 0, topic: str = "t") -> list[str]:
-    page = await doors.event_log.read(who, topic, after=after, limit=100)
+async def types(log: EventLog, who: Principal, after: int = 0, topic: str = "t") -> list[str]:
+    page = await log.read(who, topic, after=after, limit=100)
     return [entry.type for entry in page.entries]
 
 
-async def test_entries_come_back_as_they_were_told_numbered_without_a_gap(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_entries_come_back_as_they_were_told_numbered_without_a_gap(
+    log: EventLog, root: Principal
+) -> None:
+    facts: JsonObject = {"z": 1, "a": {"y": None, "b": [1.5, "é"]}}
 
-    numbers = await doors.event_log.append(root, [new("a"), new("b")])
-    later = await doors.event_log.append(root, [new("c")])
+    numbers = await log.append(root, [new("a"), new("b", topic="other"), new("c")])
+    later = await log.append(root, [NewEntry(topic="t", type="d.e", facts=facts)])
 
-    page = await doors.event_log.read(root, "t", after=0, limit=100)
-    assert (numbers, later) == ([1, 2], [3])
-    assert [(entry.number, entry.type) for entry in page.entries] == [(1, "a"), (2, "b"), (3, "c")]
-    assert [entry.facts for entry in page.entries] == [{"of": "a"}, {"of": "b"}, {"of": "c"}]
+    page = await log.read(root, "t", after=0, limit=100)
+    assert (numbers, later) == ([1, 1, 2], [3])
+    told = [(entry.number, entry.type, entry.facts) for entry in page.entries]
+    assert told == [(1, "a", {"of": "a"}), (2, "c", {"of": "c"}), (3, "d.e", facts)]
+    assert list(page.entries[-1].facts) == ["z", "a"]
     assert {entry.by for entry in page.entries} == {root.id}
     assert sorted(entry.at for entry in page.entries) == [entry.at for entry in page.entries]
     assert (page.position, page.first, page.more) == (3, 1, False)
+    assert await types(log, root, topic="other") == ["b"]
 
 
-async def test_each_topic_counts_for_itself(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_pages_follow_one_another(log: EventLog, root: Principal) -> None:
+    """With a limit of nothing one learns where the topic ends; whoever stood in one that is gone
+    begins anew."""
+    await log.append(root, [new(str(number)) for number in range(5)])
 
-    numbers = await doors.event_log.append(
-        root, [new("a", topic="z"), new("b", topic="y"), new("c", topic="z")]
-    )
-
-    assert numbers == [1, 1, 2]
-    assert await types(doors, root, topic="z") == ["a", "c"]
-    assert await types(doors, root, topic="y") == ["b"]
-
-
-async def test_facts_keep_the_order_of_their_members(doors: Doors) -> None:
-    root = await doors.founded("home")
-    facts: JsonObject = {"z": 1, "a": {"y": None, "b": [1.5, "é"]}}
-
-    await doors.event_log.append(root, [NewEntry(topic="t", type="a.b", facts=facts)])
-
-    page = await doors.event_log.read(root, "t", after=0, limit=1)
-    assert page.entries[0].facts == facts
-    assert list(page.entries[0].facts) == ["z", "a"]
-
-
-async def test_pages_follow_one_another(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.event_log.append(root, [new(str(number)) for number in range(5)])
-
-    first = await doors.event_log.read(root, "t", after=0, limit=2)
-    second = await doors.event_log.read(root, "t", after=first.position, limit=3)
-    third = await doors.event_log.read(root, "t", after=second.position, limit=3)
+    first = await log.read(root, "t", after=0, limit=2)
+    second = await log.read(root, "t", after=first.position, limit=3)
+    third = await log.read(root, "t", after=second.position, limit=3)
+    end = await log.read(root, "t", after=0, limit=0)
 
     assert [entry.type for entry in [*first.entries, *second.entries]] == list("01234")
     assert (first.more, second.more, third.more) == (True, True, False)
     assert (third.entries, third.position) == ([], 5)
-
-
-async def test_with_a_limit_of_nothing_one_learns_where_the_topic_ends(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.event_log.append(root, [new("a"), new("b")])
-
-    page = await doors.event_log.read(root, "t", after=0, limit=0)
-
-    assert (page.entries, page.position, page.first, page.more) == ([], 2, 1, False)
+    assert (end.entries, end.position, end.first, end.more) == ([], 5, 1, False)
+    assert await types(log, root, after=7) == list("01234")
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_what_is_above_the_reader_is_not_there(doors: Doors) -> None:
-    root = cleared(await doors.founded("home"), replace(SECRET, compartments=FINANCE.compartments))
-    await doors.event_log.append(
-        root,
-        [
-            new("open"),
-            new("secret", label=SECRET),
-            new("finance", label=FINANCE),
-            new("team", label=TEAM),
-        ],
-    )
-
-    assert await types(doors, cleared(root, PUBLIC)) == ["open"]
-    assert await types(doors, cleared(root, TEAM)) == ["open", "team"]
-    assert await types(doors, cleared(root, FINANCE)) == ["open", "finance"]
-    assert await types(doors, root) == ["open", "secret", "finance", "team"]
-
-
-@pytest.mark.requirement("engine:events:labels")
-async def test_a_page_holds_as_many_as_asked_for_of_those_that_can_be_seen(doors: Doors) -> None:
-    root = cleared(await doors.founded("home"), SECRET)
+async def test_what_is_above_the_reader_is_not_there_and_does_not_shorten_a_page(
+    log: EventLog, high: Principal
+) -> None:
+    labels = {"open": PUBLIC, "secret": SECRET, "finance": FINANCE, "team": TEAM}
+    await log.append(high, [new(name, label=label) for name, label in labels.items()])
     for number in range(6):
-        await doors.event_log.append(root, [new(f"s{number}", label=SECRET), new(f"o{number}")])
+        told = [new(f"s{number}", topic="u", label=SECRET), new(f"o{number}", topic="u")]
+        await log.append(high, told)
 
-    page = await doors.event_log.read(cleared(root, PUBLIC), "t", after=0, limit=4)
-
+    assert await types(log, cleared(high, PUBLIC)) == ["open"]
+    assert await types(log, cleared(high, TEAM)) == ["open", "team"]
+    assert await types(log, cleared(high, FINANCE)) == ["open", "finance"]
+    assert await types(log, high) == ["open", "secret", "finance", "team"]
+    page = await log.read(cleared(high, PUBLIC), "u", after=0, limit=4)
     assert [entry.type for entry in page.entries] == ["o0", "o1", "o2", "o3"]
     assert page.more
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_a_topic_above_the_reader_is_no_topic_at_all(doors: Doors) -> None:
-    root = cleared(await doors.founded("home"), SECRET)
-    low = cleared(root, TEAM)
-    await doors.event_log.append(root, [new("a", topic_label=SECRET)])
+async def test_a_topic_above_the_reader_is_no_topic_at_all(log: EventLog, high: Principal) -> None:
+    low = cleared(high, TEAM)
+    await log.append(high, [new("a", topic_label=SECRET)])
 
-    with pytest.raises(TopicNotFound):
-        await doors.event_log.read(low, "t", after=0, limit=1)
-    with pytest.raises(TopicNotFound):
-        await doors.event_log.read(low, "nowhere", after=0, limit=1)
+    for topic in ("t", "nowhere"):
+        with pytest.raises(TopicNotFound):
+            await log.read(low, topic, after=0, limit=1)
     with pytest.raises(TopicRefused):
-        await doors.event_log.append(low, [new("b")])
+        await log.append(low, [new("b")])
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_an_entry_is_never_less_secret_than_its_topic(doors: Doors) -> None:
-    root = cleared(await doors.founded("home"), replace(SECRET, compartments=FINANCE.compartments))
-    await doors.event_log.append(root, [new("a", topic_label=TEAM), new("b", label=FINANCE)])
-
-    page = await doors.event_log.read(root, "t", after=0, limit=2)
-
+async def test_an_entry_is_never_less_secret_than_its_topic_and_never_above_its_writer(
+    log: EventLog, high: Principal
+) -> None:
+    low = cleared(high, TEAM)
+    await log.append(high, [new("a", topic_label=TEAM), new("b", label=FINANCE)])
+    page = await log.read(high, "t", after=0, limit=2)
     assert [str(entry.label) for entry in page.entries] == ["team", "team+finance"]
 
-
-@pytest.mark.requirement("engine:events:labels")
-async def test_nobody_writes_above_their_clearance_and_nothing_of_it_stays(doors: Doors) -> None:
-    root = cleared(await doors.founded("home"), TEAM)
-
     with pytest.raises(TopicRefused):
-        await doors.event_log.append(root, [new("a"), new("b", label=SECRET)])
+        await log.append(low, [new("a", topic="u"), new("b", topic="u", label=SECRET)])
     with pytest.raises(TopicRefused):
-        await doors.event_log.append(root, [new("a", topic="u", topic_label=SECRET)])
-
-    assert await doors.event_log.append(root, [new("c"), new("d", topic="u")]) == [1, 1]
+        await log.append(low, [new("a", topic="v", topic_label=SECRET)])
+    assert await log.append(low, [new("c", topic="u"), new("d", topic="v")]) == [1, 1]
 
 
 @pytest.mark.requirement("guard:spaces:walls")
-async def test_a_topic_of_another_space_is_another_topic(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-    await doors.event_log.append(home, [new("a")])
+@pytest.mark.requirement("guard:spaces:delete")
+async def test_a_log_is_of_its_space_and_goes_with_it(doors: Doors, root: Principal) -> None:
+    log, acme = doors.event_log, await doors.founded("acme")
+    await log.append(root, [new("a")])
 
     with pytest.raises(TopicNotFound):
-        await doors.event_log.read(acme, "t", after=0, limit=1)
-    assert await doors.event_log.append(acme, [new("b")]) == [1]
-    assert await types(doors, home) == ["a"]
+        await log.read(acme, "t", after=0, limit=1)
+    assert await log.append(acme, [new("b")]) == [1]
+    assert await types(log, root) == ["a"]
 
-
-async def test_there_is_no_log_outside_of_a_space(doors: Doors) -> None:
-    root = await doors.founded("home")
     await doors.spaces.delete(root)
-
     with pytest.raises(REFUSED):
-        await doors.event_log.append(root, [new("a")])
+        await log.append(root, [new("a")])
+    again = await doors.founded("home")
+    with pytest.raises(TopicNotFound):
+        await log.read(again, "t", after=0, limit=1)
 
 
-async def test_what_is_told_in_something_that_fails_was_not_told(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_what_is_told_in_something_that_fails_was_not_told(
+    doors: Doors, root: Principal
+) -> None:
     with pytest.raises(OSError, match="the disk is full"):
         async with doors.together(root):
             await doors.event_log.append(root, [new("a")])
             raise OSError("the disk is full")
 
     assert await doors.event_log.append(root, [new("b")]) == [1]
-    assert await types(doors, root) == ["b"]
+    assert await types(doors.event_log, root) == ["b"]
 
 
 @pytest.mark.requirement("engine:events:gap-free")
-async def test_whoever_appends_at_once_gets_numbers_of_their_own(doors: Doors) -> None:
-    root = await doors.founded("home")
-
+async def test_whoever_appends_at_once_gets_numbers_of_their_own(
+    log: EventLog, root: Principal
+) -> None:
     async def told(who: int) -> list[int]:
         numbers: list[int] = []
         for number in range(10):
-            numbers += await doors.event_log.append(root, [new(f"{who}-{number}")])
+            numbers += await log.append(root, [new(f"{who}-{number}")])
         return numbers
 
     numbers = await asyncio.gather(*(told(who) for who in range(4)))
 
-    page = await doors.event_log.read(root, "t", after=0, limit=100)
+    page = await log.read(root, "t", after=0, limit=100)
     assert sorted(chain.from_iterable(numbers)) == list(range(1, 41))
     assert [entry.number for entry in page.entries] == list(range(1, 41))
     for who in range(4):
@@ -214,36 +186,29 @@ async def test_whoever_appends_at_once_gets_numbers_of_their_own(doors: Doors) -
 
 
 async def test_two_who_tell_the_same_topics_in_another_order_do_not_wait_for_each_other(
-    doors: Doors,
+    log: EventLog, root: Principal
 ) -> None:
-    root = await doors.founded("home")
-    there, back = (
-        [new("a", topic="x"), new("b", topic="y")],
-        [
-            new("c", topic="y"),
-            new("d", topic="x"),
-        ],
-    )
+    there = [new("a", topic="x"), new("b", topic="y")]
 
     async def told(entries: list[NewEntry]) -> None:
         for _ in range(10):
-            await doors.event_log.append(root, entries)
+            await log.append(root, entries)
 
-    await asyncio.gather(told(there), told(back), told(there), told(back))
+    await asyncio.gather(*(told(each) for each in (there, there[::-1]) * 2))
 
-    ends = [await doors.event_log.read(root, topic, after=0, limit=0) for topic in "xy"]
+    ends = [await log.read(root, topic, after=0, limit=0) for topic in "xy"]
     assert [page.position for page in ends] == [40, 40]
 
 
-async def test_an_append_wakes_whoever_listens_once_it_can_be_read(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_an_append_wakes_whoever_listens_once_it_can_be_read(
+    doors: Doors, root: Principal
+) -> None:
     seen: list[Entry] = []
 
     async def reading() -> None:
         with doors.bus.listen(root.space, "t") as ear:
             listening.set()
-            async with asyncio.timeout(20):
-                await ear.wait()
+            await heard(ear)
             page = await doors.event_log.read(root, "t", after=0, limit=10)
             seen.extend(page.entries)
 
@@ -256,22 +221,65 @@ async def test_an_append_wakes_whoever_listens_once_it_can_be_read(doors: Doors)
     assert [entry.type for entry in seen] == ["a"]
 
 
-@pytest.mark.requirement("guard:spaces:delete")
-async def test_a_log_goes_with_its_space(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.event_log.append(root, [new("a")])
-
-    await doors.spaces.delete(root)
-
-    again = await doors.founded("home")
-    with pytest.raises(TopicNotFound):
-        await doors.event_log.read(again, "t", after=0, limit=1)
+async def heard(wakeups: Wakeups) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await wakeups.wait()
 
 
-async def test_whoever_stood_in_a_topic_that_is_gone_begins_anew(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.event_log.append(root, [new("a")])
+async def is_quiet(wakeups: Wakeups) -> bool:
+    try:
+        async with asyncio.timeout(0.2):
+            await wakeups.wait()
+    except TimeoutError:
+        return True
+    return False
 
-    page = await doors.event_log.read(root, "t", after=7, limit=10)
 
-    assert ([entry.type for entry in page.entries], page.position) == (["a"], 1)
+async def connected(doors: Doors) -> None:
+    """What is said before a process listens is not heard there."""
+    for bus, other in ((doors.bus, doors.elsewhere), (doors.elsewhere, doors.bus)):
+        with bus.listen(HOME, "connected") as ear:
+            while True:
+                other.wake(HOME, "connected")
+                if not await is_quiet(ear):
+                    break
+
+
+async def test_all_who_listen_here_or_elsewhere_are_woken_by_their_topic_alone(
+    doors: Doors,
+) -> None:
+    """What was said while one did not wait is remembered once; whoever has left hears nothing."""
+    await connected(doors)
+    here, there = doors.bus, doors.elsewhere
+
+    with (
+        here.listen(HOME, "r") as one,
+        here.listen(HOME, "r") as two,
+        there.listen(HOME, "r") as it,
+    ):
+        with here.listen(HOME, "r") as leaves:
+            pass
+        for space, topic in ((HOME, "other"), (ACME, "r")):
+            here.wake(space, topic)
+        for ear in (one, it):
+            assert await is_quiet(ear)
+
+        for _ in range(5):
+            here.wake(HOME, "r")
+        for ear in (one, two, it):
+            await heard(ear)
+        for ear in (one, leaves):
+            assert await is_quiet(ear)
+
+
+async def test_many_topics_at_once_all_arrive(doors: Doors) -> None:
+    await connected(doors)
+    topics = [f"topic {number} {'é' * 150}" for number in range(300)]
+
+    with ExitStack() as open_ones:
+        ears = [open_ones.enter_context(doors.elsewhere.listen(HOME, topic)) for topic in topics]
+        for topic in topics:
+            doors.bus.wake(HOME, topic)
+
+        for ear in ears:
+            await heard(ear)
