@@ -29,6 +29,7 @@ from portico.guard.core.errors import (
 )
 from portico.guard.core.roles import Role, Scope
 from portico.kernel.durable import Action
+from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
@@ -57,13 +58,39 @@ class SlowMessages(MemoryMessages):
         return await super().get(caller, message)
 
 
+@pytest.fixture
+def room() -> LoweringRoom:
+    return LoweringRoom()
+
+
+@pytest.fixture
+async def secret(room: LoweringRoom) -> tuple[Conversation, Message]:
+    return await room.a_secret()
+
+
+@pytest.fixture
+def talk(secret: tuple[Conversation, Message]) -> Conversation:
+    return secret[0]
+
+
+@pytest.fixture
+def message(secret: tuple[Conversation, Message]) -> Message:
+    """Confidential, in a conversation of the team."""
+    return secret[1]
+
+
+@pytest.fixture
+async def approval(room: LoweringRoom, message: Message) -> ApprovalId:
+    return (await room.asked(message)).approval
+
+
 LEFT = "Ask [e-mail].\nThe budget is fine.\nkey [github-token]"
 
 
-async def test_who_answers_sees_what_would_be_read_and_what_was_found_and_no_secret() -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
-
+async def test_who_answers_sees_what_would_be_read_and_what_was_found_and_no_secret(
+    room: LoweringRoom,
+    message: Message,
+) -> None:
     proposal = await room.asked(message)
 
     asked = await room.seen(proposal.approval)
@@ -98,8 +125,7 @@ key [github-token]\
     assert [*asked.answers] == [AnswerKind.ONCE, AnswerKind.REJECT]
 
 
-async def test_a_yes_posts_a_copy_at_the_end_that_the_others_can_read() -> None:
-    room = LoweringRoom()
+async def test_a_yes_posts_a_copy_at_the_end_that_the_others_can_read(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     later = await room.says(room.low, talk, "Hello?")
 
@@ -113,10 +139,11 @@ async def test_a_yes_posts_a_copy_at_the_end_that_the_others_can_read() -> None:
     assert str(message.id) not in str(whole[-1])
 
 
-async def test_of_what_was_lowered_there_is_a_signed_record_and_an_entry_in_the_audit() -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-
+async def test_of_what_was_lowered_there_is_a_signed_record_and_an_entry_in_the_audit(
+    room: LoweringRoom,
+    talk: Conversation,
+    message: Message,
+) -> None:
     proposal = await room.lowered(message)
 
     [record] = await room.list(room.ana, message.id)
@@ -136,8 +163,7 @@ async def test_of_what_was_lowered_there_is_a_signed_record_and_an_entry_in_the_
     assert TEXT not in str(room.audit.acts)
 
 
-async def test_a_record_that_somebody_has_changed_is_not_sound() -> None:
-    room = LoweringRoom()
+async def test_a_record_that_somebody_has_changed_is_not_sound(room: LoweringRoom) -> None:
     _, message = await room.a_secret()
     await room.lowered(message)
     [(place, record)] = room.world.declassifications.items()
@@ -148,8 +174,7 @@ async def test_a_record_that_somebody_has_changed_is_not_sound() -> None:
     assert not told.sound
 
 
-async def test_a_record_is_as_secret_as_what_it_is_of() -> None:
-    room = LoweringRoom()
+async def test_a_record_is_as_secret_as_what_it_is_of(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     await room.lowered(message)
     copy = (await room.read_by(room.low, talk))[-1]
@@ -161,24 +186,17 @@ async def test_a_record_is_as_secret_as_what_it_is_of() -> None:
         await room.list(room.low, message.id)
 
 
-async def test_whoever_asks_has_read_it_and_the_request_is_as_secret() -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
-
+async def test_whoever_asks_has_read_it_and_the_request_is_as_secret_as_they_have_read(
+    room: LoweringRoom, talk: Conversation, message: Message
+) -> None:
     proposal = await room.asked(message)
-
     assert await room.mark(room.bot) == SECRET
     assert (await room.seen(proposal.approval)).label == SECRET
 
-
-async def test_a_task_that_has_read_more_asks_more_secretly_for_the_same() -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
+    other = await room.says(room.bot, talk, TEXT, SECRET)
     await room.marks.read(room.bot, [TOP])
-
-    proposal = await room.lowered(message)
-
-    assert (await room.seen(proposal.approval)).label == TOP
+    again = await room.lowered(other)
+    assert (await room.seen(again.approval)).label == TOP
     assert (await room.read_by(room.low, talk))[-1].body == LEFT
 
 
@@ -194,8 +212,7 @@ async def test_whoever_is_not_cleared_for_the_message_does_not_know_of_the_reque
         await room.propose(room.low, message.id, PUBLIC)
 
 
-async def test_nobody_says_yes_to_their_own_request() -> None:
-    room = LoweringRoom()
+async def test_nobody_says_yes_to_their_own_request(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     proposal = await room.propose(room.ana, message.id, TEAM)
 
@@ -206,9 +223,7 @@ async def test_nobody_says_yes_to_their_own_request() -> None:
     assert (await room.read_by(room.low, talk))[-1].sender == room.ana.id
 
 
-async def test_only_a_person_with_the_scope_says_yes() -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
+async def test_only_a_person_with_the_scope_says_yes(room: LoweringRoom, message: Message) -> None:
     proposal = await room.asked(message)
     without = replace(room.ben, scopes=room.ben.scopes - {Scope.BRIDGE_DECLASSIFY})
     robot = replace(room.enters("robot"), scopes=room.ben.scopes)
@@ -219,10 +234,7 @@ async def test_only_a_person_with_the_scope_says_yes() -> None:
         await room.answer(proposal.approval, by=robot)
 
 
-async def test_a_yes_is_once_and_to_these_words() -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
-    approval = (await room.asked(message)).approval
+async def test_a_yes_is_once_and_to_these_words(room: LoweringRoom, approval: ApprovalId) -> None:
     otherwise = Reply(kind=AnswerKind.ONCE, via=Via.REST, arguments={"text": "Something else."})
 
     with pytest.raises(BadAnswer):
@@ -232,11 +244,12 @@ async def test_a_yes_is_once_and_to_these_words() -> None:
             await room.answer(approval, lasting)
 
 
-async def test_after_a_no_nothing_is_lowered() -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-    approval = (await room.asked(message)).approval
-
+async def test_after_a_no_nothing_is_lowered(
+    room: LoweringRoom,
+    talk: Conversation,
+    message: Message,
+    approval: ApprovalId,
+) -> None:
     await room.answer(approval, AnswerKind.REJECT)
     run = await room.leg(approval)
 
@@ -245,8 +258,7 @@ async def test_after_a_no_nothing_is_lowered() -> None:
     assert await room.list(room.ana, message.id) == []
 
 
-async def test_without_an_answer_it_expires() -> None:
-    room = LoweringRoom()
+async def test_without_an_answer_it_expires(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.leg(approval)
@@ -261,8 +273,7 @@ async def test_without_an_answer_it_expires() -> None:
         await room.answer(approval)
 
 
-async def test_a_yes_that_nobody_carried_out_in_time_does_nothing() -> None:
-    room = LoweringRoom()
+async def test_a_yes_that_nobody_carried_out_in_time_does_nothing(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -276,8 +287,7 @@ async def test_a_yes_that_nobody_carried_out_in_time_does_nothing() -> None:
     assert await room.read_by(room.low, talk) == []
 
 
-async def test_however_many_hear_of_the_answer_it_is_done_once() -> None:
-    room = LoweringRoom()
+async def test_however_many_hear_of_the_answer_it_is_done_once(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -291,8 +301,7 @@ async def test_however_many_hear_of_the_answer_it_is_done_once() -> None:
     assert room.audit.actions.count("bridge.declassified") == 1
 
 
-async def test_however_many_find_that_it_cannot_be_done_it_ends_once() -> None:
-    room = LoweringRoom()
+async def test_however_many_find_that_it_cannot_be_done_it_ends_once(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -306,8 +315,7 @@ async def test_however_many_find_that_it_cannot_be_done_it_ends_once() -> None:
     assert await room.read_by(room.low, talk) == []
 
 
-async def test_a_yes_whose_time_ends_just_then_does_nothing() -> None:
-    room = LoweringRoom()
+async def test_a_yes_whose_time_ends_just_then_does_nothing(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -324,10 +332,11 @@ async def test_a_yes_whose_time_ends_just_then_does_nothing() -> None:
     assert await room.read_by(room.low, talk) == []
 
 
-async def test_asked_for_again_it_is_the_same_request_and_no_second_copy() -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-
+async def test_asked_for_again_it_is_the_same_request_and_no_second_copy(
+    room: LoweringRoom,
+    talk: Conversation,
+    message: Message,
+) -> None:
     first, second = await room.asked(message), await room.lowered(message)
     third = await room.asked(message)
 
@@ -336,10 +345,13 @@ async def test_asked_for_again_it_is_the_same_request_and_no_second_copy() -> No
 
 
 @pytest.mark.parametrize("what", ["edited", "raised", "deleted"])
-async def test_what_was_changed_after_somebody_was_asked_is_not_lowered(what: str) -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-    approval = (await room.asked(message)).approval
+async def test_what_was_changed_after_somebody_was_asked_is_not_lowered(
+    what: str,
+    room: LoweringRoom,
+    talk: Conversation,
+    message: Message,
+    approval: ApprovalId,
+) -> None:
     await room.answer(approval)
     now = room.clock.now()
     if what == "deleted":
@@ -357,8 +369,7 @@ async def test_what_was_changed_after_somebody_was_asked_is_not_lowered(what: st
     assert await room.read_by(room.low, talk) == []
 
 
-async def test_what_was_given_up_can_be_asked_for_anew() -> None:
-    room = LoweringRoom()
+async def test_what_was_given_up_can_be_asked_for_anew(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -374,8 +385,7 @@ async def test_what_was_given_up_can_be_asked_for_anew() -> None:
     assert (await room.read_by(room.low, talk))[-1].body == LEFT
 
 
-async def test_whoever_may_not_write_any_more_has_nothing_lowered() -> None:
-    room = LoweringRoom()
+async def test_whoever_may_not_write_any_more_has_nothing_lowered(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -389,8 +399,7 @@ async def test_whoever_may_not_write_any_more_has_nothing_lowered() -> None:
     assert await room.read_by(room.low, talk) == []
 
 
-async def test_while_the_database_is_away_it_is_tried_again() -> None:
-    room = LoweringRoom()
+async def test_while_the_database_is_away_it_is_tried_again(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -411,10 +420,11 @@ async def test_while_the_database_is_away_it_is_tried_again() -> None:
     assert len(await room.read_by(room.low, talk)) == 1
 
 
-async def test_when_the_answer_of_the_database_is_lost_it_is_not_done_twice() -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-    approval = (await room.asked(message)).approval
+async def test_when_the_answer_of_the_database_is_lost_it_is_not_done_twice(
+    room: LoweringRoom,
+    talk: Conversation,
+    approval: ApprovalId,
+) -> None:
     await room.answer(approval)
     lost = [StoreUnavailable("lost")]
 
@@ -431,8 +441,7 @@ async def test_when_the_answer_of_the_database_is_lost_it_is_not_done_twice() ->
     assert len(await room.read_by(room.low, talk)) == 1
 
 
-async def test_names_attachments_and_the_thread_stay_behind() -> None:
-    room = LoweringRoom()
+async def test_names_attachments_and_the_thread_stay_behind(room: LoweringRoom) -> None:
     talk = await room.a_talk(room.bot, TEAM)
     root = await room.says(room.bot, talk, "root")
     sent = await room.send_message(
@@ -460,19 +469,12 @@ async def test_names_attachments_and_the_thread_stay_behind() -> None:
     assert copy.body == "Nothing found."
 
 
-@pytest.mark.parametrize("to", [SECRET, TOP, Label.parse("team+legal")])
-async def test_what_is_not_less_secret_is_no_lowering(to: Label) -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
-
-    with pytest.raises(NotLower):
-        await room.asked(message, to)
-
-
-async def test_nothing_is_lowered_below_its_conversation() -> None:
-    room = LoweringRoom()
-    _, message = await room.a_secret()
-
+async def test_what_is_not_less_secret_and_what_is_below_its_conversation_is_no_lowering(
+    room: LoweringRoom, message: Message
+) -> None:
+    for to in (SECRET, TOP, Label.parse("team+legal")):
+        with pytest.raises(NotLower):
+            await room.asked(message, to)
     with pytest.raises(BelowContainer):
         await room.asked(message, PUBLIC)
 
@@ -491,8 +493,7 @@ async def test_to_ask_takes_the_right_to_write_and_a_message_that_is_there() -> 
         await room.asked(message)
 
 
-async def test_a_very_long_list_of_changes_is_cut_and_the_text_is_not() -> None:
-    room = LoweringRoom()
+async def test_a_very_long_list_of_changes_is_cut_and_the_text_is_not(room: LoweringRoom) -> None:
     _, message = await room.a_secret(body="a@b.co\n" * 300)
 
     proposal = await room.asked(message)
@@ -505,8 +506,7 @@ async def test_a_very_long_list_of_changes_is_cut_and_the_text_is_not() -> None:
     assert shown["text"] == "[e-mail]\n" * 300
 
 
-async def test_the_run_of_another_request_lowers_nothing() -> None:
-    room = LoweringRoom()
+async def test_the_run_of_another_request_lowers_nothing(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     approval = (await room.asked(message)).approval
     await room.answer(approval)
@@ -521,10 +521,13 @@ async def test_the_run_of_another_request_lowers_nothing() -> None:
 
 
 @pytest.mark.parametrize("flaw", ["unclaimed", "other words", "no message", "higher"])
-async def test_the_store_looks_by_itself_whether_there_is_a_yes_to_exactly_this(flaw: str) -> None:
-    room = LoweringRoom()
-    talk, message = await room.a_secret()
-    approval = (await room.asked(message)).approval
+async def test_the_store_looks_by_itself_whether_there_is_a_yes_to_exactly_this(
+    flaw: str,
+    room: LoweringRoom,
+    talk: Conversation,
+    message: Message,
+    approval: ApprovalId,
+) -> None:
     await room.answer(approval)
     record, copy = await made(room, talk, message)
     if flaw != "unclaimed":

@@ -107,8 +107,7 @@ async def following(
         await asyncio.wait([task])
 
 
-async def test_first_of_each_so_that_whoever_reads_then_misses_nothing() -> None:
-    room = TalkRoom()
+async def test_first_of_each_so_that_whoever_reads_then_misses_nothing(room: TalkRoom) -> None:
     ana = room.enters("ana")
     one, two = await room.a_talk(ana, TEAM), await room.a_talk(ana, SECRET)
 
@@ -121,8 +120,7 @@ async def test_first_of_each_so_that_whoever_reads_then_misses_nothing() -> None
     assert room.bulletin.size == 0
 
 
-async def test_what_is_said_is_heard_of_without_what_it_is() -> None:
-    room = TalkRoom()
+async def test_what_is_said_is_heard_of_without_what_it_is(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(bob, TEAM)
 
@@ -131,8 +129,7 @@ async def test_what_is_said_is_heard_of_without_what_it_is() -> None:
         assert await ear.hears(1) == [News(talk.id, TEAM)]
 
 
-async def test_many_at_once_are_one_news_as_secret_as_all_of_them() -> None:
-    room = TalkRoom()
+async def test_many_at_once_are_one_news_as_secret_as_all_of_them(room: TalkRoom) -> None:
     ana, boss = room.enters("ana"), room.enters("boss", kind=PrincipalKind.PERSON)
     talk = await room.a_talk(boss, TEAM)
 
@@ -146,8 +143,7 @@ async def test_many_at_once_are_one_news_as_secret_as_all_of_them() -> None:
     assert await room.mark(ana) == SECRET
 
 
-async def test_of_what_is_hidden_nothing_is_heard() -> None:
-    room = TalkRoom()
+async def test_of_what_is_hidden_nothing_is_heard(room: TalkRoom) -> None:
     ana, low, boss = room.enters("ana"), room.enters("low", TEAM), room.enters("boss")
     talk = await room.a_talk(boss, TEAM)
 
@@ -164,8 +160,7 @@ async def test_of_what_is_hidden_nothing_is_heard() -> None:
     assert await room.mark(ana) == TEAM
 
 
-async def test_a_lost_wake_up_is_made_up_for() -> None:
-    room = TalkRoom()
+async def test_a_lost_wake_up_is_made_up_for(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(bob, TEAM)
 
@@ -202,8 +197,7 @@ async def test_a_thousand_listeners_are_told_by_one_look() -> None:
     assert room.bulletin.size == 0
 
 
-async def test_who_may_see_less_by_now_hears_only_that() -> None:
-    room = TalkRoom()
+async def test_who_may_see_less_by_now_hears_only_that(room: TalkRoom) -> None:
     ana, boss = room.enters("ana"), room.enters("boss")
     one, two = await room.a_talk(boss, TEAM), await room.a_talk(boss, TEAM)
 
@@ -216,8 +210,7 @@ async def test_who_may_see_less_by_now_hears_only_that() -> None:
     assert heard == [News(one.id, PUBLIC, reset=True), News(two.id, PUBLIC, reset=True)]
 
 
-async def test_who_may_see_less_by_now_is_told_so_though_nothing_is_said() -> None:
-    room = TalkRoom()
+async def test_who_may_see_less_by_now_is_told_so_though_nothing_is_said(room: TalkRoom) -> None:
     ana, boss = room.enters("ana"), room.enters("boss")
     talk = await room.a_talk(boss, TEAM)
 
@@ -245,8 +238,7 @@ async def test_what_is_hidden_by_now_does_not_hasten_that() -> None:
         assert ear.heard == []
 
 
-async def test_whose_key_has_ended_hears_nothing_more() -> None:
-    room = TalkRoom()
+async def test_whose_key_has_ended_hears_nothing_more(room: TalkRoom) -> None:
     ana, boss = room.enters("ana"), room.enters("boss")
     talk = await room.a_talk(boss, TEAM)
 
@@ -259,8 +251,7 @@ async def test_whose_key_has_ended_hears_nothing_more() -> None:
     assert ear.heard == [News(talk.id, PUBLIC, reset=True)]
 
 
-async def test_a_closed_one_is_followed_by_those_alone_who_take_part() -> None:
-    room = TalkRoom()
+async def test_a_closed_one_is_followed_by_those_alone_who_take_part(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana, closed=True, with_=[bob])
 
@@ -278,8 +269,7 @@ async def test_a_closed_one_is_followed_by_those_alone_who_take_part() -> None:
     assert left.heard[1:] == [News(talk.id, PUBLIC, reset=True)]
 
 
-async def test_of_those_who_listen_to_a_closed_one_each_is_looked_at() -> None:
-    room = TalkRoom()
+async def test_of_those_who_listen_to_a_closed_one_each_is_looked_at(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana, closed=True, with_=[bob])
 
@@ -302,8 +292,7 @@ async def test_after_the_last_word_of_a_conversation_there_is_none() -> None:
     assert await listener.heard() == [News(talk, PUBLIC, reset=True)]
 
 
-async def test_a_closed_one_is_watched_on_when_its_first_listener_has_left() -> None:
-    room = TalkRoom()
+async def test_a_closed_one_is_watched_on_when_its_first_listener_has_left(room: TalkRoom) -> None:
     ana, bob, boss = room.enters("ana"), room.enters("bob"), room.enters("boss")
     talk = await room.a_talk(boss, closed=True, with_=[ana, bob])
 
@@ -390,11 +379,11 @@ async def test_nobody_follows_what_is_not_there_for_them() -> None:
     assert room.bulletin.size == 0
 
 
-async def test_a_deleted_space_ends_what_is_followed_in_it() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk = await room.a_talk(ana, TEAM)
-
+async def test_a_deleted_space_ends_what_is_followed_in_it(
+    room: TalkRoom,
+    ana: Principal,
+    talk: Conversation,
+) -> None:
     async with following(room, ana, talk) as ear:
         room.world.forget(ana.space)
         await ear.over.wait()

@@ -7,12 +7,11 @@ from portico.bridge.core.message import NewMessage
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
 
 
-async def test_what_others_said_since_one_joined_is_unread() -> None:
-    room = TalkRoom()
+async def test_what_others_said_since_one_joined_is_unread(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana)
     await room.says(ana, talk, "before")
@@ -29,10 +28,12 @@ async def test_what_others_said_since_one_joined_is_unread() -> None:
     assert (await room.show_inbox(ana)).total == 1
 
 
-async def test_the_total_alone_is_that_of_the_inbox() -> None:
-    room = TalkRoom()
-    ana, bob = room.enters("ana"), room.enters("bob")
-    low = room.enters("low", TEAM)
+async def test_the_total_alone_is_that_of_the_inbox(
+    room: TalkRoom,
+    ana: Principal,
+    bob: Principal,
+    low: Principal,
+) -> None:
     one, other = [await room.a_talk(ana, TEAM, with_=[bob, low]) for _ in range(2)]
     await room.says(ana, one, "a", TEAM)
     await room.says(ana, other, "bob?", SECRET)
@@ -46,10 +47,12 @@ async def test_the_total_alone_is_that_of_the_inbox() -> None:
         await room.count_unread(room.enters("nobody", roles=[]))
 
 
-async def test_a_count_is_as_secret_as_what_is_counted() -> None:
-    room = TalkRoom()
-    ana, bob = room.enters("ana"), room.enters("bob")
-    low = room.enters("low", TEAM)
+async def test_a_count_is_as_secret_as_what_is_counted(
+    room: TalkRoom,
+    ana: Principal,
+    bob: Principal,
+    low: Principal,
+) -> None:
     talk = await room.a_talk(ana, TEAM, with_=[bob, low])
     await room.says(ana, talk, "a", TEAM)
     await room.says(ana, talk, "b", SECRET)
@@ -62,8 +65,7 @@ async def test_a_count_is_as_secret_as_what_is_counted() -> None:
     assert await room.mark(bob) == SECRET
 
 
-async def test_a_persons_inbox_is_a_task_of_its_own() -> None:
-    room = TalkRoom()
+async def test_a_persons_inbox_is_a_task_of_its_own(room: TalkRoom) -> None:
     ana, boss = room.enters("ana", kind=PrincipalKind.PERSON), room.enters("boss")
     talk = await room.a_talk(ana, TEAM, with_=[boss])
     await room.says(boss, talk, "b", SECRET)
@@ -74,8 +76,7 @@ async def test_a_persons_inbox_is_a_task_of_its_own() -> None:
     assert await room.mark(ana, talk.id) == PUBLIC
 
 
-async def test_up_to_where_a_page_ended_is_read_and_never_back() -> None:
-    room = TalkRoom()
+async def test_up_to_where_a_page_ended_is_read_and_never_back(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana, with_=[bob])
     for body in "abc":
@@ -91,8 +92,7 @@ async def test_up_to_where_a_page_ended_is_read_and_never_back() -> None:
         await room.mark_read(ana, [talk.id], second.cursor)
 
 
-async def test_what_was_not_looked_at_stays_unread() -> None:
-    room = TalkRoom()
+async def test_what_was_not_looked_at_stays_unread(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana, TEAM, with_=[bob])
     for body, label in (("a", TEAM), ("b", SECRET), ("c", TEAM)):
@@ -109,8 +109,7 @@ async def test_what_was_not_looked_at_stays_unread() -> None:
     assert await room.unread(bob) == 0
 
 
-async def test_one_can_be_read_before_what_is_before_it() -> None:
-    room = TalkRoom()
+async def test_one_can_be_read_before_what_is_before_it(room: TalkRoom) -> None:
     ana, bob, low = room.enters("ana"), room.enters("bob"), room.enters("low", TEAM)
     talk = await room.a_talk(ana, TEAM, with_=[bob, low])
     said = [await room.says(ana, talk, body, SECRET) for body in "abc"]
@@ -126,8 +125,7 @@ async def test_one_can_be_read_before_what_is_before_it() -> None:
     assert await room.unread(eve) == 0
 
 
-async def test_how_far_one_has_read_can_be_noted_from_any_task() -> None:
-    room = TalkRoom()
+async def test_how_far_one_has_read_can_be_noted_from_any_task(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana, with_=[bob])
     await room.says(ana, talk, "a")

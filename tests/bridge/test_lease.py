@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from portico.bridge.core.errors import (
-    Archived,
     BadBridgeInput,
     LeaseHeld,
     LeaseLost,
@@ -15,8 +14,6 @@ from portico.bridge.core.errors import (
 )
 from portico.bridge.core.lease import LONGEST, USUAL, WAITS_FOR, Lease, LeaseWish
 from portico.engine.core.errors import KeyReused
-from portico.guard.core.errors import NotPermitted
-from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, a_scene
@@ -31,9 +28,7 @@ async def take(
     return await scene.room.take_lease(who, wish)
 
 
-async def test_one_holds_it_and_the_other_is_told_who() -> None:
-    scene = await a_scene()
-
+async def test_one_holds_it_and_the_other_is_told_who(scene: Scene) -> None:
     lease = await take(scene, scene.low)
 
     with pytest.raises(LeaseHeld, match="low holds"):
@@ -68,8 +63,7 @@ async def test_a_paused_holder_that_wakes_after_expiry_is_refused_by_its_token()
     assert checked == now
 
 
-async def test_it_is_renewed_and_released() -> None:
-    scene = await a_scene()
+async def test_it_is_renewed_and_released(scene: Scene) -> None:
     lease = await take(scene, scene.low)
 
     renewed = await scene.room.renew_lease(scene.low, lease.id, lease.token, for_=HOUR)
@@ -79,8 +73,7 @@ async def test_it_is_renewed_and_released() -> None:
     assert await scene.room.list_leases(scene.low, scene.project.id) == ([], [])
 
 
-async def test_who_waits_comes_next_as_long_as_they_wait() -> None:
-    scene = await a_scene()
+async def test_who_waits_comes_next_as_long_as_they_wait(scene: Scene) -> None:
     lease = await take(scene, scene.low)
     with pytest.raises(LeaseHeld):
         await take(scene, scene.high, wait=True)
@@ -95,8 +88,7 @@ async def test_who_waits_comes_next_as_long_as_they_wait() -> None:
     assert (await take(scene, scene.fresh)).holder == scene.fresh.id
 
 
-async def test_who_has_read_more_takes_nothing_and_keeps_nothing() -> None:
-    scene = await a_scene()
+async def test_who_has_read_more_takes_nothing_and_keeps_nothing(scene: Scene) -> None:
     lease = await take(scene, scene.high)
     await scene.room.marks.read(scene.high, [SECRET])
 
@@ -125,8 +117,7 @@ async def test_of_a_secret_project_no_lease_is_seen() -> None:
     assert await scene.room.mark(scene.fresh) == SECRET
 
 
-async def test_a_person_holds_it_in_front_of_the_project() -> None:
-    scene = await a_scene()
+async def test_a_person_holds_it_in_front_of_the_project(scene: Scene) -> None:
     person = scene.room.enters("pat", kind=PrincipalKind.PERSON)
     await scene.room.marks.read(person, [SECRET])
 
@@ -137,83 +128,34 @@ async def test_a_person_holds_it_in_front_of_the_project() -> None:
     assert await scene.room.mark(person, scene.project.id) == TEAM
 
 
-async def test_the_same_wish_is_the_same_lease() -> None:
-    scene = await a_scene()
+async def test_the_same_key_is_the_same_lease_and_not_for_something_else_but_for_another_project(
+    scene: Scene,
+) -> None:
+    other = await scene.room.a_project(scene.low, TEAM, "gemini")
     wish = LeaseWish(project=scene.project.id, resource="src", key="one")
 
     lease = await scene.room.take_lease(scene.low, wish)
 
     assert await scene.room.take_lease(scene.low, wish) == lease
-
-
-async def test_the_same_key_is_not_for_something_else_but_for_another_project() -> None:
-    scene = await a_scene()
-    other = await scene.room.a_project(scene.low, TEAM, "gemini")
-    wish = LeaseWish(project=scene.project.id, resource="src", key="one")
-    lease = await scene.room.take_lease(scene.low, wish)
-
     with pytest.raises(KeyReused, match="'one'"):
         await scene.room.take_lease(scene.low, replace(wish, resource="docs"))
     there = await scene.room.take_lease(scene.low, replace(wish, project=other.id))
-
     assert there.id != lease.id
 
 
-@pytest.mark.parametrize(
-    ("wish", "field"),
-    [
-        ({"resource": ""}, "resource"),
-        ({"resource": "a" * 301}, "resource"),
-        ({"resource": "a\nb"}, "resource"),
-        ({"purpose": "p" * 301}, "purpose"),
-        ({"lasts": timedelta(0)}, "lasts"),
-        ({"lasts": LONGEST + HOUR}, "lasts"),
-    ],
-)
-async def test_every_flaw_is_told(wish: dict[str, object], field: str) -> None:
-    scene = await a_scene()
+async def test_every_flaw_is_told(scene: Scene) -> None:
     good = LeaseWish(project=scene.project.id, resource="src")
+    for field, wish in [
+        *[("resource", replace(good, resource=name)) for name in ("", "a" * 301, "a\nb")],
+        ("purpose", replace(good, purpose="p" * 301)),
+        *[("lasts", replace(good, lasts=lasts)) for lasts in (timedelta(0), LONGEST + HOUR)],
+    ]:
+        with pytest.raises(BadBridgeInput) as refused:
+            await scene.room.take_lease(scene.low, wish)
+        assert [flaw.field for flaw in refused.value.flaws] == [field]
 
-    with pytest.raises(BadBridgeInput) as refused:
-        await scene.room.take_lease(scene.low, replace(good, **wish))  # type: ignore[arg-type] # a field
-
-    assert [flaw.field for flaw in refused.value.flaws] == [field]
-
-
-async def test_a_lease_is_renewed_for_a_time_that_it_could_have() -> None:
-    scene = await a_scene()
     lease = await take(scene, scene.low)
-
     with pytest.raises(BadBridgeInput):
         await scene.room.renew_lease(scene.low, lease.id, lease.token, for_=LONGEST * 2)
     with pytest.raises(BadBridgeInput):
         await scene.room.check_lease(scene.low, scene.project.id, "", lease.token)
-
-
-async def test_in_a_project_that_is_put_away_leases_only_end() -> None:
-    scene = await a_scene()
-    lease = await take(scene, scene.low)
-    await scene.room.archive(scene.project)
-
-    with pytest.raises(Archived):
-        await take(scene, scene.low, "docs")
-    with pytest.raises(Archived):
-        await scene.room.renew_lease(scene.low, lease.id, lease.token, for_=HOUR)
-    await scene.room.release_lease(scene.low, lease.id, lease.token)
-
-
-async def test_without_the_scope_nothing_is_done() -> None:
-    scene = await a_scene(PUBLIC)
-    lease = await take(scene, scene.low)
-    nobody = replace(scene.low, scopes=frozenset())
-
-    with pytest.raises(NotPermitted):
-        await take(scene, nobody, "docs")
-    with pytest.raises(NotPermitted):
-        await scene.room.renew_lease(nobody, lease.id, lease.token, for_=HOUR)
-    with pytest.raises(NotPermitted):
-        await scene.room.release_lease(nobody, lease.id, lease.token)
-    with pytest.raises(NotPermitted):
-        await scene.room.check_lease(nobody, scene.project.id, "src/a", lease.token)
-    with pytest.raises(NotPermitted):
-        await scene.room.list_leases(nobody, scene.project.id)

@@ -1,13 +1,16 @@
-"""Conversations: begun, closed, put away."""
+"""Projects and conversations: begun, closed, put away; what is above somebody is not there."""
 
 import pytest
 
+from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.errors import (
+    AboveClearance,
     Archived,
     BadBridgeInput,
     BelowContainer,
     ConversationNotFound,
     NotTakingPart,
+    ProjectNameTaken,
     ProjectNotFound,
     WriteDown,
 )
@@ -15,17 +18,146 @@ from portico.guard.core.errors import NotPermitted, PrincipalNotFound
 from portico.guard.core.roles import Role
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
+
+
+async def test_a_project_is_as_secret_as_what_its_maker_has_read(room: TalkRoom) -> None:
+    ana = room.enters("ana")
+    await room.marks.read(ana, [SECRET])
+
+    made = await room.create_project(ana, "plans")
+
+    assert made.label == SECRET
+    assert await room.show_project(ana, "plans") == made
+    with pytest.raises(WriteDown):
+        await room.create_project(ana, "other", label=TEAM)
+
+
+async def test_a_person_begins_a_project_with_nothing_in_mind(room: TalkRoom) -> None:
+    ana = room.enters("ana", kind=PrincipalKind.PERSON)
+    await room.create_project(ana, "plans", label=SECRET)
+    await room.list_projects(ana)
+
+    assert (await room.create_project(ana, "picnic")).label == PUBLIC
+
+
+async def test_nobody_makes_what_is_above_them_nor_anything_who_may_only_look(
+    room: TalkRoom,
+) -> None:
+    with pytest.raises(AboveClearance):
+        await room.create_project(room.enters("ana", TEAM), "plans", label=SECRET)
+    with pytest.raises(NotPermitted):
+        await room.create_project(room.enters("eve", roles=[Role.VIEWER]), "plans")
+
+
+async def test_a_hidden_name_can_be_used_again_and_the_most_secret_is_found_by_it() -> None:
+    room = TalkRoom()
+    ana, bob = room.enters("ana"), room.enters("bob", TEAM)
+    high = await room.create_project(ana, "plans", label=SECRET)
+
+    low = await room.create_project(bob, "plans")
+
+    assert await room.show_project(bob, "plans") == low
+    assert await room.show_project(ana, "plans") == high
+    with pytest.raises(ProjectNameTaken):
+        await room.create_project(bob, "plans")
+
+
+async def test_what_is_hidden_and_what_is_not_there_are_refused_alike(room: TalkRoom) -> None:
+    ana, bob = room.enters("ana"), room.enters("bob", TEAM)
+    hidden = await room.create_project(ana, "plans", label=SECRET)
+
+    with pytest.raises(ProjectNotFound) as one:
+        await room.show_project(bob, "plans")
+    with pytest.raises(ProjectNotFound) as other:
+        await room.show_project(bob, "nothing")
+    with pytest.raises(ProjectNotFound):
+        await room.change_project(bob, hidden.id, name="mine")
+
+    assert str(one.value).replace("plans", "nothing") == str(other.value)
+    assert await room.list_projects(bob) == []
+
+
+async def test_whoever_reads_a_name_or_is_told_that_it_is_taken_has_read_it(
+    room: TalkRoom, ana: Principal, bob: Principal
+) -> None:
+    scout = room.enters("scout", kind=PrincipalKind.AGENT)
+    await room.create_project(ana, "plans", label=SECRET)
+    await room.create_project(ana, "picnic", label=TEAM)
+
+    with pytest.raises(ProjectNameTaken):
+        await room.create_project(scout, "plans", label=SECRET)
+
+    assert await room.mark(scout) == SECRET
+    assert len(await room.list_projects(bob, upto=TEAM)) == 1
+    assert await room.mark(bob) == TEAM
+    assert len(await room.list_projects(bob)) == 2
+    assert await room.mark(bob) == SECRET
+
+
+async def test_every_flaw_is_told_at_once(room: TalkRoom, ana: Principal) -> None:
+    with pytest.raises(BadBridgeInput) as refused:
+        await room.create_project(ana, "two\nlines", "x" * 10_001)
+
+    assert [flaw.field for flaw in refused.value.flaws] == ["name", "description"]
+    with pytest.raises(BadBridgeInput):
+        await room.list_projects(ana, limit=0)
+
+
+async def test_what_a_project_is_called_is_not_told_from_above(room: TalkRoom) -> None:
+    ana = room.enters("ana")
+    project = await room.create_project(ana, "picnic", "by the lake", TEAM)
+    changed = await room.change_project(ana, project.id, name="picnic!")
+    await room.marks.read(ana, [SECRET])
+
+    with pytest.raises(WriteDown):
+        await room.change_project(ana, project.id, description="the merger")
+
+    assert (changed.name, changed.description) == ("picnic!", "by the lake")
+
+
+async def test_only_who_keeps_order_puts_away_what_others_made(room: TalkRoom) -> None:
+    ana, bob = room.enters("ana"), room.enters("bob")
+    root = room.enters("root", kind=PrincipalKind.PERSON, roles=[Role.OPERATOR])
+    project = await room.create_project(ana, "picnic")
+
+    with pytest.raises(NotPermitted):
+        await room.change_project(bob, project.id, archived=True)
+    away = await room.change_project(root, project.id, archived=True)
+    again = await room.change_project(root, project.id, archived=True)
+
+    assert away.archived_at is not None
+    assert again.archived_at == away.archived_at
+    assert await room.list_projects(ana) == []
+    assert [its.id for its in await room.list_projects(ana, archived=True)] == [project.id]
+    back = await room.change_project(ana, project.id, archived=False)
+    assert back.archived_at is None
+    assert room.audit.actions == ["project.archived", "project.restored"]
+
+
+async def test_the_one_with_the_latest_news_comes_first_by_what_one_may_see(room: TalkRoom) -> None:
+    ana, bob = room.enters("ana"), room.enters("bob", TEAM)
+    first = await room.a_talk(ana, TEAM)
+    second = await room.a_talk(ana, TEAM)
+    await room.says(ana, first, "hidden", SECRET)
+
+    assert [its.id for its in await room.list_projects(bob)] == [second.project, first.project]
+    assert [its.id for its in await room.list_projects(ana)] == [first.project, second.project]
+    page = await room.list_projects(bob, after=str(second.project), limit=1)
+    assert [its.id for its in page] == [first.project]
+    assert await room.list_projects(bob, after="unknown") == []
+
 
 NOBODY = PrincipalId.mint(BEGINNING, SeededEntropy("nobody"))
 
 
-async def test_its_maker_takes_part_and_whom_they_bring() -> None:
-    room = TalkRoom()
-    ana, bob = room.enters("ana"), room.enters("bob")
-
+async def test_its_maker_takes_part_and_whom_they_bring(
+    room: TalkRoom,
+    ana: Principal,
+    bob: Principal,
+) -> None:
     talk = await room.a_talk(ana, with_=[bob])
 
     inside = await room.list_participants(bob, talk.id)
@@ -33,29 +165,21 @@ async def test_its_maker_takes_part_and_whom_they_bring() -> None:
     assert (await room.show_conversation(bob, talk.id)).title == "talk"
 
 
-async def test_it_is_no_less_secret_than_its_project() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_it_is_no_less_secret_than_its_project_of_which_its_maker_then_knows(
+    room: TalkRoom, ana: Principal
+) -> None:
+    scout = room.enters("scout", kind=PrincipalKind.AGENT)
     project = await room.a_project(ana, TEAM)
 
-    with pytest.raises(BelowContainer):
-        await room.create_conversation(ana, project.id, "talk", label=PUBLIC)
+    for who in (ana, scout):
+        with pytest.raises(BelowContainer):
+            await room.create_conversation(who, project.id, "talk", label=PUBLIC)
+
+    assert await room.mark(scout) == TEAM
     assert (await room.create_conversation(ana, project.id, "talk")).label == TEAM
 
 
-async def test_whoever_begins_one_knows_that_its_project_is_there() -> None:
-    room = TalkRoom()
-    ana, scout = room.enters("ana"), room.enters("scout", kind=PrincipalKind.AGENT)
-    project = await room.a_project(ana, TEAM)
-
-    with pytest.raises(BelowContainer):
-        await room.create_conversation(scout, project.id, "talk", label=PUBLIC)
-
-    assert await room.mark(scout) == TEAM
-
-
-async def test_nothing_begins_in_what_is_put_away_or_hidden() -> None:
-    room = TalkRoom()
+async def test_nothing_begins_in_what_is_put_away_or_hidden(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob", TEAM)
     project = await room.a_project(ana, SECRET)
 
@@ -66,30 +190,21 @@ async def test_nothing_begins_in_what_is_put_away_or_hidden() -> None:
         await room.create_conversation(ana, project.id, "talk")
 
 
-async def test_every_flaw_is_told_at_once() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_every_flaw_is_told_at_once_and_whoever_is_brought_has_to_be_there(
+    room: TalkRoom, ana: Principal
+) -> None:
     project = await room.a_project(ana)
 
     with pytest.raises(BadBridgeInput) as refused:
         await room.create_conversation(ana, project.id, "", participants=[NOBODY] * 51)
-
-    assert [flaw.field for flaw in refused.value.flaws] == ["title", "participants"]
-
-
-async def test_whoever_is_brought_has_to_be_there() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    project = await room.a_project(ana)
-
     with pytest.raises(PrincipalNotFound):
         await room.create_conversation(ana, project.id, "talk", participants=[NOBODY])
 
+    assert [flaw.field for flaw in refused.value.flaws] == ["title", "participants"]
     assert await room.list_conversations(ana) == []
 
 
-async def test_a_closed_one_is_not_there_for_others() -> None:
-    room = TalkRoom()
+async def test_a_closed_one_is_not_there_for_others(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana, closed=True, with_=[bob])
 
@@ -108,8 +223,7 @@ async def test_a_closed_one_is_not_there_for_others() -> None:
     ]
 
 
-async def test_nobody_is_thrown_out_but_by_who_began_it_or_keeps_order() -> None:
-    room = TalkRoom()
+async def test_nobody_is_thrown_out_but_by_who_began_it_or_keeps_order(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     root = room.enters("root", kind=PrincipalKind.PERSON, roles=[Role.OPERATOR])
     talk = await room.a_talk(ana, with_=[bob, eve])
@@ -125,20 +239,25 @@ async def test_nobody_is_thrown_out_but_by_who_began_it_or_keeps_order() -> None
     assert room.audit.actions == []
 
 
-async def test_that_one_takes_part_is_not_told_from_above() -> None:
-    room = TalkRoom()
-    ana, bob = room.enters("ana"), room.enters("bob")
-    talk = await room.a_talk(ana, TEAM)
-    await room.marks.read(bob, [SECRET])
+async def test_neither_that_one_takes_part_nor_what_it_is_called_is_told_from_above(
+    room: TalkRoom, ana: Principal, bob: Principal, talk: Conversation
+) -> None:
+    assert (await room.change_conversation(ana, talk.id, title="walk")).title == "walk"
+    for who in (ana, bob):
+        await room.marks.read(who, [SECRET])
 
-    with pytest.raises(WriteDown):
-        await room.join(bob, talk.id)
-    with pytest.raises(WriteDown):
-        await room.leave(bob, talk.id)
+    for ask in (
+        room.join(bob, talk.id),
+        room.leave(bob, talk.id),
+        room.change_conversation(ana, talk.id, title="the merger"),
+    ):
+        with pytest.raises(WriteDown):
+            await ask
+    with pytest.raises(BadBridgeInput):
+        await room.change_conversation(ana, talk.id, title="a\nb")
 
 
-async def test_who_hears_less_is_told_so_alone() -> None:
-    room = TalkRoom()
+async def test_who_hears_less_is_told_so_alone(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana, with_=[bob])
     await room.mute(bob, talk.id, muted=True)
@@ -154,21 +273,7 @@ async def test_who_hears_less_is_told_so_alone() -> None:
         await room.mute(eve, talk.id, muted=True)
 
 
-async def test_what_it_is_called_is_not_told_from_above() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk = await room.a_talk(ana, TEAM)
-
-    assert (await room.change_conversation(ana, talk.id, title="walk")).title == "walk"
-    await room.marks.read(ana, [SECRET])
-    with pytest.raises(WriteDown):
-        await room.change_conversation(ana, talk.id, title="the merger")
-    with pytest.raises(BadBridgeInput):
-        await room.change_conversation(ana, talk.id, title="a\nb")
-
-
-async def test_what_is_put_away_is_quiet_until_it_is_taken_out() -> None:
-    room = TalkRoom()
+async def test_what_is_put_away_is_quiet_until_it_is_taken_out(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(ana, with_=[bob])
     await room.says(ana, talk, "hello")
@@ -187,8 +292,7 @@ async def test_what_is_put_away_is_quiet_until_it_is_taken_out() -> None:
     assert room.audit.actions == ["conversation.archived", "conversation.restored"]
 
 
-async def test_of_a_project_its_own_are_listed_and_their_names_are_read() -> None:
-    room = TalkRoom()
+async def test_of_a_project_its_own_are_listed_and_their_names_are_read(room: TalkRoom) -> None:
     ana, bob = room.enters("ana"), room.enters("bob")
     talk, _ = await room.a_talk(ana, SECRET), await room.a_talk(ana, TEAM)
 

@@ -257,9 +257,7 @@ async def test_the_oracle_finds_a_reader_of_whom_no_note_is_taken() -> None:
         await told_on(TalkRoom(marking=Forgetful))
 
 
-async def test_with_notes_the_same_is_raised() -> None:
-    room = TalkRoom()
-
+async def test_with_notes_the_same_is_raised(room: TalkRoom) -> None:
     await told_on(room)
 
     assert [str(said.message.label) for said in room.world.messages.values()] == [

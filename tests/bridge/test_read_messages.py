@@ -1,4 +1,4 @@
-"""Reading what was said: all of it, once, in order, and nothing that is hidden."""
+"""Reading and finding what was said: all of it, once, in order, and nothing that is hidden."""
 
 import asyncio
 from datetime import timedelta
@@ -12,7 +12,7 @@ from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.roles import Role
 from portico.kernel.label import PUBLIC, Label
-from portico.kernel.principal import PrincipalKind
+from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import BEGINNING
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom, settled
 
@@ -32,8 +32,7 @@ async def a_mixed_talk(room: TalkRoom, *said: str) -> Conversation:
     return talk
 
 
-async def test_page_by_page_each_comes_once_and_in_order() -> None:
-    room = TalkRoom()
+async def test_page_by_page_each_comes_once_and_in_order(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b", "c", "d", "!e")
     low = room.enters("low", TEAM)
 
@@ -44,8 +43,7 @@ async def test_page_by_page_each_comes_once_and_in_order() -> None:
     assert (bodies(second), second.more) == (["d"], False)
 
 
-async def test_where_one_stands_does_not_tell_of_what_is_hidden() -> None:
-    room = TalkRoom()
+async def test_where_one_stands_does_not_tell_of_what_is_hidden(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a")
     low = room.enters("low", TEAM)
     first = await room.read_messages(low, [talk.id])
@@ -60,8 +58,7 @@ async def test_where_one_stands_does_not_tell_of_what_is_hidden() -> None:
     assert await room.look_back(low, talk.id) == back
 
 
-async def test_whoever_reads_has_read_before_they_are_told() -> None:
-    room = TalkRoom()
+async def test_whoever_reads_has_read_before_they_are_told(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     ana = room.enters("ana")
 
@@ -71,9 +68,7 @@ async def test_whoever_reads_has_read_before_they_are_told() -> None:
     assert (bodies(high), await room.mark(ana)) == (["a", "!b"], SECRET)
 
 
-async def test_that_nothing_was_said_is_as_secret_as_where() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_that_nothing_was_said_is_as_secret_as_where(room: TalkRoom, ana: Principal) -> None:
     talk = await room.a_talk(room.enters("boss"), SECRET)
 
     await room.read_messages(ana, [talk.id])
@@ -83,8 +78,7 @@ async def test_that_nothing_was_said_is_as_secret_as_where() -> None:
         await room.read_messages(ana, [talk.id], upto=TEAM)
 
 
-async def test_a_cursor_is_of_one_reader_and_one_clearance() -> None:
-    room = TalkRoom()
+async def test_a_cursor_is_of_one_reader_and_one_clearance(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     ana, bob = room.enters("ana"), room.enters("bob")
     page = await room.read_messages(ana, [talk.id])
@@ -101,8 +95,7 @@ async def test_a_cursor_is_of_one_reader_and_one_clearance() -> None:
     assert (bodies(there_again), there_again.reset) == ([], False)
 
 
-async def test_a_cursor_of_a_lower_look_misses_nothing_of_a_higher_one() -> None:
-    room = TalkRoom()
+async def test_a_cursor_of_a_lower_look_misses_nothing_of_a_higher_one(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "!a", "b")
     ana = room.enters("ana")
     low = await room.read_messages(ana, [talk.id], upto=TEAM)
@@ -112,9 +105,7 @@ async def test_a_cursor_of_a_lower_look_misses_nothing_of_a_higher_one() -> None
     assert (bodies(high), high.reset) == (["!a", "b"], True)
 
 
-async def test_several_conversations_are_read_as_one() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_several_conversations_are_read_as_one(room: TalkRoom, ana: Principal) -> None:
     one, two = await room.a_talk(ana), await room.a_talk(ana)
     for number, talk in enumerate([one, two, two, one]):
         await room.says(ana, talk, str(number))
@@ -126,8 +117,7 @@ async def test_several_conversations_are_read_as_one() -> None:
     assert (bodies(second), second.more) == (["3"], False)
 
 
-async def test_each_conversation_is_a_persons_task_of_its_own() -> None:
-    room = TalkRoom()
+async def test_each_conversation_is_a_persons_task_of_its_own(room: TalkRoom) -> None:
     ana = room.enters("ana", kind=PrincipalKind.PERSON)
     low, high = await a_mixed_talk(room, "a"), await a_mixed_talk(room, "!b")
 
@@ -138,8 +128,7 @@ async def test_each_conversation_is_a_persons_task_of_its_own() -> None:
     assert await room.mark(ana) == PUBLIC
 
 
-async def test_from_now_on_is_after_all_that_one_may_see() -> None:
-    room = TalkRoom()
+async def test_from_now_on_is_after_all_that_one_may_see(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     ana = room.enters("ana")
     tail = await room.tail_cursor(ana, [talk.id])
@@ -150,8 +139,7 @@ async def test_from_now_on_is_after_all_that_one_may_see() -> None:
     assert bodies(await room.read_messages(ana, [talk.id], cursor=tail)) == ["c"]
 
 
-async def test_one_looks_back_from_the_end() -> None:
-    room = TalkRoom()
+async def test_one_looks_back_from_the_end(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b", "c", "d")
     low = room.enters("low", TEAM)
 
@@ -168,10 +156,12 @@ async def test_one_looks_back_from_the_end() -> None:
     assert (bodies(moved), moved.reset) == (["c", "d"], True)
 
 
-async def test_a_thread_is_read_whole_by_each_of_its_messages() -> None:
-    room = TalkRoom()
-    ana, low = room.enters("ana"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_a_thread_is_read_whole_by_each_of_its_messages(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     root = await room.says(ana, talk, "a")
     await room.says(ana, talk, "aside")
     answers = []
@@ -187,9 +177,7 @@ async def test_a_thread_is_read_whole_by_each_of_its_messages() -> None:
         await room.read_thread(low, answers[1].id)
 
 
-async def test_a_long_thread_is_read_page_by_page() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_a_long_thread_is_read_page_by_page(room: TalkRoom, ana: Principal) -> None:
     talk, other = await room.a_talk(ana), await room.a_talk(ana)
     root = await room.says(ana, talk, "0")
     elsewhere = await room.says(ana, other, "elsewhere")
@@ -207,10 +195,12 @@ async def test_a_long_thread_is_read_page_by_page() -> None:
         await room.read_thread(ana, root.id, after=elsewhere.id)
 
 
-async def test_a_thread_whose_beginning_was_raised_is_read_without_it() -> None:
-    room = TalkRoom()
-    ana, low = room.enters("ana"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_a_thread_whose_beginning_was_raised_is_read_without_it(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     root = await room.says(ana, talk, "a")
     answer = await room.send_message(
         low, NewMessage(conversation=talk.id, body="b", reply_to=root.id)
@@ -221,10 +211,12 @@ async def test_a_thread_whose_beginning_was_raised_is_read_without_it() -> None:
     assert [its.body for its in await room.read_thread(low, answer.message.id)] == ["b"]
 
 
-async def test_what_is_hidden_and_what_is_not_there_are_refused_alike() -> None:
-    room = TalkRoom()
-    ana, low = room.enters("ana"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_what_is_hidden_and_what_is_not_there_are_refused_alike(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     hidden = await room.says(ana, talk, "!a", SECRET)
 
     with pytest.raises(MessageNotFound):
@@ -236,8 +228,7 @@ async def test_what_is_hidden_and_what_is_not_there_are_refused_alike() -> None:
         await room.read_messages(ana, [], limit=0)
 
 
-async def test_whoever_waits_is_answered_when_something_is_said() -> None:
-    room = TalkRoom()
+async def test_whoever_waits_is_answered_when_something_is_said(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a")
     ana, bob = room.enters("ana"), room.enters("bob", TEAM)
     here = await room.tail_cursor(ana, [talk.id])
@@ -251,8 +242,7 @@ async def test_whoever_waits_is_answered_when_something_is_said() -> None:
     assert room.bulletin.size == 0
 
 
-async def test_who_waits_in_vain_is_told_that_there_is_nothing() -> None:
-    room = TalkRoom()
+async def test_who_waits_in_vain_is_told_that_there_is_nothing(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a")
     low = room.enters("low", TEAM)
     here = await room.tail_cursor(low, [talk.id])
@@ -263,8 +253,7 @@ async def test_who_waits_in_vain_is_told_that_there_is_nothing() -> None:
     assert (bodies(page), page.cursor) == ([], here)
 
 
-async def test_whoever_may_see_less_when_it_comes_begins_anew() -> None:
-    room = TalkRoom()
+async def test_whoever_may_see_less_when_it_comes_begins_anew(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     ana = room.enters("ana")
     here = await room.tail_cursor(ana, [talk.id])
@@ -278,10 +267,10 @@ async def test_whoever_may_see_less_when_it_comes_begins_anew() -> None:
     assert (bodies(waiting.result()), waiting.result().reset) == (["a"], True)
 
 
-async def test_whose_key_ends_while_they_wait_is_told_nothing() -> None:
-    room = TalkRoom()
+async def test_whose_key_ends_while_they_wait_is_told_nothing(
+    room: TalkRoom, ana: Principal
+) -> None:
     talk = await a_mixed_talk(room, "a")
-    ana = room.enters("ana")
     here = await room.tail_cursor(ana, [talk.id])
     waiting = asyncio.create_task(room.read_messages(ana, [talk.id], cursor=here, wait=LONG))
     await settled()
@@ -293,8 +282,7 @@ async def test_whose_key_ends_while_they_wait_is_told_nothing() -> None:
         await waiting
 
 
-async def test_a_look_is_as_high_as_one_wants_and_no_higher_than_one_may() -> None:
-    room = TalkRoom()
+async def test_a_look_is_as_high_as_one_wants_and_no_higher_than_one_may(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     low = room.enters("low", TEAM)
 
@@ -310,3 +298,65 @@ async def test_who_takes_part_in_nothing_reads_what_is_open_and_nobody_elses_rol
     viewer = room.enters("viewer", roles=[Role.VIEWER])
 
     assert bodies(await room.read_messages(viewer, [talk.id])) == ["a"]
+
+
+async def test_it_is_found_by_its_words_by_who_may_read_it(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
+    first = await room.says(ana, talk, "Lunch at noon?", TEAM)
+    second = await room.says(ana, talk, "The merger, at NOON", SECRET)
+
+    assert [hit.message.id for hit in await room.search(ana, "noon")] == [second.id, first.id]
+    assert [hit.message.id for hit in await room.search(low, "noon at")] == [first.id]
+    assert await room.search(low, "merger") == []
+
+
+async def test_whoever_finds_it_has_read_it(
+    room: TalkRoom,
+    ana: Principal,
+    bob: Principal,
+    talk: Conversation,
+) -> None:
+    await room.says(ana, talk, "noon", TEAM)
+    await room.says(ana, talk, "noon", SECRET)
+
+    assert len(await room.search(bob, "noon", upto=TEAM)) == 1
+    assert await room.mark(bob) == TEAM
+    assert len(await room.search(bob, "noon", by_meaning=True)) == 2
+    assert await room.mark(bob) == SECRET
+
+
+async def test_it_is_found_where_it_is_looked_for(room: TalkRoom) -> None:
+    ana = room.enters("ana", kind=PrincipalKind.PERSON)
+    one, two = await room.a_talk(ana, TEAM), await room.a_talk(ana, TEAM)
+    said = await room.says(ana, one, "a cab")
+    await room.says(ana, two, "a cab")
+
+    by_words = await room.search(ana, "cab", conversation=one.id)
+    by_project = await room.search(ana, "cab", project=one.project)
+    by_meaning = await room.search(ana, "bac", conversation=one.id, by_meaning=True)
+
+    for hits in (by_words, by_project, by_meaning):
+        assert [hit.message.id for hit in hits] == [said.id]
+    assert await room.mark(ana) == PUBLIC
+    assert await room.mark(ana, one.id) == TEAM
+
+
+async def test_something_has_to_be_looked_for(room: TalkRoom, ana: Principal) -> None:
+    with pytest.raises(BadBridgeInput) as refused:
+        await room.search(ana, "", limit=0)
+
+    assert [flaw.field for flaw in refused.value.flaws] == ["query", "limit"]
+
+
+async def test_who_one_is_includes_what_one_has_read(room: TalkRoom, ana: Principal) -> None:
+    await room.marks.read(ana, [SECRET], untrusted=True)
+
+    me = await room.who_am_i(ana)
+
+    assert (me.principal, me.name, me.kind) == (ana.id, "ana", PrincipalKind.AGENT)
+    assert (me.mark, me.untrusted, me.clearance) == (SECRET, True, ana.clearance)
+    assert "bridge:read" in me.scopes

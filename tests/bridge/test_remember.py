@@ -7,7 +7,6 @@ import pytest
 
 from portico.bridge.core.errors import (
     AboveClearance,
-    Archived,
     BadBridgeInput,
     BelowContainer,
     MemoryChanged,
@@ -16,16 +15,14 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.memory import ToRemember
-from portico.guard.core.errors import NotPermitted
 from portico.kernel.json import JsonValue, NotCanonical
 from portico.kernel.label import PUBLIC
-from portico.kernel.principal import Principal, PrincipalKind
+from portico.kernel.principal import PrincipalKind
 from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, a_scene
 
 
-async def test_what_is_written_is_as_secret_as_what_was_read() -> None:
-    scene = await a_scene()
+async def test_what_is_written_is_as_secret_as_what_was_read(scene: Scene) -> None:
     room, project = scene.room, scene.project
     await room.kept(scene.fresh, project, "secret", label=SECRET)
 
@@ -40,27 +37,21 @@ async def test_what_is_written_is_as_secret_as_what_was_read() -> None:
         await room.kept(scene.high, project, "plan", label=TEAM)
 
 
-async def test_a_label_is_neither_below_its_project_nor_above_its_writer() -> None:
-    scene = await a_scene(TEAM)
-
+async def test_a_label_is_neither_below_its_project_nor_above_its_writer(scene: Scene) -> None:
     with pytest.raises(BelowContainer):
         await scene.room.kept(scene.low, scene.project, label=PUBLIC)
     with pytest.raises(AboveClearance):
         await scene.room.kept(scene.low, scene.project, label=SECRET)
 
-
-async def test_of_a_secret_project_nothing_less_is_written() -> None:
-    scene = await a_scene(SECRET)
-    await scene.room.kept(scene.high, scene.project)
-
+    secret = await a_scene(SECRET)
+    await secret.room.kept(secret.high, secret.project)
     with pytest.raises(BelowContainer):
-        await scene.room.kept(scene.high, scene.project, label=TEAM)
+        await secret.room.kept(secret.high, secret.project, label=TEAM)
     with pytest.raises(ProjectNotFound):
-        await scene.room.kept(scene.low, scene.project)
+        await secret.room.kept(secret.low, secret.project)
 
 
-async def test_whoever_writes_above_knows_by_the_version_what_is_there() -> None:
-    scene = await a_scene()
+async def test_whoever_writes_above_knows_by_the_version_what_is_there(scene: Scene) -> None:
     await scene.room.kept(scene.high, scene.project, label=SECRET)
     wanted = ToRemember(project=scene.project.id, key="k", value="new", label=SECRET, version=0)
 
@@ -70,8 +61,7 @@ async def test_whoever_writes_above_knows_by_the_version_what_is_there() -> None
     assert await scene.room.mark(scene.fresh) == SECRET
 
 
-async def test_every_way_of_reading_raises_the_mark_by_what_is_read() -> None:
-    scene = await a_scene()
+async def test_every_way_of_reading_raises_the_mark_by_what_is_read(scene: Scene) -> None:
     room, project = scene.room, scene.project
     await room.kept(scene.low, project, "a/low", "word")
     await room.kept(scene.fresh, project, "b/high", "word", SECRET)
@@ -88,8 +78,7 @@ async def test_every_way_of_reading_raises_the_mark_by_what_is_read() -> None:
         assert await room.mark(who) == SECRET
 
 
-async def test_strangers_words_stay_strangers_words() -> None:
-    scene = await a_scene()
+async def test_strangers_words_stay_strangers_words(scene: Scene) -> None:
     await scene.room.marks.read(scene.low, [], untrusted=True)
 
     written = await scene.room.kept(scene.low, scene.project)
@@ -101,8 +90,7 @@ async def test_strangers_words_stay_strangers_words() -> None:
     assert (await scene.room.kept(scene.high, scene.project)).untrusted
 
 
-async def test_what_is_forgotten_is_what_one_would_be_given() -> None:
-    scene = await a_scene()
+async def test_what_is_forgotten_is_what_one_would_be_given(scene: Scene) -> None:
     room, project = scene.room, scene.project
     await room.kept(scene.low, project, value="low")
     await room.kept(scene.fresh, project, value="high", label=SECRET)
@@ -119,8 +107,7 @@ async def test_what_is_forgotten_is_what_one_would_be_given() -> None:
     assert [(its.version, its.forgotten) for its in history] == [(2, True), (1, False)]
 
 
-async def test_what_is_not_there_and_what_is_hidden_are_the_same() -> None:
-    scene = await a_scene()
+async def test_what_is_not_there_and_what_is_hidden_are_the_same(scene: Scene) -> None:
     room, project = scene.room, scene.project
     await room.kept(scene.high, project, "hidden", label=SECRET)
 
@@ -137,8 +124,7 @@ async def test_what_is_not_there_and_what_is_hidden_are_the_same() -> None:
     assert await room.search_memory(scene.low, project.id, "hidden") == []
 
 
-async def test_a_person_in_front_of_one_project_has_not_read_the_other() -> None:
-    scene = await a_scene()
+async def test_a_person_in_front_of_one_project_has_not_read_the_other(scene: Scene) -> None:
     person = scene.room.enters("pat", kind=PrincipalKind.PERSON)
     other = await scene.room.a_project(scene.fresh, name="other")
     await scene.room.kept(scene.fresh, scene.project, label=SECRET)
@@ -149,18 +135,19 @@ async def test_a_person_in_front_of_one_project_has_not_read_the_other() -> None
     assert (await scene.room.kept(person, other)).label == PUBLIC
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("key", ""), ("key", " k"), ("key", "k" * 201), ("key", "a\nb"), ("value", "x" * 100_001)],
-)
-async def test_every_flaw_is_told(field: str, value: str) -> None:
-    scene = await a_scene()
-    good = {"key": "k", "value": "v"} | {field: value}
+async def test_every_flaw_is_told(scene: Scene) -> None:
+    good = {"key": "k", "value": "v"}
+    flaws = [("key", ""), ("key", " k"), ("key", "k" * 201), ("key", "a\nb")]
+    for field, value in [*flaws, ("value", "x" * 100_001)]:
+        with pytest.raises(BadBridgeInput) as refused:
+            await scene.room.kept(scene.low, scene.project, **(good | {field: value}))
+        assert [flaw.field for flaw in refused.value.flaws] == [field]
 
-    with pytest.raises(BadBridgeInput) as refused:
-        await scene.room.kept(scene.low, scene.project, good["key"], good["value"])
-
-    assert [flaw.field for flaw in refused.value.flaws] == [field]
+    for limit in (0, 201):
+        with pytest.raises(BadBridgeInput):
+            await scene.room.list_memory(scene.low, scene.project.id, limit=limit)
+        with pytest.raises(BadBridgeInput):
+            await scene.room.search_memory(scene.low, scene.project.id, "k", limit)
 
 
 def nested(depth: int) -> JsonValue:
@@ -171,9 +158,7 @@ def nested(depth: int) -> JsonValue:
 
 
 @pytest.mark.parametrize("value", [nested(51), {"a": ["\0"]}, {"\0": 1}])
-async def test_what_cannot_be_kept_is_refused(value: JsonValue) -> None:
-    scene = await a_scene()
-
+async def test_what_cannot_be_kept_is_refused(value: JsonValue, scene: Scene) -> None:
     with pytest.raises(BadBridgeInput):
         await scene.room.kept(scene.low, scene.project, value=value)
     with pytest.raises(NotCanonical):
@@ -181,73 +166,18 @@ async def test_what_cannot_be_kept_is_refused(value: JsonValue) -> None:
     assert (await scene.room.kept(scene.low, scene.project, value=nested(50))).version == 1
 
 
-async def test_what_is_over_already_or_follows_upon_nothing_is_refused() -> None:
-    scene = await a_scene()
-    wanted = ToRemember(
-        project=scene.project.id,
-        key="k",
-        value=1,
-        version=-1,
-        expires_at=scene.room.clock.now() - timedelta(hours=1),
-    )
-
+async def test_what_expires_is_not_there_afterwards_and_nothing_is_over_already(
+    scene: Scene,
+) -> None:
+    now = scene.room.clock.now()
+    hour = timedelta(hours=1)
+    wanted = ToRemember(project=scene.project.id, key="k", value=1, expires_at=now + hour)
     with pytest.raises(BadBridgeInput) as refused:
-        await scene.room.remember(scene.low, wanted)
-
-    assert [flaw.field for flaw in refused.value.flaws] == ["version", "expires_at"]
-
-
-async def test_what_expires_is_not_there_afterwards() -> None:
-    scene = await a_scene()
-    until = scene.room.clock.now() + timedelta(hours=1)
-    wanted = ToRemember(project=scene.project.id, key="k", value=1, expires_at=until)
+        await scene.room.remember(scene.low, replace(wanted, version=-1, expires_at=now - hour))
     await scene.room.remember(scene.low, wanted)
 
-    scene.room.clock.turn(timedelta(hours=2))
+    scene.room.clock.turn(2 * hour)
 
+    assert [flaw.field for flaw in refused.value.flaws] == ["version", "expires_at"]
     with pytest.raises(MemoryNotFound):
         await scene.room.recall(scene.low, scene.project.id, "k")
-
-
-async def test_in_a_project_that_is_put_away_nothing_is_written() -> None:
-    scene = await a_scene()
-    await scene.room.kept(scene.low, scene.project)
-    await scene.room.archive(scene.project)
-
-    with pytest.raises(Archived):
-        await scene.room.kept(scene.low, scene.project)
-    with pytest.raises(Archived):
-        await scene.room.forget(scene.low, scene.project.id, "k")
-    assert (await scene.room.recall(scene.low, scene.project.id, "k")).value == "v"
-
-
-async def refused_all(scene: Scene, caller: Principal) -> None:
-    room, project = scene.room, scene.project.id
-    with pytest.raises(NotPermitted):
-        await room.kept(caller, scene.project)
-    with pytest.raises(NotPermitted):
-        await room.recall(caller, project, "k")
-    with pytest.raises(NotPermitted):
-        await room.forget(caller, project, "k")
-    with pytest.raises(NotPermitted):
-        await room.list_memory(caller, project)
-    with pytest.raises(NotPermitted):
-        await room.search_memory(caller, project, "k")
-    with pytest.raises(NotPermitted):
-        await room.memory_history(caller, project, "k")
-
-
-async def test_without_the_scope_nothing_is_done() -> None:
-    scene = await a_scene()
-
-    await refused_all(scene, replace(scene.low, scopes=frozenset()))
-
-
-async def test_a_page_has_only_so_much_on_it() -> None:
-    scene = await a_scene()
-
-    for limit in (0, 201):
-        with pytest.raises(BadBridgeInput):
-            await scene.room.list_memory(scene.low, scene.project.id, limit=limit)
-        with pytest.raises(BadBridgeInput):
-            await scene.room.search_memory(scene.low, scene.project.id, "k", limit)

@@ -36,7 +36,8 @@ async def test_an_admin_adds_an_agent_as_a_member_and_its_name_is_given_once(
 ) -> None:
     scout = await room.add_principal(admin, SCOUT)
 
-    assert (scout.kind, scout.roles) == (PrincipalKind.AGENT, {Role.MEMBER})
+    assert scout.kind is PrincipalKind.AGENT
+    assert scout.roles == {Role.MEMBER}
     assert not scout.grants
     assert await room.show_principal(admin, scout.id) == scout
     with pytest.raises(NameTaken):

@@ -88,7 +88,7 @@ async def test_a_key_made_in_a_session_lives_as_one_made_with_its_key(
     bound = await room.issue_key(await room.in_session(bounded.key), KeyWish(name="bound"))
 
     assert endless.whole
-    assert whole.stored.scopes is free.stored.scopes is free.stored.expires_at is None
+    assert (whole.stored.scopes, free.stored.scopes, free.stored.expires_at) == (None, None, None)
     assert bound.stored.expires_at == month.stored.expires_at
 
 

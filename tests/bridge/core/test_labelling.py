@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.bridge.core.errors import AboveClearance, BelowContainer, WriteDown
+from portico.bridge.core.errors import AboveClearance, BelowContainer, TooManyLabels, WriteDown
 from portico.bridge.core.labelling import check_shared, label_again, label_of, secrecy
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label, Level, join
@@ -86,3 +86,10 @@ def test_the_most_secret_is_always_the_same_one() -> None:
     audit = Label(Level.CONFIDENTIAL, frozenset({"audit"}))
 
     assert max([PUBLIC, LEGAL, audit, SECRET], key=secrecy) == LEGAL
+
+
+def test_a_label_too_many_is_named() -> None:
+    refused = TooManyLabels(Label(Level.RESTRICTED, frozenset({"finance"})))
+
+    assert "restricted+finance" in str(refused)
+    assert refused.fix is not None

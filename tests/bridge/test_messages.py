@@ -1,10 +1,12 @@
-"""Saying something: once, and never less secret than what was read for it."""
+"""Saying something once and no less secret than what was read; changing, acknowledging it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from portico.bridge.core.attachment import Attachment, Digest
+from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.errors import (
     AboveClearance,
     AttachmentNotFound,
@@ -12,9 +14,10 @@ from portico.bridge.core.errors import (
     BelowContainer,
     ConversationNotFound,
     MessageNotFound,
+    NotTheirs,
     WriteDown,
 )
-from portico.bridge.core.message import NewMessage
+from portico.bridge.core.message import NewMessage, Wanted
 from portico.bridge.ports import Entered, Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted
@@ -40,11 +43,11 @@ async def an_attachment(room: TalkRoom, by: Principal, content: bytes, label: La
     return its.digest
 
 
-async def test_what_is_said_is_as_secret_as_where_it_is_said() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk = await room.a_talk(ana, TEAM)
-
+async def test_what_is_said_is_as_secret_as_where_it_is_said(
+    room: TalkRoom,
+    ana: Principal,
+    talk: Conversation,
+) -> None:
     sent = await room.send_message(ana, NewMessage(conversation=talk.id, body="hello"))
 
     assert (sent.message.label, sent.raised, sent.replayed) == (TEAM, False, False)
@@ -52,10 +55,12 @@ async def test_what_is_said_is_as_secret_as_where_it_is_said() -> None:
     assert not sent.message.untrusted
 
 
-async def test_whoever_has_read_more_says_more_and_is_told_so() -> None:
-    room = TalkRoom()
-    ana, low = room.enters("ana"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_whoever_has_read_more_says_more_and_is_told_so(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     secret = await room.a_talk(room.enters("boss"), SECRET)
     await room.says(room.enters("boss"), secret, "the merger")
     await room.read_messages(ana, [secret.id])
@@ -68,8 +73,7 @@ async def test_whoever_has_read_more_says_more_and_is_told_so() -> None:
         await room.says(ana, talk, "of the merger", TEAM)
 
 
-async def test_a_label_is_neither_below_the_place_nor_above_the_writer() -> None:
-    room = TalkRoom()
+async def test_a_label_is_neither_below_the_place_nor_above_the_writer(room: TalkRoom) -> None:
     ana = room.enters("ana", SECRET)
     talk = await room.a_talk(ana, TEAM)
 
@@ -83,18 +87,18 @@ async def test_a_label_is_neither_below_the_place_nor_above_the_writer() -> None
     assert (sent.message.label, sent.raised) == (SECRET, False)
 
 
-async def test_whoever_lost_a_clearance_says_nothing_of_what_they_read_with_it() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk = await room.a_talk(ana, TEAM)
+async def test_whoever_lost_a_clearance_says_nothing_of_what_they_read_with_it(
+    room: TalkRoom,
+    ana: Principal,
+    talk: Conversation,
+) -> None:
     await room.marks.read(ana, [SECRET])
 
     with pytest.raises(AboveClearance):
         await room.says(room.cleared_for(ana, TEAM), talk, "what I remember")
 
 
-async def test_a_person_is_at_the_task_of_the_conversation_that_is_open() -> None:
-    room = TalkRoom()
+async def test_a_person_is_at_the_task_of_the_conversation_that_is_open(room: TalkRoom) -> None:
     ana = room.enters("ana", kind=PrincipalKind.PERSON)
     talk, secret = await room.a_talk(ana, TEAM), await room.a_talk(ana, SECRET)
     await room.says(room.enters("boss"), secret, "the merger")
@@ -105,8 +109,7 @@ async def test_a_person_is_at_the_task_of_the_conversation_that_is_open() -> Non
     assert await room.mark(ana, talk.id) == TEAM
 
 
-async def test_strangers_words_travel_on() -> None:
-    room = TalkRoom()
+async def test_strangers_words_travel_on(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana)
     await room.marks.read(ana, [], untrusted=True)
@@ -118,26 +121,34 @@ async def test_strangers_words_travel_on() -> None:
     assert not (await room.says(eve, talk, "I did not")).untrusted
 
 
-async def test_the_same_key_again_is_the_same_message() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
+async def test_the_same_key_again_is_the_same_message_although_more_was_read_since(
+    room: TalkRoom, ana: Principal
+) -> None:
     talk = await room.a_talk(ana)
     wanted = NewMessage(conversation=talk.id, body="hello", key="k")
-    first = await room.send_message(ana, wanted)
+    low = replace(wanted, label=PUBLIC, key="low")
+    first, labeled = await room.send_message(ana, wanted), await room.send_message(ana, low)
     await room.marks.read(ana, [SECRET])
 
-    again = await room.send_message(ana, wanted)
+    for sent, message in ((wanted, first), (low, labeled)):
+        again = await room.send_message(ana, sent)
+        assert (again.message, again.replayed) == (message.message, True)
 
-    assert (again.message, again.replayed) == (first.message, True)
-    assert len((await room.read_messages(ana, [talk.id])).messages) == 1
+    assert len((await room.read_messages(ana, [talk.id])).messages) == 2
     with pytest.raises(KeyReused):
         await room.send_message(ana, replace(wanted, body="other"))
+    for other in (
+        replace(low, key="l"),
+        replace(low, key=None),
+        replace(low, key="l", label=Label.parse("team+law")),
+    ):
+        with pytest.raises(WriteDown):
+            await room.send_message(ana, other)
     other = await room.send_message(room.enters("bob"), replace(wanted, body="other"))
     assert not other.replayed
 
 
-async def test_whoever_is_answered_again_has_read_what_it_says_by_now() -> None:
-    room = TalkRoom()
+async def test_whoever_is_answered_again_has_read_what_it_says_by_now(room: TalkRoom) -> None:
     ana = room.enters("ana")
     other = replace(ana, key="another")
     talk = await room.a_talk(ana)
@@ -149,24 +160,6 @@ async def test_whoever_is_answered_again_has_read_what_it_says_by_now() -> None:
     await room.send_message(ana, wanted)
 
     assert await room.mark(ana) == SECRET
-
-
-async def test_what_was_sent_is_told_again_although_more_was_read_since() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk = await room.a_talk(ana, TEAM)
-    wanted = NewMessage(conversation=talk.id, body="hello", label=TEAM, key="k")
-    first = await room.send_message(ana, wanted)
-    await room.marks.read(ana, [SECRET])
-
-    again = await room.send_message(ana, wanted)
-
-    assert (again.message, again.replayed) == (first.message, True)
-    for other in (replace(wanted, key="l"), replace(wanted, key=None)):
-        with pytest.raises(WriteDown):
-            await room.send_message(ana, other)
-    with pytest.raises(WriteDown):
-        await room.send_message(ana, replace(wanted, key="l", label=Label.parse("team+law")))
 
 
 async def test_who_comes_to_bear_a_name_afterwards_makes_it_no_other_message() -> None:
@@ -197,10 +190,13 @@ async def test_a_key_that_is_taken_is_known_by_those_alone_who_know_what_it_brou
     assert (await room.mark(low)) == TEAM
 
 
-async def test_an_answer_is_in_the_thread_and_no_less_secret() -> None:
-    room = TalkRoom()
-    ana, bob, low = room.enters("ana"), room.enters("bob"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_an_answer_is_in_the_thread_and_no_less_secret(
+    room: TalkRoom,
+    ana: Principal,
+    bob: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     root = await room.says(ana, talk, "the merger", SECRET)
 
     answer = await room.send_message(
@@ -224,10 +220,10 @@ async def test_an_answer_is_in_the_thread_and_no_less_secret() -> None:
         )
 
 
-async def test_an_answer_stays_in_its_conversation() -> None:
-    room = TalkRoom()
-    ana = room.enters("ana")
-    talk, other = await room.a_talk(ana), await room.a_talk(ana)
+async def test_an_answer_stays_in_its_conversation(
+    room: TalkRoom, ana: Principal, talk: Conversation
+) -> None:
+    other = await room.a_talk(ana, TEAM)
     root = await room.says(ana, talk, "hello")
 
     with pytest.raises(MessageNotFound):
@@ -236,10 +232,12 @@ async def test_an_answer_stays_in_its_conversation() -> None:
         )
 
 
-async def test_what_is_attached_is_no_more_secret_than_the_message() -> None:
-    room = TalkRoom()
-    ana, low = room.enters("ana"), room.enters("low", TEAM)
-    talk = await room.a_talk(ana, TEAM)
+async def test_what_is_attached_is_no_more_secret_than_the_message(
+    room: TalkRoom,
+    ana: Principal,
+    low: Principal,
+    talk: Conversation,
+) -> None:
     digest = await an_attachment(room, ana, b"figures", SECRET)
     wanted = NewMessage(conversation=talk.id, body="", attachments=(digest,))
 
@@ -254,8 +252,7 @@ async def test_what_is_attached_is_no_more_secret_than_the_message() -> None:
         await room.send_message(low, wanted)
 
 
-async def test_whom_the_text_names_is_mentioned() -> None:
-    room = TalkRoom()
+async def test_whom_the_text_names_is_mentioned(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana, with_=[bob, eve])
 
@@ -269,8 +266,7 @@ async def test_whom_the_text_names_is_mentioned() -> None:
     assert item.mentions == 1
 
 
-async def test_nothing_is_said_where_one_cannot_be() -> None:
-    room = TalkRoom()
+async def test_nothing_is_said_where_one_cannot_be(room: TalkRoom) -> None:
     ana, low, eve = room.enters("ana"), room.enters("low", TEAM), room.enters("eve")
     secret, closed = await room.a_talk(ana, SECRET), await room.a_talk(ana, closed=True)
 
@@ -282,8 +278,7 @@ async def test_nothing_is_said_where_one_cannot_be() -> None:
         await room.says(room.enters("v", roles=[Role.VIEWER]), secret, "hello")
 
 
-async def test_what_cannot_be_said_is_refused_with_every_flaw() -> None:
-    room = TalkRoom()
+async def test_what_cannot_be_said_is_refused_with_every_flaw(room: TalkRoom) -> None:
     ana = room.enters("ana")
     talk = await room.a_talk(ana)
 
@@ -318,8 +313,7 @@ async def test_what_is_read_while_one_speaks_counts_as_well() -> None:
         await room.says(bob, talk, "hello", TEAM)
 
 
-async def test_whoever_speaks_somewhere_knows_that_it_is_there() -> None:
-    room = TalkRoom()
+async def test_whoever_speaks_somewhere_knows_that_it_is_there(room: TalkRoom) -> None:
     maker, ana, bob = room.enters("maker"), room.enters("ana"), room.enters("bob")
     talk = await room.a_talk(maker, SECRET)
 
@@ -330,8 +324,7 @@ async def test_whoever_speaks_somewhere_knows_that_it_is_there() -> None:
     assert (await room.mark(ana), await room.mark(bob)) == (SECRET, SECRET)
 
 
-async def test_whom_nobody_tells_is_said_to_the_sender() -> None:
-    room = TalkRoom()
+async def test_whom_nobody_tells_is_said_to_the_sender(room: TalkRoom) -> None:
     ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
     talk = await room.a_talk(ana, TEAM, with_=[bob])
 
@@ -339,3 +332,165 @@ async def test_whom_nobody_tells_is_said_to_the_sender() -> None:
 
     assert (await room.send_message(ana, told)).absent == (eve.id,)
     assert (await room.send_message(ana, NewMessage(conversation=talk.id, body="a"))).absent == ()
+
+
+async def test_what_it_said_before_is_kept(room: TalkRoom, ana: Principal, bob: Principal) -> None:
+    talk = await room.a_talk(ana)
+    said = await room.says(ana, talk, "at noon")
+
+    changed = await room.edit_message(ana, said.id, "at one")
+
+    assert changed.edited_at is not None
+    assert await room.show_message(bob, said.id) == changed
+    [before] = await room.show_versions(bob, said.id)
+    assert (before.number, before.body, before.by) == (1, "at noon", ana.id)
+
+
+async def test_whoever_has_read_more_hides_it_from_those_who_may_not(room: TalkRoom) -> None:
+    ana, low = room.enters("ana"), room.enters("low", TEAM)
+    talk = await room.a_talk(ana, TEAM, with_=[low])
+    said = await room.says(ana, talk, "at noon")
+    await room.marks.read(ana, [SECRET], untrusted=True)
+
+    changed = await room.edit_message(ana, said.id, "when the merger is signed")
+
+    assert (changed.label, changed.untrusted) == (SECRET, True)
+    assert (await room.show_message(ana, said.id)).untrusted
+    with pytest.raises(MessageNotFound):
+        await room.show_message(low, said.id)
+    with pytest.raises(MessageNotFound):
+        await room.show_versions(low, said.id)
+    assert await room.unread(low) == 0
+
+
+async def test_only_its_sender_changes_it_and_takes_nothing_back_from_above(
+    room: TalkRoom, ana: Principal, bob: Principal, talk: Conversation
+) -> None:
+    said = await room.says(ana, talk, "at noon")
+
+    with pytest.raises(NotTheirs):
+        await room.edit_message(bob, said.id, "at one")
+    with pytest.raises(NotTheirs):
+        await room.delete_message(bob, said.id)
+    with pytest.raises(BadBridgeInput):
+        await room.edit_message(ana, said.id, "")
+    await room.marks.read(ana, [SECRET])
+    with pytest.raises(WriteDown):
+        await room.delete_message(ana, said.id)
+
+
+async def test_of_what_was_taken_back_it_is_left_that_it_was_there(room: TalkRoom) -> None:
+    ana, bob = room.enters("ana"), room.enters("bob")
+    talk = await room.a_talk(ana, with_=[bob])
+    said = await room.says(ana, talk, "at noon")
+
+    await room.delete_message(ana, said.id)
+    await room.delete_message(ana, said.id)
+
+    [left] = (await room.read_messages(bob, [talk.id])).messages
+    assert (left.id, left.body) == (said.id, "")
+    assert left.deleted_at is not None
+    assert await room.unread(bob) == 0
+    assert len(await room.show_versions(ana, said.id)) == 1
+    with pytest.raises(MessageNotFound):
+        await room.edit_message(ana, said.id, "at one")
+    assert room.audit.actions == []
+
+
+async def test_who_keeps_order_takes_back_what_others_said_and_it_is_written_down() -> None:
+    room = TalkRoom()
+    ana = room.enters("ana")
+    root = room.enters("root", kind=PrincipalKind.PERSON, roles=[Role.OPERATOR])
+    said = await room.says(ana, await room.a_talk(ana), "at noon")
+
+    await room.delete_message(root, said.id)
+
+    assert (await room.show_message(ana, said.id)).body == ""
+    assert room.audit.actions == ["message.deleted"]
+
+
+async def test_whoever_looks_at_what_it_was_has_read_it(
+    room: TalkRoom, ana: Principal, bob: Principal
+) -> None:
+    said = await room.says(ana, await room.a_talk(ana, SECRET), "at noon")
+
+    await room.show_versions(bob, said.id)
+
+    assert await room.mark(bob) == SECRET
+
+
+SOON = BEGINNING + timedelta(days=1, hours=1)
+
+
+async def test_who_has_acknowledged_is_there_for_all_who_may_read_it(room: TalkRoom) -> None:
+    ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
+    said = await room.says(ana, await room.a_talk(ana), "the door is locked")
+
+    await room.acknowledge(bob, said.id)
+    [first] = await room.list_acknowledged(eve, said.id)
+    await room.acknowledge(bob, said.id)
+
+    assert first.by == bob.id
+    assert await room.list_acknowledged(ana, said.id) == [first]
+
+
+async def test_a_secret_one_can_be_acknowledged_in_an_open_project_and_nothing_from_above(
+    room: TalkRoom, ana: Principal, bob: Principal, low: Principal, talk: Conversation
+) -> None:
+    said = await room.says(ana, talk, "the merger", SECRET)
+    lunch = await room.says(low, talk, "lunch")
+
+    await room.acknowledge(bob, said.id)
+
+    assert len(await room.list_acknowledged(ana, said.id)) == 1
+    with pytest.raises(WriteDown):
+        await room.acknowledge(bob, lunch.id)
+    with pytest.raises(MessageNotFound):
+        await room.acknowledge(low, said.id)
+    with pytest.raises(MessageNotFound):
+        await room.list_acknowledged(low, said.id)
+
+
+async def test_what_is_overdue_waits_with_both_until_all_have_acknowledged(room: TalkRoom) -> None:
+    ana, bob, eve = room.enters("ana"), room.enters("bob"), room.enters("eve")
+    talk = await room.a_talk(ana, with_=[bob, eve])
+    sent = await room.send_message(
+        ana,
+        NewMessage(
+            conversation=talk.id,
+            body="lock the door",
+            addressed=(bob.id, eve.id),
+            acknowledge=Wanted(until=SOON),
+        ),
+    )
+
+    async def overdue() -> list[int]:
+        return [len((await room.show_inbox(who)).overdue) for who in (ana, bob, eve)]
+
+    assert await overdue() == [0, 0, 0]
+    room.clock.turn(timedelta(hours=2))
+    assert await overdue() == [1, 1, 1]
+    await room.acknowledge(bob, sent.message.id)
+    assert await overdue() == [1, 0, 1]
+    await room.acknowledge(eve, sent.message.id)
+    assert await overdue() == [0, 0, 0]
+
+
+async def test_what_one_may_not_read_any_more_is_not_overdue(room: TalkRoom) -> None:
+    ana, bob = room.enters("ana"), room.enters("bob")
+    talk = await room.a_talk(ana, TEAM, with_=[bob])
+    await room.send_message(
+        ana,
+        NewMessage(
+            conversation=talk.id,
+            body="the merger",
+            label=SECRET,
+            addressed=(bob.id,),
+            acknowledge=Wanted(until=SOON),
+        ),
+    )
+    room.clock.turn(timedelta(hours=2))
+
+    assert (await room.show_inbox(bob, upto=TEAM)).overdue == []
+    assert await room.mark(bob) == PUBLIC
+    assert (await room.show_inbox(room.cleared_for(bob, TEAM))).overdue == []
