@@ -3,25 +3,22 @@
 import json
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
 from portico.faces.cli import patience
-from portico.faces.cli.app import run
+from portico.faces.cli.exits import Exit
 from portico.faces.cli.following import parsed
 from portico.faces.cli.run_words import duration
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.screen import a_screen
-from tests.faces.cli.scripted_server import ScriptedServer, Streamed, answering
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.command_line import CommandLine, Outcome
+from tests.faces.cli.scripted_server import Streamed
 
 ONE = "run_01m7fh87g0e0080000000aaaaa"
 TWO = "run_01m7fh87g0e0080000000bbbbb"
 OTHER = "run_5h8kd46mnehzts3nbx2fwkmkdj"
+EVENTS = f"GET /runs/{ONE}/events"
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +79,11 @@ DETAIL = a_run(
 ANSWERS: dict[str, Any] = {
     "GET /runs": {"data": LISTED, "next": None},
     f"GET /runs/{ONE}": DETAIL,
-    f"GET /runs/{ONE}/events": {"data": [{"type": "run.queued"}], "next": None},
+    EVENTS: {"data": [{"type": "run.queued"}], "next": None},
     "POST /runs": a_run(status="queued", input={}, result=None),
     f"POST /runs/{ONE}/cancel": a_run(status="cancelled"),
+    f"POST /runs/{OTHER}/cancel": a_run(OTHER),
+    f"POST /runs/{TWO}/cancel": a_run(TWO),
     f"POST /runs/{ONE}/resume": a_run(status="queued"),
     f"POST /runs/{ONE}/fork": a_run(TWO),
     f"POST /runs/{ONE}/signals/go%20on": a_run(),
@@ -95,36 +94,19 @@ DONE = an_event("run.done", 3, run=ONE, kind="drill")
 END = "event: end\ndata: {}\n\n"
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with answering({**ANSWERS}) as running:
-        yield running
+def runs(cli: CommandLine, words: str, some: Any = None, **how: Any) -> Outcome:
+    return cli(f"runs {words}", ANSWERS | (some or {}), **how)
 
 
-@pytest.fixture
-def house(tmp_path: Path, server: ScriptedServer) -> ScriptedHouse:
-    house = ScriptedHouse(tmp_path)
-    house.remote = server.url
-    house.whereabouts().key_file.write_text("ptc_mine")
-    return house
+def tail(cli: CommandLine, *told: str, option: str = "") -> Outcome:
+    """Of a run of which this is told, on one connection."""
+    return runs(cli, f"tail {ONE} {option}", {EVENTS: Streamed(["".join(told)])})
 
 
-def streaming(server: ScriptedServer, path: str, *connections: str) -> Streamed:
-    streamed = Streamed([*connections])
-    server.answers = {**server.answers, f"GET {path}": streamed}
-    return streamed
+def test_runs_fit_a_screen_of_80_columns(cli: CommandLine) -> None:
+    shown = runs(cli, "list", screen=80)
 
-
-def test_runs_fit_a_screen_of_80_columns(
-    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "25")
-    screen = a_screen(monkeypatch)
-
-    assert run(house, ["runs", "list"]) == 0
-
-    assert [line.rstrip() for line in screen.getvalue().splitlines()] == snapshot(
+    assert [line.rstrip() for line in shown.lines] == snapshot(
         [
             "id                              kind   status  started            took  steps",
             "run_5h8kd46mnehzts3nbx2fwkmkdj  drill  done    2026-01-01 12:00  2.4 s      3",
@@ -134,47 +116,36 @@ def test_runs_fit_a_screen_of_80_columns(
     )
 
 
-def test_a_list_is_no_longer_than_wished(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "list", "--limit", "2", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"data": LISTED[:2]}
-
-    assert run(house, ["runs", "list", "--limit", "0"]) == 2
+def test_a_list_is_no_longer_than_wished(cli: CommandLine) -> None:
+    assert runs(cli, "list --limit 2 --json").json == {"data": LISTED[:2]}
+    assert runs(cli, "list --limit 0").code == Exit.USAGE
 
 
-def test_a_run_is_shown_with_its_steps(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "show", ONE]) == 0
+def test_a_run_is_shown_with_its_steps(cli: CommandLine) -> None:
+    shown = [
+        "id\trun_01m7fh87g0e0080000000aaaaa",
+        "kind\tdrill",
+        "status\tfailed",
+        "label\tteam",
+        "created\t2026-01-01 12:00:00",
+        "started\t2026-01-01 12:00:01",
+        "took\t2.4 s",
+        'input\t{"steps": 2}',
+        "error\tno space left",
+        "",
+    ]
 
-    assert capsys.readouterr().out.splitlines() == snapshot(
-        [
-            "id\trun_01m7fh87g0e0080000000aaaaa",
-            "kind\tdrill",
-            "status\tfailed",
-            "label\tteam",
-            "created\t2026-01-01 12:00:00",
-            "started\t2026-01-01 12:00:01",
-            "took\t2.4 s",
-            'input\t{"steps": 2}',
-            "error\tno space left",
-            "",
-            "a\tdone\t2026-01-01 12:00:01\t0.4 s\t-",
-            "b\tfailed\t2026-01-01 12:00:01\t0.4 s\tno space left",
-        ]
-    )
-
-
-def test_what_the_steps_gave_is_shown_when_asked_for(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    assert run(house, ["runs", "show", ONE, "--outputs"]) == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == snapshot(
-        [
-            'a\tdone\t2026-01-01 12:00:01\t0.4 s\t{"a": 1}',
-            "b\tfailed\t2026-01-01 12:00:01\t0.4 s\tno space left",
-        ]
-    )
-
-    assert run(house, ["runs", "show", ONE, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == DETAIL
+    assert runs(cli, f"show {ONE}").lines == [
+        *shown,
+        "a\tdone\t2026-01-01 12:00:01\t0.4 s\t-",
+        "b\tfailed\t2026-01-01 12:00:01\t0.4 s\tno space left",
+    ]
+    assert runs(cli, f"show {ONE} --outputs").lines == [
+        *shown,
+        'a\tdone\t2026-01-01 12:00:01\t0.4 s\t{"a": 1}',
+        "b\tfailed\t2026-01-01 12:00:01\t0.4 s\tno space left",
+    ]
+    assert runs(cli, f"show {ONE} --json").json == DETAIL
 
 
 @pytest.mark.parametrize(
@@ -188,346 +159,240 @@ def test_what_the_steps_gave_is_shown_when_asked_for(
         (f"{TWO[:-4]}", TWO),
     ],
 )
-def test_a_run_may_be_named_by_enough_of_its_id(
-    house: ScriptedHouse, server: ScriptedServer, short: str, meant: str
+def test_a_run_may_be_named_by_enough_of_its_id(cli: CommandLine, short: str, meant: str) -> None:
+    assert runs(cli, f"cancel {short}").routes[-1] == f"POST /runs/{meant}/cancel"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("cancel aaaaaa", Exit.FAILED, "portico runs list"),
+        ("cancel run_999999", Exit.FAILED, "portico runs list"),
+        ("cancel nosuchrun", Exit.FAILED, "portico runs list"),
+        ("cancel ''", Exit.USAGE, "at least six letters"),
+        ("cancel x", Exit.USAGE, "at least six letters"),
+        ("cancel aaaaa", Exit.USAGE, "at least six letters"),
+        ("cancel run_", Exit.USAGE, "at least six letters"),
+        ("cancel run_5h8kd", Exit.USAGE, "at least six letters"),
+        ("cancel run_01m7fh", Exit.USAGE, "short for 2 runs"),
+        ("cancel run_01m7fh", Exit.USAGE, ONE),
+        ("start drill --input steps=3", Exit.USAGE, "It is a JSON object"),
+        ("start drill --input [1]", Exit.USAGE, "It is a JSON object"),
+        ("start drill --input '\"a\"'", Exit.USAGE, "It is a JSON object"),
+        ("start drill --input '{\"steps\": 3,\n bad'", Exit.USAGE, "line 2 column 2"),
+        (f"signal {ONE} 'go on' yes", Exit.USAGE, "'\"yes\"'"),
+    ],
+)
+def test_what_is_not_said_right_is_not_sent(
+    cli: CommandLine, words: str, code: int, said: str
 ) -> None:
-    run(house, ["runs", "cancel", short])
+    got = runs(cli, words)
 
-    assert server.asked[-1][0] == f"POST /runs/{meant}/cancel"
-
-
-@pytest.mark.parametrize("short", ["aaaaaa", "run_999999", "nosuchrun"])
-def test_what_names_no_run_is_not_found(house: ScriptedHouse, capsys: Captured, short: str) -> None:
-    assert run(house, ["runs", "cancel", short]) == 1
-
-    assert "portico runs list" in capsys.readouterr().err
+    assert (got.code, got.sent) == (code, [])
+    assert said in got.err
 
 
-@pytest.mark.parametrize("short", ["", "x", "aaaaa", "run_", "run_5h8kd"])
-def test_what_is_too_short_to_name_a_run_is_refused(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, short: str
-) -> None:
-    assert run(house, ["runs", "cancel", short]) == 2
-
-    assert "at least six letters" in capsys.readouterr().err
-    assert server.asked == []
-
-
-def test_what_names_several_runs_is_asked_about(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "cancel", "run_01m7fh"]) == 2
-
-    told = capsys.readouterr().err
-    assert "short for 2 runs" in told
-    assert ONE in told
-
-
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [("", {}), ("--input '{\"a\": 1}'", {"a": 1}), ("--input @{file}", {"steps": 9})],
+)
 def test_a_run_is_started_with_what_it_is_given(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, tmp_path: Path
+    cli: CommandLine, given: str, sent: dict[str, Any]
 ) -> None:
-    file = tmp_path / "input.json"
-    file.write_text('{"steps": 9}')
+    file = cli.file("input.json", '{"steps": 9}')
 
-    for given, sent in [
-        ([], {}),
-        (["--input", '{"a": 1}'], {"a": 1}),
-        (["--input", f"@{file}"], {"steps": 9}),
-    ]:
-        assert run(house, ["runs", "start", "drill", *given]) == 0
-        assert server.asked[-1] == (
-            "POST /runs",
-            {"kind": "drill", "input": sent, "label": None},
-        )
-        captured = capsys.readouterr()
-        assert (captured.out, captured.err) == (
-            f"{ONE}\n",
-            "To follow it: portico runs tail 0aaaaa\n",
-        )
+    got = runs(cli, f"start drill {given.replace('{file}', str(file))}")
+
+    assert (got.code, got.out) == (0, f"{ONE}\n")
+    assert got.err == "To follow it: portico runs tail 0aaaaa\n"
+    assert got.sent == [{"kind": "drill", "input": sent, "label": None}]
 
 
-@pytest.mark.parametrize("given", ["steps=3", "[1]", '"a"'])
-def test_an_input_that_is_no_json_object_is_refused_here(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, given: str
-) -> None:
-    assert run(house, ["runs", "start", "drill", "--input", given]) == 2
-
-    assert server.asked == []
-    assert "It is a JSON object" in capsys.readouterr().err
-
-
-def test_where_an_input_ceases_to_be_json_is_told(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "start", "drill", "--input", '{"steps": 3,\n bad']) == 2
-
-    told = capsys.readouterr().err
-    assert "line 2 column 2" in told
-    assert "It is a JSON object" in told
-
-
+@pytest.mark.parametrize(
+    ("told", "result", "out", "err"),
+    [
+        ([STARTED, DONE], {"é": 1}, '{"é": 1}\n', []),
+        (
+            [
+                an_event("run.waiting", 2, run=ONE, kind="drill", **{"for": waits})
+                for waits in ([], ["go on"], ["go on"])
+            ],
+            {},
+            "{}\n",
+            ["It waits for: go on. To answer: portico runs signal 0aaaaa 'go on' '…'"],
+        ),
+    ],
+    ids=["done", "asks meanwhile"],
+)
 def test_whoever_waits_for_a_run_gets_what_it_gave(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+    cli: CommandLine, told: list[str], result: Any, out: str, err: list[str]
 ) -> None:
-    streaming(server, f"/runs/{ONE}/events", STARTED + DONE + END)
-    server.answers = {**server.answers, f"GET /runs/{ONE}": a_run(result={"é": 1})}
+    story = Streamed(["".join([*told, DONE, END])])
+    some = {EVENTS: story, f"GET /runs/{ONE}": a_run(result=result)}
 
-    assert run(house, ["runs", "start", "drill", "--wait"]) == 0
+    got = runs(cli, "start drill --wait", some)
 
-    assert capsys.readouterr().out == '{"é": 1}\n'
-
-
-def test_whoever_waits_for_a_run_that_waits_for_an_answer_is_told_once(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    pausing = an_event("run.waiting", 2, run=ONE, kind="drill", **{"for": []})
-    waiting = an_event("run.waiting", 3, run=ONE, kind="drill", **{"for": ["go on"]})
-    streaming(server, f"/runs/{ONE}/events", pausing + waiting + waiting + DONE + END)
-    server.answers = {**server.answers, f"GET /runs/{ONE}": a_run(result=None)}
-
-    assert run(house, ["runs", "start", "drill", "--wait"]) == 0
-
-    assert capsys.readouterr().err.splitlines() == [
-        f"Started {ONE}.",
-        "It waits for: go on. To answer: portico runs signal 0aaaaa 'go on' '…'",
-    ]
+    assert (got.code, got.out) == (0, out)
+    assert got.err.splitlines() == [f"Started {ONE}.", *err]
 
 
 @pytest.mark.requirement("cli:output:json-everywhere")
-@pytest.mark.parametrize(
-    "command", [["start", "drill"], ["start", "drill", "--wait"], ["fork", ONE, "--from", "b"]]
-)
-def test_a_program_is_told_nothing_that_is_not_json(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, command: list[str]
-) -> None:
-    streaming(server, f"/runs/{ONE}/events", DONE + END)
-    server.answers = {**server.answers, f"GET /runs/{ONE}": a_run(result=None)}
+@pytest.mark.parametrize("command", ["start drill", "start drill --wait", f"fork {ONE} --from b"])
+def test_a_program_is_told_nothing_that_is_not_json(cli: CommandLine, command: str) -> None:
+    some = {EVENTS: Streamed([DONE + END]), f"GET /runs/{ONE}": a_run(result=None)}
 
-    assert run(house, ["runs", *command, "--json"]) == 0
+    got = runs(cli, f"{command} --json", some)
 
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["kind"] == "drill"
-    assert captured.err == ""
+    assert (got.code, got.json["kind"], got.err) == (0, "drill", "")
 
 
-def test_whoever_waits_in_vain_is_told_why(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    streaming(server, f"/runs/{ONE}/events", END)
+def test_whoever_waits_in_vain_is_told_why(cli: CommandLine) -> None:
+    got = runs(cli, "start drill --wait", {EVENTS: Streamed([END])})
 
-    assert run(house, ["runs", "start", "drill", "--wait"]) == 1
-
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "It is failed: no space left" in captured.err
-    assert "portico runs show 0aaaaa" in captured.err
-
-
-def test_stepping_in_says_what_became_of_it(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "cancel", ONE]) == 0
-    assert run(house, ["runs", "resume", ONE]) == 0
-    assert run(house, ["runs", "fork", ONE, "--from", "step-2"]) == 0
-
-    captured = capsys.readouterr()
-    assert captured.out.splitlines() == [f"{ONE} is cancelled.", f"{ONE} goes on.", TWO]
-    assert captured.err == "To follow it: portico runs tail 0bbbbb\n"
+    assert (got.code, got.out) == (Exit.FAILED, "")
+    assert "It is failed: no space left" in got.err
+    assert "portico runs show 0aaaaa" in got.err
 
 
 @pytest.mark.parametrize(
-    ("said", "payload"), [([], None), (['"yes"'], "yes"), (['{"ok": true}'], {"ok": True})]
+    ("words", "out", "err"),
+    [
+        ("cancel", f"{ONE} is cancelled.\n", ""),
+        ("resume", f"{ONE} goes on.\n", ""),
+        ("fork --from step-2", f"{TWO}\n", "To follow it: portico runs tail 0bbbbb\n"),
+    ],
 )
-def test_an_answer_is_json(
-    house: ScriptedHouse, server: ScriptedServer, said: list[str], payload: Any
+def test_stepping_in_says_what_became_of_it(
+    cli: CommandLine, words: str, out: str, err: str
 ) -> None:
-    assert run(house, ["runs", "signal", ONE, "go on", *said]) == 0
+    got = runs(cli, f"{words} {ONE}")
 
-    assert server.asked[-1] == (f"POST /runs/{ONE}/signals/go%20on", {"payload": payload})
+    assert (got.code, got.out, got.err) == (0, out, err)
 
 
-def test_an_answer_to_what_was_not_asked_is_sent_and_said_to_be_early(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
+@pytest.mark.parametrize(
+    ("said", "payload"), [("", None), ("'\"yes\"'", "yes"), ("'{\"ok\": true}'", {"ok": True})]
+)
+def test_an_answer_is_json(cli: CommandLine, said: str, payload: Any) -> None:
+    assert runs(cli, f"signal {ONE} 'go on' {said}").sent == [{"payload": payload}]
+
+
+def test_an_answer_to_what_was_not_asked_is_sent_and_said_to_be_early(cli: CommandLine) -> None:
     waiting = a_run(status="waiting", waits_for=["answer"])
-    server.answers = {**server.answers, f"POST /runs/{ONE}/signals/wrong": waiting}
 
-    assert run(house, ["runs", "signal", ONE, "wrong"]) == 0
+    got = runs(cli, f"signal {ONE} wrong", {f"POST /runs/{ONE}/signals/wrong": waiting})
 
-    captured = capsys.readouterr()
-    assert captured.out == f"Told {ONE}.\n"
-    assert captured.err == (
-        "It waits for: answer. This is kept in case it asks for `wrong` later.\n"
-    )
+    assert (got.code, got.out) == (0, f"Told {ONE}.\n")
+    assert got.err == "It waits for: answer. This is kept in case it asks for `wrong` later.\n"
 
 
-def test_an_answer_that_is_no_json_is_not_sent(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    assert run(house, ["runs", "signal", ONE, "go on", "yes"]) == 2
+def test_everything_of_a_run_goes_into_a_file_that_only_its_owner_reads(cli: CommandLine) -> None:
+    target = cli.file("run.jsonl", "mine")
 
-    assert server.asked == []
-    assert "'\"yes\"'" in capsys.readouterr().err
+    kept = runs(cli, f"export {ONE} {target}")
+    assert (kept.code, target.read_text()) == (Exit.FAILED, "mine")
+    assert "--replace" in kept.err
 
-
-def test_everything_of_a_run_goes_into_a_file_that_only_its_owner_reads(
-    house: ScriptedHouse, capsys: Captured, tmp_path: Path
-) -> None:
-    target = tmp_path / "run.jsonl"
-    target.touch(0o644)
-
-    assert run(house, ["runs", "export", ONE, str(target), "--replace"]) == 0
-
+    got = runs(cli, f"export {ONE} {target} --replace")
     lines = [json.loads(line) for line in target.read_text().splitlines()]
     assert [next(iter(line)) for line in lines] == ["run", "step", "step", "event"]
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert capsys.readouterr().out == f"{target} (4 lines)\n"
-
-
-def test_a_file_that_is_there_is_replaced_only_when_told_to(
-    house: ScriptedHouse, capsys: Captured, tmp_path: Path
-) -> None:
-    target = tmp_path / "run.jsonl"
-    target.write_text("mine")
-
-    assert run(house, ["runs", "export", ONE, str(target)]) == 1
-
-    assert target.read_text() == "mine"
-    assert "--replace" in capsys.readouterr().err
-
-
-def test_without_a_file_everything_of_a_run_is_printed(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    assert run(house, ["runs", "export", ONE]) == 0
-
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert got.out == f"{target} (4 lines)\n"
+    assert runs(cli, f"export {ONE}").out == target.read_text()
 
 
 @pytest.mark.requirement("cli:runs:tail")
 @pytest.mark.parametrize(
     ("last", "code"), [("run.done", 0), ("run.failed", 1), ("run.cancelled", 1), ("run.stuck", 1)]
 )
-def test_the_end_of_a_run_is_the_end_of_its_tail(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured, last: str, code: int
-) -> None:
+def test_the_end_of_a_run_is_the_end_of_its_tail(cli: CommandLine, last: str, code: int) -> None:
     error = {"message": "no space left"} if last == "run.failed" else None
     over = an_event(last, 4, run=ONE, kind="drill", error=error)
     heart = ":\n\nretry: 1000\n\n"
-    streaming(server, f"/runs/{ONE}/events", heart + STARTED + STEP + heart + over + END)
 
-    assert run(house, ["runs", "tail", ONE]) == code
+    got = tail(cli, heart, STARTED, STEP, heart, over, END)
 
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["12:03:01 run.started", "12:03:01 step.done       fetch  0.4 s"]
-    assert lines[2].split()[1:] == [last, *(["no", "space", "left"] if error else [])]
+    assert got.code == code
+    assert got.lines[:2] == ["12:03:01 run.started", "12:03:01 step.done       fetch  0.4 s"]
+    assert got.lines[2].split()[1:] == [last, *(["no", "space", "left"] if error else [])]
 
 
 @pytest.mark.requirement("cli:runs:tail")
-def test_a_tail_goes_on_where_it_was_when_the_server_comes_back(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    streamed = streaming(server, f"/runs/{ONE}/events", STARTED, STEP, DONE + END)
+def test_a_tail_goes_on_where_it_was_when_the_server_comes_back(cli: CommandLine) -> None:
+    streamed = Streamed([STARTED, STEP, DONE + END])
 
-    assert run(house, ["runs", "tail", ONE]) == 0
+    got = runs(cli, f"tail {ONE}", {EVENTS: streamed})
 
-    captured = capsys.readouterr()
     assert streamed.marks == [None, "mark1", "mark2"]
-    assert [line.split()[1] for line in captured.out.splitlines()] == [
-        "run.started",
-        "step.done",
-        "run.done",
-    ]
-    assert captured.err.count("The server has gone") == captured.err.count("It is back.") == 2
+    assert [line.split()[1] for line in got.lines] == ["run.started", "step.done", "run.done"]
+    assert got.err.count("The server has gone") == got.err.count("It is back.") == 2
 
 
-def test_a_program_gets_one_object_a_line(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
+def test_a_program_gets_one_object_a_line(cli: CommandLine) -> None:
     delta = an_event("text.delta", 2, text="he")
-    streaming(server, f"/runs/{ONE}/events", STARTED + delta + DONE + END)
 
-    assert run(house, ["runs", "tail", ONE, "--json"]) == 0
+    got = tail(cli, STARTED, delta, DONE, END, option="--json")
 
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["type"] for line in lines] == ["run.started", "text.delta", "run.done"]
+    types = [json.loads(line)["type"] for line in got.lines]
+    assert types == ["run.started", "text.delta", "run.done"]
 
 
-def test_a_person_is_not_told_a_text_twice(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
+def test_a_person_is_not_told_a_text_twice(cli: CommandLine) -> None:
     delta = an_event("text.delta", 2, part="answer", text="he")
     added = an_event("text.added", 3, part="answer", text="hello", done=True)
-    streaming(server, f"/runs/{ONE}/events", delta + added + DONE + END)
 
-    assert run(house, ["runs", "tail", ONE]) == 0
+    first = tail(cli, delta, added, DONE, END).lines[0]
 
-    assert (
-        capsys.readouterr().out.splitlines()[0]
-        == "12:03:01 text.added      answer  text hello  done true"
-    )
+    assert first == "12:03:01 text.added      answer  text hello  done true"
 
 
-def test_what_is_not_kept_any_more_is_mentioned(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
+def test_what_is_not_kept_any_more_is_mentioned_and_nothing_moves_the_cursor(
+    cli: CommandLine,
 ) -> None:
     reset = f"event: reset\ndata: {json.dumps({'topic': ONE})}\n\n"
-    streaming(server, f"/runs/{ONE}/events", reset + DONE + END)
-
-    assert run(house, ["runs", "tail", ONE]) == 0
-
-    assert "not kept any more" in capsys.readouterr().err
-
-
-def test_nothing_of_what_a_run_tells_can_move_the_cursor(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
     evil = an_event("step.done", 2, step="\x1b[2Jgone\nand more", seconds=1)
-    streaming(server, f"/runs/{ONE}/events", evil + DONE + END)
 
-    run(house, ["runs", "tail", ONE])
+    got = tail(cli, reset, evil, DONE, END)
 
-    assert "\x1b" not in capsys.readouterr().out
+    assert "not kept any more" in got.err
+    assert "gone" in got.out
+    assert "\x1b" not in got.out
 
 
-def test_the_tail_of_all_runs_has_only_what_is_new_and_says_whose_it_is(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
+def test_the_tail_of_all_runs_has_only_what_is_new_and_says_whose_it_is(cli: CommandLine) -> None:
     new = DONE.replace("2026-01-01T12:03:01Z", "2999-01-01T12:03:01Z")
-    streaming(server, "/events", STARTED + new)  # then there is nothing more to tell
+    told = Streamed([STARTED + new])  # then there is nothing more to tell
 
-    assert run(house, ["runs", "tail"]) == 0
+    (line,) = runs(cli, "tail", {"GET /events": told}).lines
 
-    (line,) = capsys.readouterr().out.splitlines()
     assert line.split()[1:] == ["run.done", "…0aaaaa", "drill"]
 
 
-@pytest.mark.parametrize("meant", [[ONE], ["0aaaaa"], []])
+@pytest.mark.parametrize("meant", [ONE, "0aaaaa", ""])
 def test_a_server_that_does_not_come_is_not_waited_for_any_longer(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, meant: list[str]
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, meant: str
 ) -> None:
     monkeypatch.setattr(patience, "AT_FIRST", 0)
-    house = ScriptedHouse(tmp_path)
-    house.whereabouts().key_file.write_text("ptc_mine")
 
-    assert run(house, ["runs", "tail", *meant]) == 4
+    got = cli(f"runs tail {meant}")
 
-    assert "portico up" in capsys.readouterr().err
+    assert got.code == Exit.NOT_RUNNING
+    assert "portico up" in got.err
 
 
 @pytest.mark.parametrize("meant", [ONE, "0aaaaa"])
-def test_a_server_that_is_not_there_yet_is_waited_for(
-    tmp_path: Path, capsys: Captured, meant: str
-) -> None:
-    house = ScriptedHouse(tmp_path)
-    house.whereabouts().key_file.write_text("ptc_mine")
-    with answering({**ANSWERS}, late=True) as server:
-        house.remote = server.url
-        streaming(server, f"/runs/{ONE}/events", DONE + END)
+def test_a_server_that_is_not_there_yet_is_waited_for(cli: CommandLine, meant: str) -> None:
+    got = runs(cli, f"tail {meant}", {EVENTS: Streamed([DONE + END])}, late=True)
 
-        assert run(house, ["runs", "tail", meant]) == 0
-
-    assert capsys.readouterr().err.count("not there yet") == 1
+    assert got.code == 0
+    assert got.err.count("not there yet") == 1
 
 
-def test_a_stream_that_is_refused_says_why(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["runs", "tail", TWO]) == 1
+def test_a_stream_that_is_refused_says_why(cli: CommandLine) -> None:
+    got = runs(cli, f"tail {TWO}")
 
-    assert "unknown" in capsys.readouterr().err
+    assert got.code == Exit.FAILED
+    assert "unknown" in got.err
 
 
 def test_an_event_without_a_name_or_a_mark_is_one_too() -> None:
