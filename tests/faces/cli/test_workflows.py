@@ -1,22 +1,14 @@
 """`portico workflows`, against a server that says what it is told to."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
+from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.picture.reports import a_report, an_event
 from tests.faces.cli.picture.scenes import NOON, RUN, at
-from tests.faces.cli.screen import a_screen
-from tests.faces.cli.scripted_server import ScriptedServer
-from tests.faces.cli.test_approvals import sent, served
-from tests.faces.cli.test_run_file import a_plan
-from tests.faces.cli.workflow_answers import DONE, ENDED, FAILED, FAILURE, answers
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.workflow_answers import DONE, ENDED, FAILED, FAILURE, PLAN, answers
 
 LINE = {
     "run": RUN,
@@ -43,200 +35,150 @@ SAVED = {
     "saved_at": NOON.isoformat(),
     "changed_at": NOON.isoformat(),
 }
+NOTHING: dict[str, Any] = {}
 
 
-def told(root: Path, some: dict[str, Any], *arguments: str) -> tuple[int, ScriptedServer]:
-    with served(root, some) as (house, server):
-        return run(house, ["workflows", *arguments]), server
+def page(*items: Any) -> dict[str, Any]:
+    return {"data": [*items], "next": None}
 
 
-def test_the_latest_are_listed(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /workflows": {"data": [LINE, {**LINE, "steps": None}], "next": None}}
-
-    assert told(tmp_path, some, "list", "--status", "done")[0] == 0
-
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.split("\t")[:3] == [RUN, "morning", "done"]
-    assert first.split("\t")[4:] == ["2.4 s", "3 of 4"]
-    assert second.split("\t")[5] == "-"
+def workflows(cli: CommandLine, words: str, some: dict[str, Any] = NOTHING) -> Outcome:
+    return cli(f"workflows {words}", some)
 
 
-def test_a_program_has_no_name_and_is_said_to_be_one(tmp_path: Path, capsys: Captured) -> None:
+def test_the_latest_are_listed(cli: CommandLine) -> None:
     program = LINE | {"name": None, "kind": "program"}
+    some = {"GET /workflows": page(LINE, {**LINE, "steps": None}, program)}
 
-    told(tmp_path, {"GET /workflows": {"data": [program], "next": None}}, "list")
+    first, second, third = workflows(cli, "list --status done", some).rows
 
-    assert capsys.readouterr().out.split("\t")[1] == "(a program)"
-
-
-def test_if_there_are_none_it_is_said_how_to_run_one(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /workflows": {"data": [], "next": None}}, "list")
-
-    assert "portico run plan.toml" in capsys.readouterr().err
-
-
-def test_a_list_of_none_at_most_is_not_asked_for(tmp_path: Path) -> None:
-    assert told(tmp_path, {}, "list", "--limit", "0")[0] == Exit.USAGE
-
-
-def shown(**report: Any) -> dict[str, Any]:
-    events = [an_event("step.done", 1, step="read", seconds=1.0)]
-    page = {f"GET /runs/{RUN}/events": {"data": events, "next": None}}
-    return answers(DONE, **ENDED | report) | page
-
-
-def test_one_is_shown_as_a_picture_with_what_it_gave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    screen = a_screen(monkeypatch)
-
-    assert told(tmp_path, shown(), "show", RUN)[0] == 0
-
-    text = screen.getvalue()
-    assert "✓ read  server.read  ━" in text
-    assert 'output   {"text": "hello"}' in text
-    assert "error" not in text
-
-
-def test_to_a_program_it_is_drawn_too_and_in_json_it_is_the_report(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    told(tmp_path, shown(), "show", RUN)
-    assert "✓ read" in capsys.readouterr().out
-
-    told(tmp_path, shown(), "show", RUN, "--json")
-    assert json.loads(capsys.readouterr().out)["run"] == RUN
-
-
-def test_one_that_ran_inline_has_no_events(tmp_path: Path, capsys: Captured) -> None:
-    found = shown(mode="inline")
-    del found[f"GET /runs/{RUN}/events"]
-
-    assert told(tmp_path, found, "show", RUN)[0] == 0
-    assert "✓ read" in capsys.readouterr().out
-
-
-def test_why_it_failed_is_said_once(tmp_path: Path, capsys: Captured) -> None:
-    failed = answers(FAILED, status="failed", error=FAILURE, finished_at=at(1))
-    page: dict[str, Any] = {f"GET /runs/{RUN}/events": {"data": [], "next": None}}
-
-    told(tmp_path, failed | page, "show", RUN)
-    assert capsys.readouterr().out.count("no such file") == 1
-
-    elsewhere = answers(DONE, status="failed", error=FAILURE | {"step": None}, finished_at=at(1))
-    told(tmp_path, elsewhere | page, "show", RUN)
-    assert "error\ttool_failed: no such file" in capsys.readouterr().out
-
-
-def test_it_can_be_watched_to_its_end(tmp_path: Path, capsys: Captured) -> None:
-    assert told(tmp_path, answers(), "watch", "0aaaaa")[0] == 0
-
-    assert json.loads(capsys.readouterr().out) == {"text": "hello"}
-
-
-@pytest.mark.parametrize("verb", ["cancel", "resume"])
-def test_one_can_step_in(tmp_path: Path, capsys: Captured, verb: str) -> None:
-    some = {f"POST /workflows/{RUN}/{verb}": a_report(status="cancelled")}
-
-    assert told(tmp_path, some, verb, RUN)[0] == 0
-
-    assert capsys.readouterr().out == f"{RUN} is cancelled.\n"
+    assert first[:3] == [RUN, "morning", "done"]
+    assert first[4:] == ["2.4 s", "3 of 4"]
+    assert second[5] == "-"
+    assert third[1] == "(a program)"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "body"),
+    ("words", "route", "said"),
     [
-        (["--from", "read"], {"step": "read", "arguments": {}}),
-        (["--set", "read.path=b"], {"arguments": {"read": {"path": "b"}}}),
-        (
-            ["--from", "x", "--set", "read.n=1"],
-            {"step": "x", "arguments": {"read": {"n": 1}}},
-        ),
+        ("list", "GET /workflows", "portico run plan.toml"),
+        ("saved", "GET /saved-workflows", "portico workflows save"),
     ],
 )
-def test_one_can_be_forked(
-    tmp_path: Path, capsys: Captured, arguments: list[str], body: dict[str, Any]
+def test_if_there_are_none_it_is_said_how_to_have_one(
+    cli: CommandLine, words: str, route: str, said: str
 ) -> None:
-    some = {f"POST /workflows/{RUN}/fork": a_report(run="run_new000")}
-
-    code, server = told(tmp_path, some, "fork", RUN, *arguments)
-
-    assert code == 0
-    assert sent(server) == [body]
-    said = capsys.readouterr()
-    assert said.out == "run_new000\n"
-    assert "portico run --attach new000" in said.err
+    assert said in workflows(cli, words, {route: page()}).err
 
 
-def test_a_fork_says_what_is_done_anew(tmp_path: Path) -> None:
-    assert told(tmp_path, {}, "fork", RUN)[0] == Exit.USAGE
+SHOWN = {f"GET /runs/{RUN}/events": page(an_event("step.done", 1, step="read", seconds=1.0))}
 
 
-def test_somebody_says_what_became_of_a_step(tmp_path: Path, capsys: Captured) -> None:
-    some = {f"POST /workflows/{RUN}/resolve": a_report(status="running")}
+def test_one_is_shown_as_a_picture_with_what_it_gave(cli: CommandLine) -> None:
+    found = answers(DONE, **ENDED) | SHOWN
 
-    code, server = told(tmp_path, some, "resolve", RUN, "pay[3]", "retry")
+    text = cli(f"workflows show {RUN}", found, screen=80).out
 
-    assert code == 0
-    assert sent(server) == [{"step": "pay[3]", "outcome": "retry"}]
-    assert capsys.readouterr().out == f"{RUN} is running.\n"
-
-
-def test_anything_but_done_retry_and_skip_is_refused(tmp_path: Path) -> None:
-    code, server = told(tmp_path, {}, "resolve", RUN, "pay", "perhaps")
-
-    assert code == Exit.USAGE
-    assert server.asked == []
+    assert "✓ read  server.read  ━" in text
+    assert 'output   {"text": "hello"}' in text
+    assert "error" not in text
+    assert "✓ read" in workflows(cli, f"show {RUN}", found).out
+    assert workflows(cli, f"show {RUN} --json", found).json["run"] == RUN
 
 
-def test_a_plan_is_saved(tmp_path: Path, capsys: Captured) -> None:
-    some = {"PUT /saved-workflows/nightly": SAVED}
-    file = a_plan(tmp_path)
+def test_one_that_ran_inline_has_no_events(cli: CommandLine) -> None:
+    found = answers(DONE, **ENDED | {"mode": "inline"}) | {f"GET /runs/{RUN}/events": None}
 
-    code, server = told(tmp_path, some, "save", "nightly", file, "--description", "Every night.")
+    got = workflows(cli, f"show {RUN}", found)
 
-    assert code == 0
-    [(_, body)] = server.asked
-    assert body["description"] == "Every night."
-    assert body["plan"]["name"] == "morning"
-    assert capsys.readouterr().out == "workflows.nightly\n"
+    assert got.code == 0
+    assert "✓ read" in got.out
 
 
-def test_a_program_is_not_saved(tmp_path: Path) -> None:
-    code, server = told(tmp_path, {}, "save", "nightly", a_plan(tmp_path, "p.py", "1"))
+def test_why_it_failed_is_said_once(cli: CommandLine) -> None:
+    failed = answers(FAILED, status="failed", error=FAILURE, finished_at=at(1))
+    elsewhere = answers(DONE, status="failed", error=FAILURE | {"step": None}, finished_at=at(1))
 
-    assert code == Exit.USAGE
-    assert server.asked == []
+    shown = workflows(cli, f"show {RUN}", failed | {f"GET /runs/{RUN}/events": page()}).out
+    other = workflows(cli, f"show {RUN}", elsewhere | {f"GET /runs/{RUN}/events": page()}).out
 
-
-def test_what_is_saved_is_listed(tmp_path: Path, capsys: Captured) -> None:
-    told(tmp_path, {"GET /saved-workflows": {"data": [SAVED], "next": None}}, "saved")
-    assert capsys.readouterr().out.startswith("nightly\tlocal_read\tlive\t2\t")
-
-    told(tmp_path, {"GET /saved-workflows": {"data": [], "next": None}}, "saved")
-    assert "portico workflows save" in capsys.readouterr().err
+    assert shown.count("no such file") == 1
+    assert "error\ttool_failed: no such file" in other
 
 
-def test_one_that_is_saved_is_shown(tmp_path: Path, capsys: Captured) -> None:
-    some = {"GET /saved-workflows/nightly": {**SAVED, "plan": {"steps": []}}}
-
-    told(tmp_path, some, "saved", "nightly")
-    said = capsys.readouterr().out
-    assert said.startswith("name\tnightly\n")
-    assert said.endswith('{\n  "steps": []\n}\n')
-
-    told(tmp_path, some, "saved", "nightly", "--json")
-    assert json.loads(capsys.readouterr().out)["plan"] == {"steps": []}
+def test_it_can_be_watched_to_its_end(cli: CommandLine) -> None:
+    assert workflows(cli, "watch 0aaaaa", answers()).json == {"text": "hello"}
 
 
-def test_one_that_is_saved_is_removed_after_a_yes(tmp_path: Path, capsys: Captured) -> None:
-    some: dict[str, Any] = {"DELETE /saved-workflows/nightly": {}}
+@pytest.mark.parametrize(
+    ("words", "route", "found", "body", "out"),
+    [
+        (f"cancel {RUN}", "POST /workflows/{}/cancel", a_report(status="cancelled"), None,
+         f"{RUN} is cancelled."),
+        (f"resume {RUN}", "POST /workflows/{}/resume", a_report(status="running"), None,
+         f"{RUN} is running."),
+        (f"resolve {RUN} pay[3] retry", "POST /workflows/{}/resolve", a_report(status="running"),
+         {"step": "pay[3]", "outcome": "retry"}, f"{RUN} is running."),
+        (f"fork {RUN} --from read", "POST /workflows/{}/fork", a_report(run="run_new000"),
+         {"step": "read", "arguments": {}}, "run_new000"),
+        (f"fork {RUN} --set read.path=b", "POST /workflows/{}/fork", a_report(run="run_new000"),
+         {"arguments": {"read": {"path": "b"}}}, "run_new000"),
+        (f"fork {RUN} --from x --set read.n=1", "POST /workflows/{}/fork",
+         a_report(run="run_new000"), {"step": "x", "arguments": {"read": {"n": 1}}}, "run_new000"),
+        ("remove nightly --yes", "DELETE /saved-workflows/nightly", {}, None, "nightly is gone."),
+    ],
+)  # fmt: skip
+def test_what_is_done_is_sent_and_told(  # a column each
+    cli: CommandLine, *, words: str, route: str, found: Any, body: Any, out: str
+) -> None:
+    asked = route.format(RUN)
 
-    code, server = told(tmp_path, some, "remove", "nightly")
-    assert code == Exit.APPROVAL
-    assert server.asked == []
+    got = workflows(cli, words, {asked: found})
 
-    code, server = told(tmp_path, some, "remove", "nightly", "--yes")
-    assert code == 0
-    assert server.asked == [("DELETE /saved-workflows/nightly", None)]
-    assert "nightly is gone." in capsys.readouterr().out
+    assert (got.code, got.asked) == (0, [(asked, body)])
+    assert got.out == f"{out}\n"
+    assert ("portico run --attach new000" in got.err) == ("fork" in words)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("list --limit 0", Exit.USAGE),
+        (f"fork {RUN}", Exit.USAGE),
+        (f"resolve {RUN} pay perhaps", Exit.USAGE),
+        ("save nightly {program}", Exit.USAGE),
+        ("remove nightly", Exit.APPROVAL),
+    ],
+)
+def test_what_is_not_said_right_asks_nobody(cli: CommandLine, words: str, code: int) -> None:
+    got = workflows(cli, words.format(program=cli.file("p.py", "1")))
+
+    assert (got.code, got.asked) == (code, [])
+
+
+def test_a_plan_is_saved(cli: CommandLine) -> None:
+    plan = cli.file("plan.toml", PLAN)
+
+    got = workflows(
+        cli,
+        f"save nightly {plan} --description 'Every night.'",
+        {"PUT /saved-workflows/nightly": SAVED},
+    )
+
+    [body] = got.sent
+    assert (body["description"], body["plan"]["name"]) == ("Every night.", "morning")
+    assert got.out == "workflows.nightly\n"
+
+
+def test_what_is_saved_is_listed_and_shown(cli: CommandLine) -> None:
+    some = {
+        "GET /saved-workflows": page(SAVED),
+        "GET /saved-workflows/nightly": {**SAVED, "plan": {"steps": []}},
+    }
+
+    shown = workflows(cli, "saved nightly", some).out
+
+    assert workflows(cli, "saved", some).rows[0][:4] == ["nightly", "local_read", "live", "2"]
+    assert shown.startswith("name\tnightly\n")
+    assert shown.endswith('{\n  "steps": []\n}\n')
+    assert workflows(cli, "saved nightly --json", some).json["plan"] == {"steps": []}
