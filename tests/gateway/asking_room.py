@@ -19,6 +19,7 @@ from portico.engine.ports import Journal
 from portico.engine.run_leg import RunLeg
 from portico.engine.start_run import StartRun
 from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.core.tool import Tool
 from portico.guard.answer_approval import Reply
@@ -47,14 +48,15 @@ BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))
 _BOT = an_identity("bot", kind=PrincipalKind.AGENT)
 
 
-class AskingRoom:
+class GuardedRoom:
+    """`files.read`, `files.write` and `files.delete`; the last one needs approval."""
+
     def __init__(
         self,
         *,
-        wait: timedelta = timedelta(0),
         queue: Queue | None = None,
         rules: Sequence[Rule] = (),
-        **doors: Any,
+        ahead: AheadTerms | None = None,
     ) -> None:
         self.world = world = MemoryWorld()
         world.spaces[ANA.space] = a_space()
@@ -75,7 +77,7 @@ class AskingRoom:
         self.start_run = StartRun(
             runs=self.runs, line=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
         )
-        made = memory_gateway(
+        self.base = memory_gateway(
             world,
             self.upstreams,
             bus=self.bus,
@@ -85,12 +87,9 @@ class AskingRoom:
             errands=RunErrands(
                 start_run=self.start_run, runs=self.runs, line=self.line, bus=self.bus
             ),
+            ahead=ahead,
         )
-        news = LoggedNews(log=self.log, bus=self.bus)
-        self.approvals = replace(made.approvals, wait=wait, news=news, **doors)
-        made = replace(made, approvals=self.approvals, ask_first=self.approvals.ask_first())
-        self.use = assemble_gateway(made).over_http
-        self.kind = self.approvals.kind(self.use.call_tool)
+        self.news = LoggedNews(log=self.log, bus=self.bus)
         key = ApiKey.mint(self.entropy)
         self.key = StoredKey(
             id=key.id,
@@ -111,6 +110,31 @@ class AskingRoom:
         holder = await MemoryKeyRing(self.world).find(self.key.id)
         assert holder is not None
         return principal_of(holder)
+
+    def run_leg(self, kinds: Sequence[Kind], journal: Journal | None = None) -> RunLeg:
+        return RunLeg(
+            journal=journal or self.runs,
+            bus=self.bus,
+            kinds=Kinds(kinds),
+            clock=self.clock,
+            grace=timedelta(0),
+        )
+
+
+class AskingRoom(GuardedRoom):
+    def __init__(
+        self,
+        *,
+        wait: timedelta = timedelta(0),
+        queue: Queue | None = None,
+        rules: Sequence[Rule] = (),
+        **doors: Any,
+    ) -> None:
+        super().__init__(queue=queue, rules=rules)
+        self.approvals = replace(self.base.approvals, wait=wait, news=self.news, **doors)
+        made = replace(self.base, approvals=self.approvals, ask_first=self.approvals.ask_first())
+        self.use = assemble_gateway(made).over_http
+        self.kind = self.approvals.kind(self.use.call_tool)
 
     async def call(self, tool: Tool = DELETE, *, path: str = "/a") -> Called:
         return await self.use.call_tool(await self.bot(), tool.ref, {"path": path})
@@ -145,26 +169,12 @@ class AskingRoom:
     async def leg(self, approval: Approval, journal: Journal | None = None) -> Run:
         """The run behind it goes as far as it can, here and now."""
         run = await self.runs.get(ANA, approval.run)
-        run_leg = RunLeg(
-            journal=journal or self.runs,
-            bus=self.bus,
-            kinds=Kinds([self.kind]),
-            clock=self.clock,
-            grace=timedelta(0),
-        )
-        await run_leg(Leg(run.id, run.leg))
+        await self.run_leg([self.kind], journal)(Leg(run.id, run.leg))
         return await self.runs.get(ANA, approval.run)
 
     @asynccontextmanager
     async def working(self, *kinds: Kind) -> AsyncIterator[None]:
-        run_leg = RunLeg(
-            journal=self.runs,
-            bus=self.bus,
-            kinds=Kinds([self.kind, *kinds]),
-            clock=self.clock,
-            grace=timedelta(0),
-        )
-        async with self.line.working(run_leg, self.runs.due):
+        async with self.line.working(self.run_leg([self.kind, *kinds]), self.runs.due):
             yield
 
     async def told(self) -> Sequence[str]:

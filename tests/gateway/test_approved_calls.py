@@ -1,10 +1,10 @@
 """A call that needs somebody's yes: asked, answered, made once, and given to its asker."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,7 +15,7 @@ from portico.engine.core.errors import RunNotOver, StoreUnavailable
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import RunStatus, Step, Taken
 from portico.engine.kinds import Kind, Kinds
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.start_run import RunWish
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import (
     BadArguments,
@@ -24,7 +24,7 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
 )
 from portico.gateway.core.pin import set_pin
-from portico.gateway.core.upstream import Question, Wanted
+from portico.gateway.core.upstream import Wanted
 from portico.guard.core.approval import AnswerKind, Approval, Outcome, Resolution, Status
 from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import (
@@ -34,9 +34,12 @@ from portico.guard.core.errors import (
     ApprovalRejected,
     ApprovalUncertain,
     ApprovedCallFailed,
+    NotPermitted,
+    Refused,
 )
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.wait_for_answer import topic_of
+from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.contexts import MemoryTaskContexts
@@ -53,22 +56,15 @@ HOUR = timedelta(hours=1)
 
 
 class Ear:
-    """A caller's line that remembers what it was told."""
+    """Of a caller's line, so much."""
 
     able: frozenset[Wanted] = frozenset()
-    log_level: str | None = None
 
     def __init__(self) -> None:
         self.heard: list[str | None] = []
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         self.heard.append(message)
-
-    async def log(self, params: JsonObject) -> None:
-        raise AssertionError(params)
-
-    async def ask(self, question: Question) -> JsonObject:
-        raise AssertionError(question)
 
 
 @pytest.fixture
@@ -117,24 +113,6 @@ async def test_what_was_approved_is_made_once_and_given_once(room: AskingRoom) -
     ]
 
 
-async def test_by_its_handle_the_asker_gets_it_as_often_as_it_likes_and_nobody_else_does() -> None:
-    room = AskingRoom()
-    asked = await room.asked()
-    by_handle = room.approvals.ask_first().by_handle
-    bot = await room.bot()
-    with pytest.raises(ApprovalPending):
-        await by_handle(bot, asked.id)
-    await room.answer(asked)
-    await room.leg(asked)
-
-    got = [await by_handle(bot, asked.id) for _ in range(2)]
-
-    assert [each.answer for each in got] == [text("files.delete was called")] * 2
-    with pytest.raises(ApprovalNotFound):
-        await by_handle(ANA, asked.id)
-    assert await room.use.approvals.read_outcome(ANA, await room.seen(asked.id)) is None
-
-
 async def test_a_result_is_kept_for_a_day(room: AskingRoom) -> None:
     asked = await room.approved()
     await room.leg(asked)
@@ -144,8 +122,57 @@ async def test_a_result_is_kept_for_a_day(room: AskingRoom) -> None:
         await room.approvals.ask_first().by_handle(await room.bot(), asked.id)
 
 
-async def test_a_no_is_told_with_its_reason_and_is_not_asked_again_at_once() -> None:
-    room = AskingRoom()
+async def key_ended(room: AskingRoom, asked: Approval) -> None:
+    await MemoryKeys(room.world).revoke(ANA, room.key.id, room.clock.now())
+
+
+async def tool_changed(room: AskingRoom, asked: Approval) -> None:
+    changed = a_tool("files.delete", "Something else.", effect=DELETE.effect)
+    [place] = room.world.tools
+    room.world.servers[place] = replace(room.world.servers[place], set_pin=set_pin([changed]))
+    room.world.tools[place] = [changed]
+
+
+async def another_server(room: AskingRoom, asked: Approval) -> None:
+    """By the same name."""
+    [place] = room.world.servers
+    moved = replace(room.world.servers[place], launch_pin="another", approved_launch_pin="another")
+    room.world.servers[place] = replace(moved, approved_at=room.clock.now())
+
+
+async def sealed_elsewhere(room: AskingRoom, asked: Approval) -> None:
+    place = (asked.space, asked.id)
+    room.world.approvals[place] = replace(room.world.approvals[place], sealed=b"something else")
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        (key_ended, "revoked or expired"),
+        (tool_changed, "another call than this one has become"),
+        (another_server, "other call"),
+        (sealed_elsewhere, "sealed with a key that is not here"),
+    ],
+)
+async def test_what_is_not_what_was_approved_any_more_is_not_called(
+    room: AskingRoom,
+    meanwhile: Callable[[AskingRoom, Approval], Awaitable[None]],
+    why: str,
+) -> None:
+    asked, bot = await room.approved(), await room.bot()
+    await meanwhile(room, asked)
+
+    await room.leg(asked)
+
+    assert room.upstreams.called == []
+    assert (await room.seen(asked.id)).outcome is Outcome.FAILED
+    with pytest.raises(ApprovedCallFailed, match=why):
+        await room.approvals.ask_first().by_handle(bot, asked.id)
+
+
+async def test_a_no_is_told_with_its_reason_and_is_not_asked_again_at_once(
+    room: AskingRoom,
+) -> None:
     asked = await room.asked()
 
     await room.answer(asked, AnswerKind.REJECT, reason="not that file")
@@ -193,47 +220,6 @@ async def test_the_same_arguments_are_no_edit(room: AskingRoom) -> None:
     assert answered.status is Status.APPROVED
 
 
-async def test_whose_key_has_ended_meanwhile_does_nothing_any_more(room: AskingRoom) -> None:
-    asked = await room.asked()
-    bot = await room.bot()
-    await room.answer(asked)
-    await MemoryKeys(room.world).revoke(ANA, room.key.id, room.clock.now())
-
-    await room.leg(asked)
-
-    assert room.upstreams.called == []
-    assert (await room.seen(asked.id)).outcome is Outcome.FAILED
-    with pytest.raises(ApprovedCallFailed, match="revoked or expired"):
-        await room.approvals.ask_first().by_handle(bot, asked.id)
-
-
-async def test_a_tool_that_has_changed_meanwhile_is_not_what_was_approved(room: AskingRoom) -> None:
-    asked = await room.approved()
-    changed = a_tool("files.delete", "Something else.", effect=DELETE.effect)
-    [place] = room.world.tools
-    room.world.servers[place] = replace(room.world.servers[place], set_pin=set_pin([changed]))
-    room.world.tools[place] = [changed]
-
-    await room.leg(asked)
-
-    assert room.upstreams.called == []
-    assert (await room.seen(asked.id)).outcome is Outcome.FAILED
-
-
-async def test_another_server_by_the_same_name_is_not_what_was_approved(room: AskingRoom) -> None:
-    asked = await room.approved()
-    [place] = room.world.servers
-    moved = replace(room.world.servers[place], launch_pin="another", approved_launch_pin="another")
-    room.world.servers[place] = replace(moved, approved_at=room.clock.now())
-
-    await room.leg(asked)
-
-    assert room.upstreams.called == []
-    ended = await room.seen(asked.id)
-    assert ended.outcome is Outcome.FAILED
-    assert "other call" in str(ended.error)
-
-
 async def test_a_server_that_was_not_there_did_nothing(room: AskingRoom) -> None:
     asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = UpstreamDown("files", "it did not start")
@@ -260,9 +246,8 @@ async def test_a_server_that_was_not_there_did_nothing(room: AskingRoom) -> None
     ids=["late", "broken off", "refused"],
 )
 async def test_a_call_that_may_have_been_made_is_uncertain_and_not_made_again(
-    reply: UpstreamTimedOut | UpstreamDown | UpstreamRefused,
+    room: AskingRoom, reply: UpstreamTimedOut | UpstreamDown | UpstreamRefused
 ) -> None:
-    room = AskingRoom()
     asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = reply
 
@@ -289,48 +274,35 @@ async def test_what_nobody_foresaw_leaves_it_uncertain_too(room: AskingRoom) -> 
     assert (found.outcome, found.error) == (Outcome.UNCERTAIN, "ZeroDivisionError")
 
 
-async def uncertain(room: AskingRoom, asked: Approval) -> None:
+async def uncertain(room: AskingRoom) -> Approval:
     """Nobody knows whether it was made."""
-    room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
-    await room.leg(asked)
-
-
-async def test_a_person_says_that_it_was_done(room: AskingRoom) -> None:
-    asked = await room.approved()
-    await uncertain(room, asked)
-
-    await room.use.approvals.resolve_approval(BEN, asked.id, Resolution.DONE)
-
-    assert "ben says that this was done" in str((await room.call()).answer.content[0]["text"])
-    assert len(room.upstreams.called) == 1
-
-
-async def test_a_person_says_that_it_shall_be_tried_again(room: AskingRoom) -> None:
     asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = [UpstreamTimedOut("files.delete", 5), text("done now")]
     await room.leg(asked)
-
-    await room.use.approvals.resolve_approval(BEN, asked.id, Resolution.RETRY)
-    run = await room.leg(asked)
-
-    assert run.status is RunStatus.DONE
-    assert (await room.call()).answer == text("done now")
-    assert len(room.upstreams.called) == 2
+    return asked
 
 
-async def test_a_person_says_that_it_shall_not_be_done(room: AskingRoom) -> None:
-    asked = await room.approved()
-    await uncertain(room, asked)
+@pytest.mark.parametrize("how", list(Resolution))
+async def test_a_person_says_what_became_of_it(room: AskingRoom, how: Resolution) -> None:
+    asked = await uncertain(room)
 
-    await room.use.approvals.resolve_approval(BEN, asked.id, Resolution.SKIP)
+    await room.use.approvals.resolve_approval(BEN, asked.id, how)
 
-    with pytest.raises(ApprovalOver, match="skipped"):
-        await room.approvals.ask_first().by_handle(await room.bot(), asked.id)
-    assert (await room.asked()).id != asked.id
+    if how is Resolution.SKIP:
+        with pytest.raises(ApprovalOver, match="skipped"):
+            await room.approvals.ask_first().by_handle(await room.bot(), asked.id)
+        assert (await room.asked()).id != asked.id
+        return
+    if how is Resolution.RETRY:
+        assert (await room.leg(asked)).status is RunStatus.DONE
+    told = "done now" if how is Resolution.RETRY else "ben says that this was done"
+    assert told in str((await room.call()).answer.content[0]["text"])
+    assert len(room.upstreams.called) == (2 if how is Resolution.RETRY else 1)
 
 
-async def test_when_nobody_answers_in_time_it_is_over_and_the_same_call_asks_anew() -> None:
-    room = AskingRoom()
+async def test_when_nobody_answers_in_time_it_is_over_and_the_same_call_asks_anew(
+    room: AskingRoom,
+) -> None:
     asked = await room.asked()
     run = await room.leg(asked)
     assert run.status is RunStatus.WAITING
@@ -349,8 +321,9 @@ async def test_when_nobody_answers_in_time_it_is_over_and_the_same_call_asks_ane
     assert (await room.asked()).id != asked.id
 
 
-async def test_what_was_approved_and_could_not_be_made_for_too_long_is_not_made() -> None:
-    room = AskingRoom()
+async def test_what_was_approved_and_could_not_be_made_for_too_long_is_not_made(
+    room: AskingRoom,
+) -> None:
     asked = await room.asked()
     await room.leg(asked)
     await room.answer(asked)
@@ -362,8 +335,9 @@ async def test_what_was_approved_and_could_not_be_made_for_too_long_is_not_made(
     assert (await room.seen(asked.id)).status is Status.EXPIRED
 
 
-async def test_an_edited_one_that_expired_does_not_block_the_call_for_ever() -> None:
-    room = AskingRoom()
+async def test_an_edited_one_that_expired_does_not_block_the_call_for_ever(
+    room: AskingRoom,
+) -> None:
     asked = await room.asked()
     edited = await room.answer(asked, arguments={"path": "/b"})
     room.clock.turn(2 * HOUR)
@@ -426,9 +400,12 @@ async def test_a_run_that_was_forked_from_it_uses_nothing(room: AskingRoom) -> N
 async def test_whoever_waits_gets_it_as_soon_as_it_is_made() -> None:
     room = AskingRoom(wait=timedelta(seconds=5))
     ear, bot = Ear(), await room.bot()
+    line: Any = ear
 
     async with room.working():
-        calling = asyncio.create_task(room.use.call_tool(bot, DELETE.ref, {"path": "/a"}, line=ear))
+        calling = asyncio.create_task(
+            room.use.call_tool(bot, DELETE.ref, {"path": "/a"}, line=line)
+        )
         while not (waiting := await room.use.approvals.list_approvals(ANA, limit=1)):  # noqa: ASYNC110 # seen only so
             await asyncio.sleep(0.005)
         await room.answer(waiting[0])
@@ -463,19 +440,6 @@ async def test_what_was_done_and_could_not_be_kept_is_told_as_done(room: AskingR
     assert len(room.upstreams.called) == 1
 
 
-async def test_whose_arguments_cannot_be_unsealed_is_not_called(room: AskingRoom) -> None:
-    asked = await room.approved()
-    place = (asked.space, asked.id)
-    kept = room.world.approvals[place]
-    room.world.approvals[place] = replace(kept, sealed=b"something else")
-
-    await room.leg(asked)
-
-    found = await room.seen(asked.id)
-    assert found.outcome is Outcome.FAILED
-    assert "sealed with a key that is not here" in str(found.error)
-
-
 async def test_people_see_no_secret_and_the_tool_gets_it() -> None:
     def clean(value: object) -> object:
         return {"path": "********"} if value == {"path": "s3cret"} else value
@@ -502,7 +466,7 @@ async def test_two_hundred_that_wait_hold_no_place_in_line_and_others_go_on() ->
             while room.line.running:  # noqa: ASYNC110 # the last of them is on its way out
                 await asyncio.sleep(0.005)
 
-            start = replace_kinds(room, other)
+            start = replace(room.start_run, kinds=Kinds([other]))
             run = await start(ANA, RunWish(kind="other"))
             while not (await room.runs.get(ANA, run.id)).status.over:  # noqa: ASYNC110 # seen only so
                 await asyncio.sleep(0.005)
@@ -510,10 +474,6 @@ async def test_two_hundred_that_wait_hold_no_place_in_line_and_others_go_on() ->
             await room.until_ended(asked[150])
 
     assert [arguments for _, arguments in room.upstreams.called] == [{"path": "/150"}]
-
-
-def replace_kinds(room: AskingRoom, *kinds: Kind) -> StartRun:
-    return replace(room.start_run, kinds=Kinds(kinds))
 
 
 async def test_whoever_dies_while_a_call_is_under_way_leaves_it_uncertain(room: AskingRoom) -> None:
@@ -594,18 +554,16 @@ async def test_a_read_that_was_given_up_is_not_uncertain() -> None:
     assert (await room.seen(asked.id)).outcome is Outcome.FAILED
 
 
-async def test_a_retry_before_its_run_has_noted_its_end_is_refused_and_can_be_said_again() -> None:
-    room = AskingRoom()
+async def test_a_retry_before_its_run_has_noted_its_end_is_refused_and_can_be_said_again(
+    room: AskingRoom,
+) -> None:
     asked = await room.asked()
 
     with pytest.raises(RunNotOver):
         await room.approvals.errands.again(ANA, asked)
 
 
-async def test_whoever_dies_between_uncertain_and_the_end_of_the_run_leaves_one_to_try_again() -> (
-    None
-):
-    room = AskingRoom()
+async def test_whoever_dies_once_it_is_uncertain_leaves_one_to_try_again(room: AskingRoom) -> None:
     asked = await room.approved()
     room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 5)
     journal = DiesBeforeNoting(room)
@@ -668,8 +626,9 @@ async def test_what_is_allowed_and_done_is_asked_for_no_more(room: AskingRoom) -
     assert len(room.upstreams.called) == 1
 
 
-async def test_what_was_approved_already_is_not_done_a_second_time_by_a_rule() -> None:
-    room = AskingRoom()
+async def test_what_was_approved_already_is_not_done_a_second_time_by_a_rule(
+    room: AskingRoom,
+) -> None:
     asked = await room.approved()
     await allowed(room)
 
@@ -695,8 +654,7 @@ async def test_a_yes_for_always_is_collected_and_not_done_again(room: AskingRoom
 
 
 async def test_what_nobody_knows_of_is_not_done_again_by_a_rule(room: AskingRoom) -> None:
-    asked = await room.approved()
-    await uncertain(room, asked)
+    await uncertain(room)
     await allowed(room)
 
     with pytest.raises(ApprovalUncertain):
@@ -711,3 +669,80 @@ async def test_a_yes_that_was_too_late_leaves_the_call_to_the_rule(room: AskingR
     await room.call()
 
     assert len(room.upstreams.called) == 1
+
+
+LONG = "x" * 200_000
+
+
+async def done(room: AskingRoom, said: str = "deleted") -> Approval:
+    room.upstreams.replies[DELETE.ref] = text(said)
+    asked = await room.approved()
+    await room.leg(asked)
+    return asked
+
+
+async def test_the_asker_gets_it_as_often_as_it_asks(room: AskingRoom) -> None:
+    asked, bot = await done(room), await room.bot()
+
+    first = await room.use.approvals.read_approved(bot, asked.id)
+    again = await room.use.approvals.read_approved(bot, asked.id)
+
+    assert first.answer.content[0]["text"] == "deleted"
+    assert again.answer == first.answer
+
+
+async def test_a_long_one_is_given_its_beginning_and_read_on_page_by_page(room: AskingRoom) -> None:
+    asked, bot = await done(room, LONG), await room.bot()
+
+    called = await room.use.approvals.read_approved(bot, asked.id)
+
+    assert called.kept is not None
+    assert len(str(called.answer.content)) < len(LONG)
+    assert (await room.use.read_result(bot, called.kept, page=2)).page == 2
+
+
+async def test_nobody_else_gets_it_and_nothing_comes_before_the_answer(room: AskingRoom) -> None:
+    asked, bot = await room.asked(), await room.bot()
+    by_handle = room.approvals.ask_first().by_handle
+
+    for read in (room.use.approvals.read_approved, by_handle):
+        with pytest.raises(ApprovalPending):
+            await read(bot, asked.id)
+        with pytest.raises(ApprovalNotFound):
+            await read(ANA, asked.id)
+    assert await room.use.approvals.read_outcome(ANA, await room.seen(asked.id)) is None
+    with pytest.raises(NotPermitted):
+        await room.use.approvals.read_approved(replace(bot, scopes=frozenset()), asked.id)
+
+
+async def test_a_key_for_other_tools_or_for_none_does_not_get_it(room: AskingRoom) -> None:
+    asked, bot = await done(room), await room.bot()
+    ended = await room.seen(asked.id)
+    read_outcome, other = room.use.approvals.read_outcome, replace(bot, tools=(("mail.*",),))
+
+    with pytest.raises(Refused, match="default:list"):
+        await room.use.approvals.read_approved(other, asked.id)
+    assert await read_outcome(other, ended) is None
+    assert await read_outcome(replace(bot, scopes=frozenset()), ended) is None
+    assert await read_outcome(replace(bot, tools=(("files.*",),)), ended) is not None
+
+
+async def test_a_no_is_a_no(room: AskingRoom) -> None:
+    asked = await room.asked()
+    await room.answer(asked, AnswerKind.REJECT)
+
+    with pytest.raises(ApprovalRejected):
+        await room.use.approvals.read_approved(await room.bot(), asked.id)
+
+
+async def test_whichever_task_it_is_read_in_has_read_it(room: AskingRoom) -> None:
+    asked, bot = await done(room), await room.bot()
+    contexts = MemoryTaskContexts(room.world)
+    elsewhere = replace(bot, key="another key")
+    before = await contexts.get(elsewhere)
+
+    await room.use.approvals.read_approved(elsewhere, asked.id)
+
+    assert not before.untrusted
+    assert (await contexts.get(elsewhere)).untrusted
+    assert isinstance(before.id, ContextId)

@@ -1,6 +1,7 @@
 """The story of a call: found, checked, made, recorded."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,9 +19,11 @@ from portico.gateway.core.errors import (
     UpstreamTimedOut,
     WrongVerb,
 )
+from portico.gateway.core.tool import Tool
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
 from portico.guard.core.ticket import Ticket
 from portico.kernel.effect import Effect
+from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
@@ -56,11 +59,6 @@ async def called(room: OpenRoom) -> None:
             await asyncio.sleep(0)
 
 
-@pytest.fixture
-def room() -> OpenRoom:
-    return OpenRoom()
-
-
 async def test_a_call_is_made_and_recorded(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("the text")
 
@@ -83,107 +81,68 @@ async def test_a_tools_own_failure_is_an_answer(room: OpenRoom) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "given", "error", "told"),
+    [
+        ("files.read", {"path": 3}, BadArguments, "path"),
+        ("files.reed", {}, ToolNotFound, r"files\.read"),
+        ("nowhere.read", {}, ToolNotFound, r"files\.read"),
+        ("tracker.never_listed", {}, ToolNotFound, "tracker waits for approval"),
+        ("tracker.create_ticket", {}, ServerNotApproved, "tracker"),
+        ("files.write", {}, ToolQuarantined, r"files\.write"),
+        ("sky.forecast", {}, ServerDisabled, "sky"),
+    ],
+)
+async def test_what_cannot_be_called_is_refused_before_its_server_sees_it(
+    room: OpenRoom, tool: str, given: JsonObject, error: type[PorticoError], told: str
+) -> None:
+    room.replace(READ, replace(a_tool("files.write", "Other."), accepted_pin=WRITE.pin))
+    await room.use.switch_server(ANA, "sky", enabled=False)
+
+    with pytest.raises(error, match=told) as refused:
+        await room.use.call_tool(ANA, ref(tool), given)
+
+    assert room.upstreams.called == []
+    if tool == "tracker.never_listed":
+        assert refused.value.fix == "portico servers approve tracker"
+
+
+@pytest.mark.parametrize(
     ("tool", "verb", "right"),
     [
-        (READ.ref, Verb.DESTRUCTIVE, "call_read"),
-        (WRITE.ref, Verb.READ, "call_write"),
-        (DELETE.ref, Verb.WRITE, "call_destructive"),
+        (READ, Verb.DESTRUCTIVE, "call_read"),
+        (WRITE, Verb.READ, "call_write"),
+        (DELETE, Verb.WRITE, "call_destructive"),
     ],
 )
 async def test_the_wrong_door_is_refused_and_names_the_right_one(
-    tool: object, verb: Verb, right: str
+    room: OpenRoom, tool: Tool, verb: Verb, right: str
 ) -> None:
-    room = OpenRoom()
-
     with pytest.raises(WrongVerb, match=right):
-        await room.use.call_tool(ANA, ref(str(tool)), {}, verb=verb)
+        await room.use.call_tool(ANA, tool.ref, {}, verb=verb)
 
     assert room.upstreams.called == []
-
-
-async def test_arguments_that_do_not_fit_are_refused_before_the_server_sees_them() -> None:
-    room = OpenRoom()
-
-    with pytest.raises(BadArguments, match="path"):
-        await room.use.call_tool(ANA, READ.ref, {"path": 3})
-
-    assert room.upstreams.called == []
-
-
-async def test_a_tool_that_is_not_there_names_what_is_near() -> None:
-    with pytest.raises(ToolNotFound, match=r"files\.read"):
-        await OpenRoom().use.call_tool(ANA, ref("files.reed"), {})
-
-
-async def test_the_same_tool_of_another_server_is_near() -> None:
-    with pytest.raises(ToolNotFound, match=r"files\.read"):
-        await OpenRoom().use.call_tool(ANA, ref("nowhere.read"), {})
-
-
-async def test_of_a_server_that_nobody_let_in_it_says_what_stands_in_the_way() -> None:
-    with pytest.raises(ToolNotFound, match="tracker waits for approval") as refused:
-        await OpenRoom().use.call_tool(ANA, ref("tracker.never_listed"), {})
-
-    assert refused.value.fix == "portico servers approve tracker"
-
-
-async def test_a_quarantined_tool_is_not_called(room: OpenRoom) -> None:
-    room.replace(replace(a_tool("files.read", "Other."), accepted_pin=READ.pin))
-
-    with pytest.raises(ToolQuarantined):
-        await room.use.call_tool(ANA, READ.ref, {})
-
-
-async def test_a_tool_of_a_server_that_nobody_approved_is_not_called() -> None:
-    with pytest.raises(ServerNotApproved):
-        await OpenRoom().use.call_tool(ANA, ref("tracker.create_ticket"), {})
-
-
-async def test_a_tool_of_a_server_that_is_off_is_not_called(room: OpenRoom) -> None:
-    await room.use.switch_server(ANA, "files", enabled=False)
-
-    with pytest.raises(ServerDisabled):
-        await room.use.call_tool(ANA, READ.ref, {})
-
-
-async def test_calling_needs_its_scope() -> None:
-    nobody = replace(VIEWER, scopes=frozenset())
-
-    with pytest.raises(NotPermitted):
-        await OpenRoom().use.call_tool(nobody, READ.ref, {})
 
 
 async def test_whoever_may_only_read_changes_nothing(room: OpenRoom) -> None:
     assert (await room.use.call_tool(VIEWER, READ.ref, {})).answer is not None
     with pytest.raises(Refused, match="tools:write"):
         await room.use.call_tool(VIEWER, WRITE.ref, {})
+    with pytest.raises(NotPermitted):
+        await room.use.call_tool(replace(VIEWER, scopes=frozenset()), READ.ref, {})
 
     assert [ref for ref, _ in room.upstreams.called] == [READ.ref]
 
 
-async def test_what_needs_approval_is_asked_for_and_not_made() -> None:
+async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
     room = OpenRoom(rules=MemoryRules())
-
     with pytest.raises(ApprovalPending):
         await room.use.call_tool(ANA, DELETE.ref, {"path": "a"})
-
     [(act, decision)] = room.asking.asked
     assert (act.aim.tool, act.arguments) == ("files.delete", {"path": "a"})
     assert decision.rule == "default:destroys"
     assert room.upstreams.called == []
-
-
-async def ticket_for(room: OpenRoom, arguments: JsonObject) -> Ticket:
-    with pytest.raises(ApprovalPending):
-        await room.use.call_tool(ANA, DELETE.ref, arguments)
-    act, _ = room.asking.asked[-1]
     approval = ApprovalId.mint(BEGINNING, SeededEntropy("yes"))
-    return Ticket(approval=approval, hash=act.hash, by="olga")
-
-
-async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
-    room = OpenRoom(rules=MemoryRules())
-    ticket = await ticket_for(room, {"path": "a"})
+    ticket = Ticket(approval=approval, hash=act.hash, by="olga")
 
     with pytest.raises(Refused, match="another call"):
         await room.use.call_tool(ANA, DELETE.ref, {"path": "b"}, ticket=ticket)
@@ -192,8 +151,13 @@ async def test_a_ticket_is_good_for_exactly_what_was_approved() -> None:
     assert room.upstreams.called == [(DELETE.ref, {"path": "a"})]
 
 
-async def test_the_task_takes_in_what_a_server_says_before_it_is_asked(room: OpenRoom) -> None:
-    room.label("files", Label(Level.TEAM))
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_the_task_takes_in_what_a_server_says_before_it_is_asked(
+    room: OpenRoom, *, trusted: bool
+) -> None:
+    """But for one whose word is trusted, and that is as secret as everything."""
+    label = PUBLIC if trusted else Label(Level.TEAM)
+    room.label("files", label, trusted=trusted)
     seen: list[KnownContext] = []
 
     def reply(_arguments: JsonObject) -> Answer:
@@ -204,15 +168,8 @@ async def test_the_task_takes_in_what_a_server_says_before_it_is_asked(room: Ope
 
     await room.use.call_tool(ANA, READ.ref, {})
 
-    assert [(task.label, task.untrusted) for task in seen] == [(Label(Level.TEAM), True)]
-
-
-async def test_nothing_is_taken_in_from_a_server_whose_word_is_trusted(room: OpenRoom) -> None:
-    room.label("files", trusted=True)
-
-    await room.use.call_tool(ANA, READ.ref, {})
-
-    assert [*room.world.contexts.values()] == []
+    taken = [(task.label, task.untrusted) for task in seen]
+    assert taken == ([] if trusted else [(label, True)])
 
 
 async def test_a_call_is_as_secret_as_its_server_and_as_what_its_task_had_read() -> None:
@@ -256,53 +213,43 @@ async def test_what_an_operator_has_said_meanwhile_counts(room: OpenRoom) -> Non
     assert len(room.upstreams.called) == 1
 
 
-async def test_a_read_is_tried_again_when_its_server_broke_off(room: OpenRoom) -> None:
-    room.upstreams.replies[READ.ref] = [UpstreamDown("files", "it ended"), text("there")]
-
+async def test_a_read_is_tried_again_when_its_server_broke_off_and_not_for_ever(
+    room: OpenRoom,
+) -> None:
+    broke_off = UpstreamDown("files", "it ended")
+    room.upstreams.replies[READ.ref] = [broke_off, text("there")]
     called = await room.use.call_tool(ANA, READ.ref, {})
+    assert (called.answer, len(room.upstreams.called)) == (text("there"), 2)
 
-    assert called.answer == text("there")
-    assert len(room.upstreams.called) == 2
-
-
-async def test_a_read_is_not_tried_for_ever(room: OpenRoom) -> None:
-    room.upstreams.replies[READ.ref] = UpstreamDown("files", "it ended")
-
+    room.upstreams.replies[READ.ref] = broke_off
     with pytest.raises(UpstreamDown):
         await room.use.call_tool(ANA, READ.ref, {})
 
-    assert len(room.upstreams.called) == 3
-    assert await the_calls(room) == [("files.read", CallOutcome.BROKEN)]
+    assert len(room.upstreams.called) == 2 + 3
+    assert (await the_calls(room))[0] == ("files.read", CallOutcome.BROKEN)
 
 
-async def test_a_write_that_may_have_been_done_is_not_tried_again_and_is_uncertain() -> None:
-    room = OpenRoom()
-    broke_off = UpstreamDown("files", "it ended", reached=True)
-    room.upstreams.replies[WRITE.ref] = [broke_off, text("twice")]
+async def test_a_write_is_tried_again_only_if_it_never_got_there(room: OpenRoom) -> None:
+    for reached, calls in ((True, 1), (False, 2)):
+        room.upstreams.called.clear()
+        broke_off = UpstreamDown("files", "it ended", reached=reached)
+        room.upstreams.replies[WRITE.ref] = [broke_off, text("once")]
 
-    with pytest.raises(UpstreamDown):
-        await room.use.call_tool(ANA, WRITE.ref, {})
+        with suppress(UpstreamDown):
+            await room.use.call_tool(ANA, WRITE.ref, {})
 
-    assert len(room.upstreams.called) == 1
-    assert await the_calls(room) == [("files.write", CallOutcome.UNCERTAIN)]
+        assert len(room.upstreams.called) == calls
 
-
-async def test_a_write_that_never_got_there_is_tried_again(room: OpenRoom) -> None:
-    unreached = UpstreamDown("files", "no such session", reached=False)
-    room.upstreams.replies[WRITE.ref] = [unreached, text("once")]
-
-    called = await room.use.call_tool(ANA, WRITE.ref, {})
-
-    assert called.answer == text("once")
+    made, lost = CallOutcome.DONE, CallOutcome.UNCERTAIN
+    assert await the_calls(room) == [("files.write", made), ("files.write", lost)]
 
 
-async def test_a_server_that_is_switched_off_in_the_middle_is_not_called_again() -> None:
-    room = OpenRoom()
-
+async def test_a_server_that_is_switched_off_in_the_middle_is_not_called_again(
+    room: OpenRoom,
+) -> None:
     def ended(_arguments: JsonObject) -> Answer:
-        for place, server in room.world.servers.items():
-            if server.name == "files":
-                room.world.servers[place] = replace(server, enabled=False)
+        place, server = room._server("files")
+        room.world.servers[place] = replace(server, enabled=False)
         raise UpstreamDown("files", "it was stopped", reached=True)
 
     room.upstreams.replies[READ.ref] = ended
@@ -384,19 +331,12 @@ async def test_where_nothing_can_be_sealed_a_long_answer_is_only_its_beginning()
     assert not room.world.results
 
 
-async def test_a_result_is_nobody_elses(room: OpenRoom) -> None:
+async def test_a_result_is_nobody_elses_and_whole_for_whoever_asks_for_that(room: OpenRoom) -> None:
     room.upstreams.replies[READ.ref] = text("x " * 500)
     called = await room.use.call_tool(ANA, READ.ref, {})
-    assert called.kept is not None
+    whole = await room.use.call_tool(ANA, READ.ref, {}, whole=True)
 
+    assert called.kept is not None
+    assert (whole.kept, whole.answer) == (None, text("x " * 500))
     with pytest.raises(ResultNotFound):
         await room.use.read_result(VIEWER, called.kept)
-
-
-async def test_who_asks_for_the_whole_gets_it(room: OpenRoom) -> None:
-    room.upstreams.replies[READ.ref] = text("x " * 500)
-
-    called = await room.use.call_tool(ANA, READ.ref, {}, whole=True)
-
-    assert called.kept is None
-    assert called.answer == text("x " * 500)

@@ -1,19 +1,22 @@
 """What is held in memory follows what is written, and search never waits for it long."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from portico.gateway.build_index import Finder
 from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.core.errors import EmbedderUnavailable
 from portico.kernel.effect import Effect
 from portico.testing.gateway import a_tool
 from tests.gateway.open_room import ANA, READ, WRITE, OpenRoom, ref
-from tests.gateway.slow_encoder import SlowEncoder
 
 TRANSLATE = a_tool("files.translate", "Translates it into Portuguese.", effect=Effect.LOCAL_READ)
 
@@ -38,8 +41,9 @@ async def settled(room: OpenRoom) -> Finder:
 
 
 @pytest.mark.parametrize("looked_at_before", [False, True])
-async def test_the_shelf_is_kept_until_something_changes(looked_at_before: bool) -> None:
-    room = OpenRoom()
+async def test_the_shelf_is_kept_until_something_changes(
+    room: OpenRoom, looked_at_before: bool
+) -> None:
     if looked_at_before:
         await room.gateway.catalogues.current(ANA)
     async with running(room):
@@ -57,8 +61,7 @@ async def test_the_shelf_is_kept_until_something_changes(looked_at_before: bool)
     assert len(third.tools) == 2
 
 
-async def test_the_index_follows_the_shelf() -> None:
-    room = OpenRoom()
+async def test_the_index_follows_the_shelf(room: OpenRoom) -> None:
     async with running(room):
         before = await room.gateway.catalogues.finder(ANA)
         room.replace(READ)
@@ -70,8 +73,7 @@ async def test_the_index_follows_the_shelf() -> None:
     assert len(after.shelf.tools) == 2
 
 
-async def test_a_search_over_an_older_index_finds_nothing_that_is_gone() -> None:
-    room = OpenRoom()
+async def test_a_search_over_an_older_index_finds_nothing_that_is_gone(room: OpenRoom) -> None:
     finder = await room.gateway.catalogues.finder(ANA)
     room.replace(replace(a_tool("files.read", "Other."), accepted_pin="another"))
     newer = finder.on(await room.gateway.catalogues.current(ANA))
@@ -130,3 +132,22 @@ async def test_what_goes_while_it_is_encoded_is_not_found_by_what_was_encoded() 
         found = await room.use.find_tools(ANA, ["read the text of a file"])
 
     assert ref("files.read") not in {hit.ref for hit in found.hits}
+
+
+class SlowEncoder:
+    model = EmbeddingModel("slow", 8, "of the test")
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[str]] = []
+        self.away = False
+        self.begun = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.answers.set()
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append(texts)
+        self.begun.set()
+        await self.answers.wait()
+        if self.away:
+            raise EmbedderUnavailable("It is away.")
+        return np.full((len(texts), 8), 8**-0.5, np.float32)

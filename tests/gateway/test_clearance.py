@@ -117,8 +117,7 @@ async def test_a_tool_that_is_not_there_has_nothing_near_it_above_the_caller() -
     assert CANARY not in f"{refusal.value} {refusal.value.fix}"
 
 
-async def test_a_label_that_is_raised_hides_what_was_called_before() -> None:
-    room = OpenRoom()
+async def test_a_label_that_is_raised_hides_what_was_called_before(room: OpenRoom) -> None:
     await room.use.call_tool(ANA, ToolRef("files", "read"), {})
     assert len(await room.use.list_calls(ANA)) == 1
 
@@ -149,9 +148,7 @@ async def test_two_keys_of_one_principal_see_what_each_is_cleared_for() -> None:
     assert "canary" not in str((await room.use.find_tools(ANA, ["pay a salary"])).text)
 
 
-async def test_what_is_not_labelled_is_one_shelf_for_all() -> None:
-    room = OpenRoom()
-
+async def test_what_is_not_labelled_is_one_shelf_for_all(room: OpenRoom) -> None:
     mine = await room.gateway.catalogues.current(ANA)
     hers = await room.gateway.catalogues.current(SECRETARY)
 

@@ -226,9 +226,8 @@ async def test_before_it_is_approved_it_is_asked_nothing() -> None:
 
 
 async def test_what_cannot_be_asked_is_told_and_stops_nothing(
-    caplog: pytest.LogCaptureFixture,
+    room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
-    room = Room()
     room.upstreams.dead.add(BUILTIN)
     keep, asked = keeping(room), Asked(room.index_server)
     await keep(ROOT.space)

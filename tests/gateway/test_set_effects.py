@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from portico.gateway.core.errors import ToolNotFound, ToolQuarantined, ToolRefused
-from portico.guard.core.errors import NotPermitted
+from portico.gateway.label_server import Labelling
+from portico.guard.core.errors import NotPermitted, Overreach
 from portico.kernel.effect import Effect
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import a_tool
-from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE, OpenRoom
+from tests.gateway.open_room import ANA, DELETE, READ, SECRETARY, VIEWER, WEATHER, WRITE, OpenRoom
 
 
 async def effects(room: OpenRoom) -> dict[str, Effect]:
@@ -17,9 +19,7 @@ async def effects(room: OpenRoom) -> dict[str, Effect]:
     return {str(ref): tool.effect for ref, tool in shelf.tools.items()}
 
 
-async def test_a_pattern_says_it_of_every_live_tool_that_it_names() -> None:
-    room = OpenRoom()
-
+async def test_a_pattern_says_it_of_every_live_tool_that_it_names(room: OpenRoom) -> None:
     changed = await room.use.set_effects(ANA, "*.*e*", Effect.EXTERNAL_WRITE)
 
     assert {str(it.ref) for it in changed} == {
@@ -31,8 +31,7 @@ async def test_a_pattern_says_it_of_every_live_tool_that_it_names() -> None:
     assert set((await effects(room)).values()) == {Effect.EXTERNAL_WRITE}
 
 
-async def test_it_is_said_of_the_definition_and_of_no_other() -> None:
-    room = OpenRoom()
+async def test_it_is_said_of_the_definition_and_of_no_other(room: OpenRoom) -> None:
     await room.use.set_effects(ANA, "files.read", Effect.PURE)
     room.replace(replace(a_tool("files.read", "Reads, and more."), accepted_pin=READ.pin))
 
@@ -41,9 +40,7 @@ async def test_it_is_said_of_the_definition_and_of_no_other() -> None:
         await room.use.set_effects(ANA, "files.read", Effect.PURE)
 
 
-async def test_what_was_and_what_is_are_in_the_audit() -> None:
-    room = OpenRoom()
-
+async def test_what_was_and_what_is_are_in_the_audit(room: OpenRoom) -> None:
     await room.use.set_effects(ANA, "sky.forecast", Effect.UNKNOWN)
 
     assert isinstance(room.doors.audit, MemoryAudit)
@@ -57,9 +54,8 @@ async def test_what_was_and_what_is_are_in_the_audit() -> None:
     [("nobody.*", ToolNotFound), ("tracker.*", ToolQuarantined), ("files.gone", ToolNotFound)],
 )
 async def test_what_is_not_live_is_decided_where_it_is_approved(
-    pattern: str, error: type[Exception]
+    room: OpenRoom, pattern: str, error: type[Exception]
 ) -> None:
-    room = OpenRoom()
     gone = replace(a_tool("files.gone", effect=Effect.PURE), gone=True)
     room.replace(READ, WRITE, DELETE, gone)
 
@@ -67,8 +63,7 @@ async def test_what_is_not_live_is_decided_where_it_is_approved(
         await room.use.set_effects(ANA, pattern, Effect.PURE)
 
 
-async def test_a_refused_tool_has_no_effect() -> None:
-    room = OpenRoom()
+async def test_a_refused_tool_has_no_effect(room: OpenRoom) -> None:
     room.replace(READ, replace(a_tool("files.odd", effect=Effect.PURE), refused="hides letters"))
 
     with pytest.raises(ToolRefused, match="hides letters"):
@@ -78,3 +73,60 @@ async def test_a_refused_tool_has_no_effect() -> None:
 async def test_it_takes_somebody_who_approves_servers() -> None:
     with pytest.raises(NotPermitted):
         await OpenRoom().use.set_effects(VIEWER, "*", Effect.PURE)
+
+
+TEAM = Label(Level.TEAM)
+SECRET = Label(Level.CONFIDENTIAL)
+HR = Label(Level.TEAM, frozenset({"hr"}))
+
+
+def the_audit(room: OpenRoom) -> MemoryAudit:
+    assert isinstance(room.doors.audit, MemoryAudit)
+    return room.doors.audit
+
+
+async def test_what_is_said_is_kept_and_what_is_not_stays(room: OpenRoom) -> None:
+    await room.use.label_server(ANA, "files", Labelling(label=TEAM))
+    server = await room.use.label_server(ANA, "files", Labelling(trusted=True))
+
+    assert (server.label, server.clearance, server.trusted) == (TEAM, TEAM, True)
+    assert (await room.use.show_server(ANA, "files")).server.label == TEAM
+
+
+async def test_each_change_is_in_the_audit_with_what_it_was(room: OpenRoom) -> None:
+    await room.use.label_server(SECRETARY, "files", Labelling(clearance=SECRET))
+    await room.use.label_server(SECRETARY, "files", Labelling(clearance=SECRET))
+
+    assert the_audit(room).actions == ["server.labelled"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Labelling(label=SECRET),
+        Labelling(label=HR),
+        Labelling(clearance=SECRET),
+        Labelling(clearance=HR),
+    ],
+)
+async def test_nobody_says_more_than_they_are_cleared_for(room: OpenRoom, wish: Labelling) -> None:
+    with pytest.raises(Overreach):
+        await room.use.label_server(ANA, "files", wish)
+
+    assert the_audit(room).actions == []
+
+
+async def test_what_may_be_sent_can_be_narrowed_by_whoever_could_not_widen_it(
+    room: OpenRoom,
+) -> None:
+    room.label("files", clearance=Label(Level.RESTRICTED))
+
+    server = await room.use.label_server(ANA, "files", Labelling(clearance=PUBLIC))
+
+    assert server.clearance == PUBLIC
+
+
+async def test_whoever_labels_approves_servers(room: OpenRoom) -> None:
+    for caller in (VIEWER, replace(ANA, scopes=frozenset({"servers:write"}))):
+        with pytest.raises(NotPermitted):
+            await room.use.label_server(caller, "files", Labelling(trusted=True))

@@ -193,8 +193,9 @@ async def test_what_a_stranger_said_or_somebody_keeps_secret_does_not_leave_the_
     assert room.closed == [("sky.forecast", "stays_here")] * 2
 
 
-async def test_the_callers_own_limit_is_not_used_and_little_of_what_is_everybodys() -> None:
-    room = AheadRoom()
+async def test_the_callers_own_limit_is_not_used_and_little_of_what_is_everybodys(
+    room: AheadRoom,
+) -> None:
     limits = MemoryCallLimits(CallRates(principal=1, servers={"files": 8}))
     guard = replace(room.doors.gate, limits=limits)
     run_ahead = replace(room.run_ahead, guard=guard)
@@ -227,9 +228,9 @@ async def test_what_waits_already_is_not_called_again(room: AheadRoom) -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_reads_that_hang_on_others_follow_as_answers_come_and_only_so_far() -> None:
-    room = AheadRoom()
-
+async def test_reads_that_hang_on_others_follow_as_answers_come_and_only_so_far(
+    room: AheadRoom,
+) -> None:
     def then(answer: Answer) -> list[Wanted]:
         path = f"{answer.content[0]['text']}x"
         return [replace(room.wanted(path=path), then=then)]
@@ -261,10 +262,8 @@ async def test_what_was_read_and_not_taken_in_yet_counts_for_where_it_may_be_sen
 
 
 async def test_what_breaks_in_what_follows_breaks_nothing_else(
-    caplog: pytest.LogCaptureFixture,
+    room: AheadRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    room = AheadRoom()
-
     def then(answer: Answer) -> list[Wanted]:
         raise KeyError(str(answer))
 
@@ -288,8 +287,9 @@ async def test_with_one_gate_fewer_that_is_called_which_it_kept_out() -> None:
     assert await begun(room, room.wanted(WRITE)) == ["files.write"]
 
 
-async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_moment() -> None:
-    room = AheadRoom()
+async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_moment(
+    room: AheadRoom,
+) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it ended", reached=True)
 
     async def write() -> None:

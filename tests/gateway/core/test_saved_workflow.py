@@ -2,13 +2,24 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.plan.inputs import input_schema
 from portico.gateway.core.plan.output import step_document
 from portico.gateway.core.plan.plan import Plan
+from portico.gateway.core.plan.report import (
+    Mode,
+    StepReport,
+    StepStanding,
+    Trouble,
+    WorkflowReport,
+    WorkflowStatus,
+)
+from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.gateway.core.reading import read_tools
 from portico.gateway.core.saved_workflow import (
     Admission,
@@ -27,8 +38,11 @@ from portico.gateway.core.saved_workflow_errors import (
     WorkflowCycle,
     WorkflowNestedTooDeep,
 )
+from portico.gateway.core.workflow_words import WORKFLOW_META, as_answer, facts, unfinished, words
 from portico.kernel.effect import Effect
-from portico.kernel.json import JsonObject
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
+from portico.testing.kernel import BEGINNING
 from portico.testing.saved_workflows import a_saved_workflow
 
 PLAN = Plan(steps=(), inputs={"city": {"type": "string"}}, required=("city",))
@@ -146,3 +160,201 @@ def test_what_a_tool_gives_is_no_admission() -> None:
     assert not admits(Answer([], meta={}))
     assert admitted({"structuredContent": {"plan": "of mine"}}) is None
     assert admitted({"text": "plan"}) is None
+
+
+READ = StepReport(
+    id="read",
+    tool="files.read",
+    state=StepStanding.DONE,
+    finished_at=BEGINNING + timedelta(seconds=1),
+)
+
+
+def report(status: WorkflowStatus, *steps: StepReport, **more: Any) -> WorkflowReport:
+    return WorkflowReport(
+        run="run_1",
+        status=status,
+        mode=Mode.DURABLE,
+        principal="prn_1",
+        label="team",
+        created_at=BEGINNING,
+        steps=[READ, *steps],
+        **more,
+    )
+
+
+def step(state: StepStanding, **more: Any) -> StepReport:
+    return StepReport(id="send", tool="mail.send", state=state, **more)
+
+
+def test_of_what_was_done_only_the_output_is_told() -> None:
+    done = report(WorkflowStatus.DONE, output={"ä": [1, None]})
+
+    assert words(done) == '{"ä": [1, null]}'
+    assert words(replace(done, output="as it is\n")) == "as it is\n"
+    assert words(replace(done, output=None)) == "null"
+
+
+def test_what_is_too_long_is_told_by_its_handle() -> None:
+    long = report(WorkflowStatus.DONE, output_handle="res_1", output_size=1_234_567)
+
+    assert words(long) == snapshot(
+        "[its output of 1,234,567 characters is kept here: "
+        'read_result(result="res_1") reads it page by page]'
+    )
+    assert words(replace(long, output_size=None)).startswith("[its output is kept here")
+
+
+def test_of_what_was_done_in_part_it_says_what_is_missing_and_why() -> None:
+    partial = report(
+        WorkflowStatus.PARTIAL,
+        step(StepStanding.FAILED, error=Trouble(type="UpstreamDown", message="It broke off.")),
+        step(StepStanding.SKIPPED, why="send gave nothing"),
+        step(StepStanding.SKIPPED),
+        output=1,
+    )
+
+    assert words(partial) == snapshot(
+        """\
+1
+[run_1: not everything was done]
+- send (mail.send) failed: It broke off.
+- send (mail.send) was left out: send gave nothing
+- send (mail.send) was left out: no reason is known\
+"""
+    )
+
+
+def test_who_is_waited_for_is_told_and_what_to_do_meanwhile() -> None:
+    waiting = report(
+        WorkflowStatus.WAITING,
+        step(StepStanding.WAITING, approval="apr_1"),
+        step(StepStanding.UNCERTAIN),
+    )
+
+    assert words(waiting).splitlines() == [
+        "[run_1 waits for a person, who has been asked. Go on with something else if you can; "
+        'workflow_status(run="run_1", wait=30) tells how it went on. '
+        "Do not try to do it in another way.]",
+        "- send (mail.send) has not been called yet: somebody has to approve it (apr_1)",
+        "- send (mail.send): nobody knows whether it was done; a person has to look and say so: "
+        "portico workflows resolve run_1 send",
+    ]
+
+
+def test_what_goes_on_says_how_far_it_is() -> None:
+    running = report(WorkflowStatus.RUNNING, step(StepStanding.RUNNING))
+
+    assert words(running) == snapshot(
+        '[run_1: 1 of 2 steps are over; workflow_status(run="run_1", wait=30)]'
+    )
+    assert words(report(WorkflowStatus.QUEUED)).startswith("[run_1: 1 of 1 steps")
+
+
+def test_what_failed_says_why() -> None:
+    failed = report(WorkflowStatus.FAILED, error=Trouble(type="X", message="It is full."))
+
+    assert words(failed) == "[run_1 failed: It is full.]"
+    assert words(report(WorkflowStatus.FAILED)) == "[run_1 failed]"
+    assert words(report(WorkflowStatus.CANCELLED)) == "[run_1 was cancelled]"
+
+
+def test_of_many_that_went_wrong_some_are_told() -> None:
+    many = [step(StepStanding.FAILED, why="no")] * 25
+
+    told = words(report(WorkflowStatus.FAILED, *many)).splitlines()
+
+    assert len(told) == 22
+    assert told[-1] == "- and 5 more"
+
+
+def test_a_program_finds_states_and_no_values() -> None:
+    waiting = report(WorkflowStatus.WAITING, step(StepStanding.WAITING, approval="apr_1"), output=7)
+
+    assert facts(waiting) == snapshot(
+        {
+            "run": "run_1",
+            "status": "waiting",
+            "output_handle": None,
+            "approvals": ["apr_1"],
+            "steps": {"read": "done", "send": "waiting"},
+        }
+    )
+
+
+def test_as_a_tool_it_gives_what_it_gave() -> None:
+    answer = as_answer(report(WorkflowStatus.DONE, output={"a": 1}))
+
+    assert answer.content == [{"type": "text", "text": '{"a": 1}'}]
+    assert answer.structured == {"a": 1}
+    assert not answer.failed
+    assert answer.meta is not None
+    assert WORKFLOW_META in answer.meta
+    assert as_answer(report(WorkflowStatus.DONE, output="text")).structured is None
+
+
+def test_as_a_tool_it_says_behind_that_what_is_missing() -> None:
+    answer = as_answer(
+        report(WorkflowStatus.PARTIAL, step(StepStanding.SKIPPED, why="no"), output={"a": 1})
+    )
+
+    assert [block["text"] for block in answer.content] == [
+        '{"a": 1}',
+        "[run_1: not everything was done]\n- send (mail.send) was left out: no",
+    ]
+    assert answer.structured == {"a": 1}
+
+
+def test_as_a_tool_it_has_failed_only_if_it_will_never_give_anything() -> None:
+    assert as_answer(report(WorkflowStatus.FAILED)).failed
+    assert as_answer(report(WorkflowStatus.CANCELLED)).failed
+    waiting = as_answer(report(WorkflowStatus.WAITING))
+    assert not waiting.failed
+    assert "waits for a person" in str(waiting.content[0]["text"])
+
+
+def test_who_was_not_asked_is_not_said_to_have_been() -> None:
+    told = words(report(WorkflowStatus.WAITING, step(StepStanding.UNCERTAIN, why="it broke off")))
+
+    assert "waits for a person. Go on" in told
+    assert "it broke off; a person has to look" in told
+
+
+RUN = "run_01kdvdna07e0083vtk892ms2mc"
+
+
+def told(run: JsonValue, status: JsonValue) -> Answer:
+    return Answer([], meta={WORKFLOW_META: {"run": run, "status": status}})
+
+
+def test_one_that_goes_on_is_known_by_its_run() -> None:
+    for status in ("queued", "running", "waiting"):
+        assert unfinished(told(RUN, status)) == RunId.parse(RUN)
+
+
+def test_any_other_answer_is_as_it_is() -> None:
+    rows: list[Answer] = [
+        Answer([]),
+        Answer([], meta={}),
+        Answer([], meta={WORKFLOW_META: "run"}),
+        told(RUN, "done"),
+        told(RUN, "partial"),
+        told(RUN, "failed"),
+        told(RUN, "cancelled"),
+        told("run_", "running"),
+        told(5, "running"),
+    ]
+
+    for answer in rows:
+        assert unfinished(answer) is None
+
+
+def test_a_topic_names_the_step_that_asks() -> None:
+    rows: list[tuple[str, str]] = [
+        ("~approval:read:1", "read"),
+        ("~approval:read[3]~2:4", "read[3]"),
+        ("~approval:outer/gone:1", "outer/gone"),
+    ]
+
+    for topic, step in rows:
+        assert step_asked(topic) == step

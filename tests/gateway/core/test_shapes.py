@@ -1,17 +1,32 @@
 """What is learnt of results: the same in whichever order they come, bounded, and no values."""
 
 import json
+from datetime import timedelta
 from functools import reduce
 from itertools import permutations
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.gateway.core.acquaintance import faded
+from portico.gateway.core.ahead.forms import CallForm
+from portico.gateway.core.ahead.layer import WAYS, Layer
+from portico.gateway.core.ahead.learning import follow, scopes
+from portico.gateway.core.ahead.signs import Stand
+from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.learnt_count import Count, CountKey
+from portico.gateway.core.provenance import Trace, came_from, gave, telling, took
+from portico.gateway.core.result_path import item, member
+from portico.gateway.core.server import ServerId
 from portico.gateway.core.shape_keys import names_a_field
 from portico.gateway.core.shape_text import line_of, schema_of, shape_from, shape_json
 from portico.gateway.core.shapes import DEEPEST, MOST, UNSEEN, Shape, merged, shape_of
-from portico.kernel.json import JsonValue
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import PUBLIC
+from portico.testing.gateway import a_server
+from portico.testing.kernel import BEGINNING
 
 KEYS = st.sampled_from([*"abcdefgh", "user_id", "2024-01-01", "ana@example.org", "a b"])
 VALUES = st.recursive(
@@ -218,3 +233,159 @@ def _every(shape: Shape) -> list[Shape]:
 
 def _depths(shape: Shape, depth: int = 0) -> list[int]:
     return [depth, *(each for inner in shape.inner() for each in _depths(inner, depth + 1))]
+
+
+FILES, MAIL = a_server("files").id, a_server("mail").id
+
+
+def test_servers_are_found_in_either_spelling() -> None:
+    key = CountKey.of("next", f'[["{FILES.value}","read"],["{MAIL}","send"],"srv_x"]')
+
+    assert key.servers == {FILES, MAIL}
+    assert CountKey.of("next", "[]").servers == frozenset()
+
+
+def test_every_server_is_found_in_what_is_counted_of_two_calls_in_a_row() -> None:
+    git = a_server("git").id
+    first, second, third = (ToolPlace(server, "t") for server in (FILES, MAIL, git))
+    form, at = CallForm(third, ("x",)), Stand(first, second, False, ("q17",))
+    layer = Layer(PUBLIC)
+    counted = [*follow(layer, at, str(form))]
+    counted += [it for scope in scopes(at, form, "x") for it in layer.note(WAYS, scope, "y")]
+
+    for each in counted:
+        named = {server for server in (FILES, MAIL, git) if str(server) in each.key}
+        assert CountKey.of(each.kind, each.key).servers == named
+    assert any(str(FILES) in each.key for each in counted)
+
+
+def test_counts_are_added_and_the_later_time_stays() -> None:
+    one, other = Count(1, 1, BEGINNING), Count(2, 0, BEGINNING.replace(year=2030))
+
+    assert one.and_then(other) == other.and_then(one) == Count(3, 1, other.last_seen)
+
+
+def test_what_the_store_cannot_hold_does_not_fit() -> None:
+    assert CountKey.of("k", "1").fits
+    for unfit in (CountKey.of("", "1"), CountKey.of("k", "x\x00"), CountKey.of("k", "x" * 4_001)):
+        assert not unfit.fits
+
+
+ONE, OTHER = shape_of({"a": 1}), shape_of({"b": 1})
+
+
+def test_of_the_same_definition_it_adds_up() -> None:
+    both = SeenShape("p", 2, ONE).and_then(SeenShape("p", 3, OTHER))
+
+    assert both == SeenShape("p", 5, merged(ONE, OTHER))
+
+
+def test_with_another_it_begins_anew() -> None:
+    assert SeenShape("old", 9, ONE).and_then(SeenShape("new", 1, OTHER)) == (
+        SeenShape("new", 1, OTHER)
+    )
+
+
+def test_a_use_fades() -> None:
+    rows: list[tuple[float, float]] = [(0, 8.0), (1, 4.0), (2, 2.0), (0.5, 8 / 2**0.5), (-5, 8.0)]
+
+    for weeks, left in rows:
+        assert faded(8, timedelta(weeks=weeks)) == pytest.approx(left)
+
+
+FIND, READ, SEND = (ToolPlace(ServerId(UUID(int=1)), name) for name in ("find", "read", "send"))
+SECOND = timedelta(seconds=1)
+
+
+def call(
+    at: int, tool: ToolPlace, arguments: JsonObject, json: JsonValue = None, text: str = ""
+) -> Trace:
+    begin = BEGINNING + at * SECOND
+    document: JsonObject = {"json": json, "text": text}
+    return Trace(
+        tool, begin, begin + SECOND / 2, took(arguments, str.encode), gave(document, str.encode)
+    )
+
+
+def test_a_value_that_a_tool_gave_and_another_was_given_was_passed_on() -> None:
+    found = call(0, FIND, {"query": "invoices"}, {"items": [{"id": "inv-000"}, {"id": "inv-001"}]})
+
+    now = call(1, READ, {"invoice": "inv-001", "deep": {"id": "inv-000"}})
+
+    assert came_from([found], now) == {Passed(FIND, "json.items[0].id", READ, "invoice")}
+
+
+def test_so_were_values_of_a_list_and_a_text() -> None:
+    found = call(0, FIND, {}, {"number": 1_234_567, "x-id": "abcdef"})
+    read = call(1, READ, {}, text="the whole text")
+
+    now = call(2, SEND, {"numbers": [1_234_567, "abcdef"], "body": "the whole text"})
+
+    assert came_from([found, read], now) == {
+        Passed(FIND, "json.number", SEND, "numbers"),
+        Passed(FIND, 'json."x-id"', SEND, "numbers"),
+        Passed(READ, "text", SEND, "body"),
+    }
+
+
+def test_what_the_caller_had_before_was_not_passed_on() -> None:
+    echo = call(0, FIND, {"owner": "octocat"}, {"owner": "octocat", "id": "new-000"})
+
+    assert came_from([echo], call(1, READ, {"owner": "octocat"})) == set()
+    assert came_from(
+        [call(0, SEND, {"to": "octocat"}), call(1, FIND, {}, ["octocat"])], _OWNER
+    ) == (set())
+
+
+_OWNER = call(5, READ, {"owner": "octocat"})
+
+
+def test_it_came_from_whoever_gave_it_and_not_from_whoever_said_it_again() -> None:
+    found = call(0, FIND, {}, {"login": "octocat"})
+    again = call(1, READ, {"login": "octocat"}, {"echo": "octocat"})
+
+    assert came_from([found, again], _OWNER) == {Passed(FIND, "json.login", READ, "owner")}
+
+
+def test_it_came_from_the_last_that_gave_it() -> None:
+    first, second = call(0, FIND, {}, ["octocat"]), call(1, SEND, {}, {"to": "octocat"})
+
+    assert came_from([second, first], _OWNER) == {Passed(SEND, "json.to", READ, "owner")}
+
+
+def test_what_was_not_there_yet_was_not_passed_on() -> None:
+    assert came_from([call(5, FIND, {}, ["octocat"])], _OWNER) == set()
+    assert came_from([], _OWNER) == set()
+
+
+def test_what_stood_in_several_places_is_not_guessed() -> None:
+    found = call(0, FIND, {}, {"a": "octocat", "b": "octocat", "c": ["octocat"]})
+
+    assert came_from([found], _OWNER) == set()
+
+
+def test_values_under_keys_that_are_data_and_those_that_lie_deep_have_no_path() -> None:
+    deep: JsonValue = "octocat"
+    for _ in range(8):
+        deep = [deep]
+
+    assert (
+        came_from([call(0, FIND, {}, {"ana@example.org": "octocat", "x": deep})], _OWNER) == set()
+    )
+    assert took({"ana@example.org": "octocat"}, str.encode) == {}
+
+
+def test_what_everybody_says_tells_nothing() -> None:
+    rows: list[JsonValue] = ["short", "x" * 501, 9_999, True, None, 1.5, [], {}]
+
+    for value in rows:
+        assert telling(value) is None
+
+
+def test_a_number_is_no_text() -> None:
+    assert telling(123_456) != telling("123456")
+    assert telling(-123_456) is not None
+
+
+def test_a_path_has_quotes_where_it_needs_them() -> None:
+    assert item(member(member("json", "a_1"), 'größe "x"')) == 'json.a_1."größe \\"x\\""[0]'

@@ -42,9 +42,9 @@ async def test_a_plan_is_kept_by_its_words_and_without_their_values(room: Sugges
     assert kept.vector
 
 
-async def test_a_plan_teaches_its_own_edges_whether_or_not_it_was_said_what_for() -> None:
-    room = SuggestRoom()
-
+async def test_a_plan_teaches_its_own_edges_whether_or_not_it_was_said_what_for(
+    room: SuggestRoom,
+) -> None:
     await room.begun(plan=COPY)
     await room.lessons.write_down()
 
@@ -124,8 +124,9 @@ async def test_secrets_are_taken_out_of_what_somebody_said(room: SuggestRoom) ->
     assert [kept.intent for kept in room.world.past_plans.values()] == ["copy <path> with ***"]
 
 
-async def test_whoever_is_cleared_no_longer_for_what_they_did_leaves_no_words() -> None:
-    room = SuggestRoom()
+async def test_whoever_is_cleared_no_longer_for_what_they_did_leaves_no_words(
+    room: SuggestRoom,
+) -> None:
     bot = await room.bot()
     room.lessons.note(_end(bot, label=Label(Level.RESTRICTED)))
 
@@ -170,8 +171,9 @@ async def test_what_is_longer_once_its_secrets_are_out_is_cut(room: SuggestRoom)
     assert [len(kept.intent) <= 2_000 for kept in room.world.past_plans.values()] == [True]
 
 
-async def test_what_one_of_them_breaks_is_that_ones(caplog: pytest.LogCaptureFixture) -> None:
-    room = SuggestRoom()
+async def test_what_one_of_them_breaks_is_that_ones(
+    room: SuggestRoom, caplog: pytest.LogCaptureFixture
+) -> None:
     bot = await room.bot()
 
     def picky(said: JsonValue) -> JsonValue:

@@ -26,7 +26,7 @@ HERE = "/notes/b.md"
 async def room() -> AsyncIterator[SuggestRoom]:
     """Where every suggestion is sure, and every read is worth its while."""
     room = SuggestRoom(ahead=AheadTerms(least_gain=timedelta(0), keep=timedelta(seconds=60)))
-    made = room.gateway.over_http.suggest.suggest_workflow
+    made = room.http.suggest.suggest_workflow
     room.suggest_workflow = replace(made, calibration=Calibration(slope=0.0, start=5.0))
     await room.learnt()
     [(space, server)] = room.world.servers
@@ -57,6 +57,7 @@ async def sure(room: SuggestRoom, by: Principal | None = None) -> Suggestion:
 
 
 @pytest.mark.requirement("seed001:09")
+@pytest.mark.requirement("ahead:writes:staged")
 async def test_what_is_read_ahead_is_served_when_the_plan_is_run_and_read_once(
     room: SuggestRoom,
 ) -> None:

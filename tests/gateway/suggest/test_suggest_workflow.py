@@ -3,20 +3,28 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 
 from portico.gateway.core.ahead.predicted import Origin, Source
+from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.gateway.core.suggest.mode import Mode
+from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.suggest.suggestion import BadIntent
 from portico.gateway.core.suggest.threshold import HIGHEST, LOWEST, START
+from portico.gateway.shelf import Shelf
+from portico.gateway.suggest.offered_tools import OfferedTools
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Scope
+from portico.kernel.effect import Effect
+from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.contexts import MemoryTaskContexts
-from tests.gateway.suggest.suggest_room import ANOTHER, NoEmbedder, SuggestRoom
-from tests.gateway.workflows.plan_room import ANA
+from portico.testing.gateway import an_approved_server
+from tests.gateway.suggest.suggest_room import ANOTHER, INTENT, READ, WRITE, NoEmbedder, SuggestRoom
+from tests.gateway.workflows.plan_room import ANA, plan
 
 SECRET = Label(Level.CONFIDENTIAL)
 
@@ -32,9 +40,9 @@ async def test_what_nothing_fits_has_to_be_said_explicitly(room: SuggestRoom) ->
     assert room.world.suggestions == {}
 
 
-async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed() -> None:
-    room = SuggestRoom()
-
+async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed(
+    room: SuggestRoom,
+) -> None:
     nonsense = await room.suggested("xyzzy")
     await room.learnt(1, intent="xyzzy /notes/a.md")
     known = await room.suggested("xyzzy /notes/b.md")
@@ -78,8 +86,9 @@ async def test_what_went_well_before_is_suggested_with_the_values_of_now(room: S
 
 
 @pytest.mark.requirement("seed001:12")
-async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not() -> None:
-    room = SuggestRoom()
+async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not(
+    room: SuggestRoom,
+) -> None:
     await room.learnt()
     await room.accepted(25)
     made_before = dict(room.made)
@@ -98,8 +107,9 @@ async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not() ->
 
 
 @pytest.mark.requirement("seed001:11")
-async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same() -> None:
-    room = SuggestRoom()
+async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same(
+    room: SuggestRoom,
+) -> None:
     await room.learnt()
     await room.accepted(25)
     room.takes = False
@@ -110,8 +120,9 @@ async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same()
     assert made.id is not None
 
 
-async def test_whoever_may_only_look_is_shown_a_plan_and_nothing_is_read_for_them() -> None:
-    room = SuggestRoom()
+async def test_whoever_may_only_look_is_shown_a_plan_and_nothing_is_read_for_them(
+    room: SuggestRoom,
+) -> None:
     await room.learnt()
     await room.accepted(25)
     room.wanted.clear()
@@ -136,8 +147,9 @@ async def test_nothing_and_too_much_are_no_intent(intent: str) -> None:
         await SuggestRoom().suggested(intent)
 
 
-async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_be() -> None:
-    room = SuggestRoom()
+async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_be(
+    room: SuggestRoom,
+) -> None:
     await room.learnt()
     await room.accepted(30)
     accepted = (await room.suggested()).threshold
@@ -151,19 +163,20 @@ async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_
 
 async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used(room: SuggestRoom) -> None:
     await room.learnt()
-    for place, plan in [*room.world.past_plans.items()]:
-        room.world.past_plans[place] = replace(plan, label=SECRET)
+    for place, past in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(past, label=SECRET)
 
     below = await room.suggested(by=replace(await room.bot(), clearance=PUBLIC))
 
     assert below.suggested.past == []
 
 
-async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in() -> None:
-    room = SuggestRoom()
+async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in(
+    room: SuggestRoom,
+) -> None:
     await room.learnt()
-    for place, plan in [*room.world.past_plans.items()]:
-        room.world.past_plans[place] = replace(plan, label=SECRET)
+    for place, past in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(past, label=SECRET)
     cleared = replace(await room.bot(), clearance=SECRET)
 
     made = await room.suggested(by=cleared)
@@ -174,11 +187,12 @@ async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in
     assert kept.label == SECRET
 
 
-async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret() -> None:
-    room = SuggestRoom()
+async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret(
+    room: SuggestRoom,
+) -> None:
     await room.learnt(intent="water the flowers in the garden of my aunt")
-    for place, plan in [*room.world.past_plans.items()]:
-        room.world.past_plans[place] = replace(plan, label=SECRET)
+    for place, past in [*room.world.past_plans.items()]:
+        room.world.past_plans[place] = replace(past, label=SECRET)
     cleared = replace(await room.bot(), clearance=SECRET)
 
     await room.suggested("list the invoices of march", by=cleared)
@@ -186,8 +200,9 @@ async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret() 
     assert (await MemoryTaskContexts(room.world).get(cleared)).label == PUBLIC
 
 
-async def test_others_are_suggested_what_went_well_and_are_not_told_whose_words_it_was() -> None:
-    room = SuggestRoom()
+async def test_others_are_suggested_what_went_well_and_are_not_told_whose_words_it_was(
+    room: SuggestRoom,
+) -> None:
     await room.learnt(intent="fire anna: copy the note /notes/a.md")
 
     made = await room.suggested("copy the note /notes/b.md", by=ANA)
@@ -225,10 +240,83 @@ async def test_without_vectors_ones_own_words_are_compared(room: SuggestRoom) ->
 
 async def test_a_plan_whose_tool_is_gone_is_not_suggested(room: SuggestRoom) -> None:
     await room.learnt()
-    for place, plan in [*room.world.past_plans.items()]:
-        gone = json.dumps(plan.steps).replace(".write", ".no_more")
-        room.world.past_plans[place] = replace(plan, steps=json.loads(gone))
+    for place, past in [*room.world.past_plans.items()]:
+        gone = json.dumps(past.steps).replace(".write", ".no_more")
+        room.world.past_plans[place] = replace(past, steps=json.loads(gone))
 
     made = await room.suggested()
 
     assert made.suggested.past == []
+
+
+MANY = ["".join(letters) for letters in product("abcdefghijklmnop", repeat=3)]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"id": f"s{number}", "tool": "files.read", "arguments": {}} for number in range(13)],
+        [{"id": "s", "tool": "files.read", "arguments": dict.fromkeys(MANY)}],
+    ],
+)
+async def test_a_plan_that_is_longer_than_any_that_is_suggested_is_not_kept(
+    room: SuggestRoom, steps: list[JsonObject]
+) -> None:
+    bot = await room.bot()
+
+    end = PlanEnd(
+        caller=bot,
+        label=PUBLIC,
+        plan=plan(*steps),
+        inputs={},
+        done={str(step["id"]) for step in steps},
+        intent=INTENT,
+    )
+    room.lessons.note(end)
+    await room.lessons.write_down()
+
+    assert room.world.past_plans == {}
+
+
+async def test_one_author_does_not_outvote_everybody(room: SuggestRoom) -> None:
+    await room.learnt(1)
+    [(place, plan)] = room.world.past_plans.items()
+    for number in range(30):
+        theirs = replace(plan, id=PastPlanId.of(*_who(plan), "x" * number), principal=ANA.id)
+        room.world.past_plans[place[0], theirs.id] = theirs
+
+    made = await room.suggested(by=await room.bot())
+
+    assert len(made.suggested.past) == 1 + 8
+
+
+def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
+    return ANA.space, plan.principal, plan.label
+
+
+async def test_nobody_has_so_many_kept_that_there_is_no_room_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("portico.gateway.suggest.suggest_workflow._KEPT", 2)
+    room = SuggestRoom()
+    await room.learnt()
+
+    made = [await room.suggested() for _ in range(3)]
+    room.clock.turn(timedelta(minutes=61))
+    later = await room.suggested()
+
+    assert [each.id is None for each in (*made, later)] == [False, False, True, False]
+    assert made[2].plan == made[1].plan
+
+
+def test_each_has_its_parameters_and_its_effect_and_what_is_not_there_is_not() -> None:
+    tools = OfferedTools(Shelf.of([an_approved_server("files")], {"files": [READ, WRITE]}))
+
+    read = tools["files.read"]
+
+    assert (read.effect, [each.name for each in read.required]) == (Effect.LOCAL_READ, ["path"])
+    assert tools["files.read"] is read
+    assert list(tools) == ["files.read", "files.write"]
+    assert len(tools) == 2
+    assert "files.gone" not in tools
+    assert "no tool" not in tools

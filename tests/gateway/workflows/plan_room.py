@@ -6,23 +6,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
-from portico.adapters.inline.bus import InlineBus
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.joins.approval_news import LoggedNews
-from portico.adapters.joins.errands import RunErrands
 from portico.adapters.joins.waiting_runs import NewsForRuns, RunsThatWait
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Run, RunStatus, StepState
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.entry import NewEntry
+from portico.engine.core.run import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import StartRun
-from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Answer, claim_of
 from portico.gateway.core.plan.plan import Plan
@@ -33,32 +23,21 @@ from portico.gateway.core.tool import Tool
 from portico.gateway.workflows.latest_answer import LatestAnswer
 from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.guard.answer_approval import Reply
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.approval import AnswerKind, Approval, Resolution, Via
-from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.errors import ApprovalOver
-from portico.guard.core.roles import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.kernel.principal import Principal, PrincipalKind
+from portico.kernel.principal import Principal
 from portico.main.assemble_gateway import assemble_gateway
 from portico.main.workflows import InlineEngine
-from portico.testing.events import MemoryEventLog
-from portico.testing.gateway import an_approved_server
-from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import MemoryKeyRing, MemoryKeys, a_space, an_identity
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from portico.testing.upstreams import ScriptedUpstreams, seen
 from portico.testing.workflows import memory_workflows
-from portico.testing.world import MemoryWorld
-from tests.engine.room import nothing
+from tests.engine.journals import Through
+from tests.gateway import asking_room
+from tests.gateway.asking_room import GuardedRoom
 from tests.gateway.open_room import DELETE, READ, WRITE
 
-ANA = as_principal(an_identity("ana", roles=[Role.OPERATOR]))
-BEN = as_principal(an_identity("ben", roles=[Role.OPERATOR]))
-_BOT = an_identity("bot", kind=PrincipalKind.AGENT)
+ANA, BEN = asking_room.ANA, asking_room.BEN
 EXPRESSIONS = JmespathExpressions()
 
 
@@ -80,78 +59,50 @@ def step_of(report: WorkflowReport, name: str) -> StepReport:
     return found
 
 
-class PlanRoom:
-    """`files.read`, `files.write` and `files.delete`; the last one needs approval."""
+def states(report: WorkflowReport) -> dict[str, StepStanding]:
+    return {each.id: each.state for each in report.steps}
 
+
+class DiesBefore(Through):
+    """A journal whose process is killed before it has noted how this step ended."""
+
+    def __init__(self, room: GuardedRoom, step: str) -> None:
+        super().__init__(room)
+        self._step = step
+
+    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+        if step.name == self._step:
+            raise Died
+        return await super().finish(taken, step, told)
+
+
+class PlanRoom(GuardedRoom):
     def __init__(self, *, rules: Sequence[Rule] = (), ahead: AheadTerms | None = None) -> None:
-        self.world = world = MemoryWorld()
-        world.spaces[ANA.space] = a_space()
-        for each in ("ana", "ben"):
-            identity = an_identity(each, roles=[Role.OPERATOR])
-            world.identities.insert((identity.space, identity.id), identity)
-        world.identities.insert((_BOT.space, _BOT.id), _BOT)
-        self.clock = TickingClock(step=timedelta(milliseconds=1))
-        self.bus, self.entropy = InlineBus(), SeededEntropy()
-        self.log = MemoryEventLog(world, self.bus, self.clock)
-        self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
-        self.line = InlineLine([Queue(name="runs")], self.clock)
-        server = an_approved_server("files")
-        world.servers[ANA.space, server.id] = server
-        world.tools[ANA.space, server.id] = [READ, WRITE, DELETE]
-        self.upstreams = ScriptedUpstreams(offers={"files": seen()})
+        super().__init__(rules=rules, ahead=ahead)
         self.made: Counter[str] = Counter()
         for tool in (READ, WRITE, DELETE):
             self.upstreams.replies[tool.ref] = self._answer(tool)
-        kinds = Kinds([Kind(name=APPROVED_CALL, work=nothing)])
-        start_run = StartRun(
-            runs=self.runs, line=self.line, kinds=kinds, clock=self.clock, entropy=self.entropy
-        )
-        made = memory_gateway(
-            world,
-            self.upstreams,
-            bus=self.bus,
-            clock=self.clock,
-            entropy=self.entropy,
-            rules=MemoryRules(rules),
-            errands=RunErrands(start_run=start_run, runs=self.runs, line=self.line, bus=self.bus),
-            ahead=ahead,
-        )
         news = NewsForRuns(
-            news=LoggedNews(log=self.log, bus=self.bus),
-            runs=self.runs,
-            line=self.line,
-            bus=self.bus,
-            clock=self.clock,
+            news=self.news, runs=self.runs, line=self.line, bus=self.bus, clock=self.clock
         )
-        self.approvals = replace(made.approvals, news=news, waiters=RunsThatWait(self.runs))
+        self.approvals = replace(self.base.approvals, news=news, waiters=RunsThatWait(self.runs))
         engine = InlineEngine(self.runs, self.line, self.bus)
-        self.doors = memory_workflows(self.approvals, engine, made.schemas)
+        self.doors = memory_workflows(self.approvals, engine, self.base.schemas)
         self.approvals = replace(self.approvals, latest=LatestAnswer(show=self.doors.show()))
         made = replace(
-            made,
+            self.base,
             approvals=self.approvals,
             ask_first=self.approvals.ask_first(),
             workflows=self.doors,
         )
         self.gateway = assemble_gateway(made)
-        self.use = self.gateway.over_http.workflows
+        self.http = self.gateway.over_http
+        self.use = self.http.workflows
         self.ends: list[PlanEnd] = []
         self.kinds = [
-            self.approvals.kind(self.gateway.over_http.call_tool),
+            self.approvals.kind(self.http.call_tool),
             self.doors.kind(self.gateway.step_call, self.doors.engines.durable, self.ends.append),
         ]
-        key = ApiKey.mint(self.entropy)
-        self.key = StoredKey(
-            id=key.id,
-            space=_BOT.space,
-            principal=_BOT.id,
-            purpose=Purpose.ACCESS,
-            name="bot's",
-            scopes=None,
-            clearance=_BOT.clearance,
-            created_at=BEGINNING,
-        )
-        self._digest = key.digest(b"pepper")
 
     def _answer(self, tool: Tool) -> Any:
         def answer(arguments: JsonObject) -> Answer:
@@ -166,12 +117,9 @@ class PlanRoom:
     def writes(self) -> Mapping[str, int]:
         return {name: many for name, many in self.made.items() if not name.startswith("read ")}
 
-    async def bot(self) -> Principal:
-        if self.key.id not in self.world.keys:
-            await MemoryKeys(self.world).add(ANA, self.key, self._digest)
-        holder = await MemoryKeyRing(self.world).find(self.key.id)
-        assert holder is not None
-        return principal_of(holder)
+    async def save(self, **documents: JsonObject) -> None:
+        for name, document in documents.items():
+            await self.http.saved.save_workflow(ANA, name, document)
 
     async def start(self, what: Plan, **more: Any) -> RunId:
         wish = WorkflowWish(plan=what, **more)
@@ -190,17 +138,8 @@ class PlanRoom:
     async def leg(self, run: RunId, journal: Journal | None = None) -> Run:
         """It goes as far as it can, here and now."""
         found = await self.runs.get(ANA, run)
-        await self._run_leg(journal)(Leg(run, found.leg))
+        await self.run_leg(self.kinds, journal)(Leg(run, found.leg))
         return await self.runs.get(ANA, run)
-
-    def _run_leg(self, journal: Journal | None = None) -> RunLeg:
-        return RunLeg(
-            journal=journal or self.runs,
-            bus=self.bus,
-            kinds=Kinds(self.kinds),
-            clock=self.clock,
-            grace=timedelta(0),
-        )
 
     async def killed(self, run: RunId, journal: Journal | None = None) -> None:
         with suppress(BaseExceptionGroup, Died):
@@ -208,7 +147,7 @@ class PlanRoom:
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        async with self.line.working(self._run_leg(), self.runs.due):
+        async with self.line.working(self.run_leg(self.kinds), self.runs.due):
             yield
 
     async def quick(self, what: Plan, **more: Any) -> WorkflowReport:
@@ -230,20 +169,18 @@ class PlanRoom:
     async def answer(
         self, report: WorkflowReport, name: str, kind: AnswerKind = AnswerKind.ONCE, **more: Any
     ) -> Approval:
-        found = report.step(name)
-        assert found is not None
-        assert found.approval is not None
-        approval = ApprovalId.parse(found.approval)
-        use = self.gateway.over_http.approvals
-        return await use.answer_approval(ANA, approval, Reply(kind=kind, via=Via.CLI, **more))
+        approval = ApprovalId.parse(str(step_of(report, name).approval))
+        reply = Reply(kind=kind, via=Via.CLI, **more)
+        return await self.http.approvals.answer_approval(ANA, approval, reply)
 
     async def errand(self, report: WorkflowReport, name: str) -> None:
         """The run behind its request goes on."""
-        found = report.step(name)
-        assert found is not None
-        assert found.approval is not None
-        asked = await self.approvals.approvals.get(ANA, ApprovalId.parse(found.approval))
-        await self.leg(asked.run)
+        await self.leg((await self.asked(report, name)).run)
+
+    async def asked(self, report: WorkflowReport, name: str) -> Approval:
+        """For this step, as it stands by now."""
+        approval = ApprovalId.parse(str(step_of(report, name).approval))
+        return await self.approvals.approvals.get(ANA, approval)
 
     async def approved(self, report: WorkflowReport, name: str) -> None:
         """Somebody says yes, and what was asked for is made."""
@@ -313,7 +250,5 @@ class PlanRoom:
             for kept in [*self.world.approvals.values()]:
                 with suppress(ApprovalOver):
                     reply = Reply(kind=AnswerKind.ONCE, via=Via.CLI)
-                    await self.gateway.over_http.approvals.answer_approval(
-                        ANA, kept.approval.id, reply
-                    )
+                    await self.http.approvals.answer_approval(ANA, kept.approval.id, reply)
             await self._everybody()

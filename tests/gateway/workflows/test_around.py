@@ -2,6 +2,7 @@
 for before anything that could refuse it by now."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,61 +11,69 @@ import pytest
 
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Leg, RunStatus, Step, Taken, as_it_is
+from portico.engine.core.run import Leg, Run, RunStatus, Step, Taken, as_it_is
 from portico.engine.execution import Execution
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.call import KeptResult, ResultId
-from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
-from portico.gateway.core.plan.report import StepStanding, WorkflowReport, WorkflowStatus
+from portico.gateway.core.call import CallClaim, CallId, KeptResult, ResultId
+from portico.gateway.core.errors import ResultNotFound, UpstreamDown, UpstreamTimedOut
+from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
 from portico.gateway.workflows.outputs import SealedOutputs
 from portico.gateway.workflows.progress_line import ProgressLine
-from portico.guard.core.approval import Resolution
+from portico.guard.core.approval import AnswerKind, Resolution
 from portico.guard.core.errors import KeyEnded, Refused
 from portico.guard.core.vault_keys import VaultClosed
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.calls import MemoryCallHistory
 from portico.testing.gateway import MemoryResults
 from tests.engine.journals import Through
-from tests.gateway.open_room import DELETE, WRITE
-from tests.gateway.workflows.plan_room import ANA, Died, PlanRoom, plan, step, step_of
-from tests.gateway.workflows.test_run_saved import CLEAR, a_room
+from tests.gateway.open_room import DELETE, READ, WRITE
+from tests.gateway.workflows.plan_room import ANA, DiesBefore, PlanRoom, plan, states, step, step_of
+from tests.gateway.workflows.test_run_saved import CLEAR
 
 LONG = "a" * 64
+Reading = Callable[..., Awaitable[Run]]
 
 
-class DiesBeforePayIsNoted(Through):
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
-        if step.name == "pay":
-            raise Died
-        return await super().finish(taken, step, told)
+@pytest.fixture
+def reading(room: PlanRoom, monkeypatch: pytest.MonkeyPatch) -> Reading:
+    """A leg in which `Results.get` fails at its `at`-th time, or is slow; the first is the plan."""
 
-
-class Reading:
-    """What `Results.get` does at its `at`-th time; the first is the plan."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, error: Exception | None, at: int = 2) -> None:
-        self._error, self._at, self._number = error, at, 0
-        real = MemoryResults.get
+    async def leg(
+        run: RunId,
+        error: Exception | None = None,
+        *,
+        slow: bool = False,
+        at: int = 2,
+        for_good: bool = False,
+    ) -> Run:
+        real, number = MemoryResults.get, 0
 
         async def get(
             results: MemoryResults, caller: Any, result: ResultId, now: Any
         ) -> KeptResult:
-            self._number += 1
-            if self._error is None:
+            nonlocal number
+            number += 1
+            if slow:
                 await asyncio.sleep(0.1)  # longer than a run is quiet before it is put away
-            elif self._number == self._at:
-                raise self._error
+            if error is not None and (number == at or (for_good and number > at)):
+                raise error
             return await real(results, caller, result, now)
 
-        patch.setattr(MemoryResults, "get", get)
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryResults, "get", get)
+            return await room.leg(run)
+
+    return leg
 
 
 async def killed_after_it_paid(room: PlanRoom) -> RunId:
     first = step("pay", WRITE, on_error={"fallback": "other"})
     run = await room.start(plan(first, step("other", WRITE)))
-    await room.killed(run, DiesBeforePayIsNoted(room))
+    await room.killed(run, DiesBefore(room, "pay"))
     assert room.writes == {"write /pay": 1}
     return run
 
@@ -72,46 +81,37 @@ async def killed_after_it_paid(room: PlanRoom) -> RunId:
 async def approved(room: PlanRoom) -> RunId:
     first = step("gone", DELETE, on_error={"fallback": "other"})
     run = await room.run(plan(first, step("other", WRITE)))
-    report = await room.show(run)
-    await room.approved(report, "gone")
+    await room.approved(await room.show(run), "gone")
     assert room.writes == {"delete /gone": 1}
     return run
 
 
 async def test_a_run_is_not_put_away_while_a_step_reads_what_it_is_given(
-    monkeypatch: pytest.MonkeyPatch,
+    room: PlanRoom, reading: Reading
 ) -> None:
-    room = PlanRoom()
     given = {"path": {"$from": "first.json.path"}}
     use = step("use", WRITE, arguments=given, after=["x"])
     run = await room.run(plan(step("x", DELETE), step("y", DELETE), step("first"), use))
-    report = await room.show(run)
-    await room.approved(report, "x")
+    await room.approved(await room.show(run), "x")
 
-    with monkeypatch.context() as patch:
-        Reading(patch, None)
-        left = await room.leg(run)
+    left = await reading(run, slow=True)
 
     assert list(left.waits_for) == ["~approval:y:1"]
     assert room.writes == {"delete /x": 1, "write /first": 1}
 
 
-async def test_nor_while_it_reads_the_plan_of_a_saved_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = await a_room(clear=CLEAR)
-    outer: JsonObject = {"id": "outer", "tool": "workflows.clear"}
-    run = await room.run(plan(outer, step("y", DELETE)))
-    report = await room.show(run)
-    await room.approved(report, "outer")
+async def test_nor_while_it_reads_the_plan_of_a_saved_one(room: PlanRoom, reading: Reading) -> None:
+    await room.save(clear=CLEAR)
+    run = await room.run(plan({"id": "outer", "tool": "workflows.clear"}, step("y", DELETE)))
+    await room.approved(await room.show(run), "outer")
 
-    with monkeypatch.context() as patch:
-        Reading(patch, None)
-        left = await room.leg(run)
+    left = await reading(run, slow=True)
 
     assert sorted(left.waits_for) == ["~approval:outer/gone:2", "~approval:y:1"]
 
 
-async def test_a_saved_workflow_stays_one_whatever_becomes_of_its_server() -> None:
-    room = await a_room(clear=CLEAR)
+async def test_a_saved_workflow_stays_one_whatever_becomes_of_its_server(room: PlanRoom) -> None:
+    await room.save(clear=CLEAR)
     outer: JsonObject = {"id": "outer", "tool": "workflows.clear"}
     run = await room.run(plan(outer, step("after", WRITE, after=["outer"]), step("y", DELETE)))
     report = await room.show(run)
@@ -125,23 +125,18 @@ async def test_a_saved_workflow_stays_one_whatever_becomes_of_its_server() -> No
     room.bus.wake(ANA.space, CATALOGUE)
     await room.leg(run)
 
-    report = await room.show(run)
-    assert step_of(report, "outer").state is StepStanding.WAITING
-    assert step_of(report, "after").state is StepStanding.PENDING
+    found = states(await room.show(run))
+    assert (found["outer"], found["after"]) == (StepStanding.WAITING, StepStanding.PENDING)
     assert room.writes == {"delete /y": 1}
 
 
-async def test_a_write_deep_inside_of_which_nobody_knows_is_asked_about_however_long_its_name() -> (
-    None
-):
-    room = PlanRoom()
+async def test_a_write_deep_inside_is_asked_about_however_long_its_name(room: PlanRoom) -> None:
     pay = step(LONG, WRITE, arguments={"path": "/pay"}, on_error={"fallback": "other"})
     each: JsonObject = {"for_each": {"in": [1]}}
-    saved = room.gateway.over_http.saved.save_workflow
-    await saved(ANA, "inner", {"steps": [{**pay, **each}, step("other", WRITE)]})
+    await room.save(inner={"steps": [{**pay, **each}, step("other", WRITE)]})
     for name, inner in (("middle", "inner"), ("outer", "middle")):
         called: JsonObject = {"id": LONG, "tool": f"workflows.{inner}", **each}
-        await saved(ANA, name, {"steps": [called]})
+        await room.save(**{name: {"steps": [called]}})
     real: Any = room.upstreams.replies[WRITE.ref]
 
     def lost(arguments: JsonObject) -> Any:
@@ -164,29 +159,22 @@ async def test_a_write_deep_inside_of_which_nobody_knows_is_asked_about_however_
     "error", [StoreUnavailable("it restarts"), ResultNotFound("res")], ids=["away", "gone"]
 )
 async def test_what_was_approved_and_made_has_not_failed_because_it_cannot_be_read(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+    room: PlanRoom, reading: Reading, error: Exception
 ) -> None:
-    room = PlanRoom()
     run = await approved(room)
 
-    with monkeypatch.context() as patch:
-        Reading(patch, error)
-        await room.leg(run)
+    await reading(run, error)
 
     report = await room.show(run)
-    assert room.writes == {"delete /gone": 1}
-    assert report.status is WorkflowStatus.DONE
+    assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
     assert step_of(report, "gone").state is StepStanding.DONE
 
 
 async def test_with_a_closed_vault_nothing_is_decided_and_it_goes_on_once_that_is_open(
-    monkeypatch: pytest.MonkeyPatch,
+    room: PlanRoom, reading: Reading
 ) -> None:
-    room = PlanRoom()
     run = await approved(room)
-    with monkeypatch.context() as patch:
-        Reading(patch, VaultClosed())
-        broken = await room.leg(run)
+    broken = await reading(run, VaultClosed())
     assert broken.status is RunStatus.FAILED
     assert broken.failure is not None
     assert broken.failure.code == VaultClosed.code
@@ -197,88 +185,98 @@ async def test_with_a_closed_vault_nothing_is_decided_and_it_goes_on_once_that_i
     assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
 
 
-async def refused(monkeypatch: pytest.MonkeyPatch, room: PlanRoom) -> None:
+async def refuse(_: CallTool, caller: Any, ref: Any, arguments: JsonObject, **more: Any) -> Any:
     """As if somebody had made a rule meanwhile."""
-
-    async def call(_: CallTool, caller: Any, ref: Any, arguments: JsonObject, **more: Any) -> Any:
-        raise Refused(str(ref), "a-rule", "not today", who=caller.name, key=caller.key)
-
-    monkeypatch.setattr(CallTool, "__call__", call)
+    raise Refused(str(ref), "a-rule", "not today", who=caller.name, key=caller.key)
 
 
-async def uncertain(room: PlanRoom, run: RunId) -> WorkflowReport:
-    await room.leg(run)
-    report = await room.show(run)
-    assert step_of(report, "pay").state is StepStanding.UNCERTAIN
-    assert room.writes == {"write /pay": 1}
-    return report
-
-
-async def test_what_was_begun_is_found_though_it_would_be_refused_by_now(
+@pytest.mark.parametrize(
+    ("refused", "error", "state"),
+    [
+        (True, None, StepStanding.DONE),
+        (False, StoreUnavailable("it restarts"), StepStanding.DONE),
+        (True, ResultNotFound("res"), StepStanding.UNCERTAIN),
+    ],
+    ids=["refused by now", "away for a moment", "refused, and nobody kept its answer"],
+)
+async def test_what_was_begun_is_found_before_anything_could_refuse_it(
+    room: PlanRoom,
+    reading: Reading,
     monkeypatch: pytest.MonkeyPatch,
+    *,
+    refused: bool,
+    error: Exception | None,
+    state: StepStanding,
 ) -> None:
-    room = PlanRoom()
     run = await killed_after_it_paid(room)
+    if refused:
+        monkeypatch.setattr(CallTool, "__call__", refuse)
 
-    with monkeypatch.context() as patch:
-        await refused(patch, room)
-        await room.leg(run)
-
-    report = await room.show(run)
-    assert (report.status, room.writes) == (WorkflowStatus.DONE, {"write /pay": 1})
-    assert step_of(report, "pay").state is StepStanding.DONE
-
-
-async def test_and_if_nobody_kept_what_it_answered_a_person_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    room = PlanRoom()
-    run = await killed_after_it_paid(room)
-
-    with monkeypatch.context() as patch:
-        await refused(patch, room)
-        Reading(patch, ResultNotFound("res"))
-        await uncertain(room, run)
-
-
-async def test_what_was_begun_is_looked_for_until_the_store_is_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    room = PlanRoom()
-    run = await killed_after_it_paid(room)
-
-    with monkeypatch.context() as patch:
-        Reading(patch, StoreUnavailable("it restarts"))
-        await room.leg(run)
+    await reading(run, error)
 
     report = await room.show(run)
-    assert (report.status, room.writes) == (WorkflowStatus.DONE, {"write /pay": 1})
+    assert (step_of(report, "pay").state, room.writes) == (state, {"write /pay": 1})
+    assert (report.status is WorkflowStatus.DONE) == (state is StepStanding.DONE)
 
 
 @pytest.mark.parametrize("error", [VaultClosed(), KeyEnded("bot's")], ids=["vault", "key"])
 async def test_what_was_begun_has_not_failed_because_it_cannot_be_looked_at(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+    room: PlanRoom, reading: Reading, error: Exception
 ) -> None:
-    room = PlanRoom()
     run = await killed_after_it_paid(room)
 
-    with monkeypatch.context() as patch:
-        Reading(patch, error)
-        broken = await room.leg(run)
+    broken = await reading(run, error)
 
     assert broken.status is RunStatus.FAILED
     assert room.writes == {"write /pay": 1}
     assert "pay" not in {each.name for each in await room.runs.steps(ANA, run)}
 
 
+async def test_what_is_done_stays_done_though_what_it_was_given_cannot_be_read(
+    room: PlanRoom, reading: Reading
+) -> None:
+    given = {"path": {"$from": "first.json.path"}}
+    pay = step("pay", WRITE, arguments=given, on_error={"fallback": "other"})
+    run = await room.run(plan(step("first"), pay, step("other", WRITE), step("gone", DELETE)))
+    await room.approved(await room.show(run), "gone")
+
+    await reading(run, StoreUnavailable("it restarts"))
+
+    report = await room.show(run)
+    assert report.status is WorkflowStatus.DONE
+    assert room.writes == {"write /first": 1, "delete /gone": 1}
+    assert states(report)["other"] is StepStanding.NOT_NEEDED
+
+
+async def test_what_is_kept_no_longer_ends_the_run_and_is_no_failure_of_a_step(
+    room: PlanRoom, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"path": {"$from": "gone.json.path"}}
+    pay = step("pay", WRITE, arguments=given, on_error={"fallback": "other"})
+    last = step("last", after=["pay"])
+    run = await room.run(plan(step("gone", DELETE), pay, step("other", WRITE), last))
+    await room.approved(await room.show(run), "gone")
+    with monkeypatch.context() as patch:
+        patch.setattr(SealedOutputs, "_remember", lambda *_given: None)
+        ended = await reading(run, ResultNotFound("res"), at=3, for_good=True)
+
+    assert (ended.status, ended.failure and ended.failure.code) == (
+        RunStatus.FAILED,
+        ResultNotFound.code,
+    )
+    assert room.writes == {"delete /gone": 1}
+    await room.resumed(run)
+    assert room.writes == {"delete /gone": 1, "write /gone": 1}
+    assert (await room.show(run)).status is WorkflowStatus.DONE
+
+
 async def test_one_item_that_cannot_go_on_leaves_the_others_to_their_ends(
-    monkeypatch: pytest.MonkeyPatch,
+    room: PlanRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them is a saved workflow, and what one gave cannot be read, while others write."""
-    room = PlanRoom()
     inner: JsonObject = {"steps": [step("pay", WRITE, arguments={"path": {"$from": "inputs.to"}})]}
     inner = {**inner, "inputs": {"to": {"type": "string"}}, "required": ["to"]}
-    await room.gateway.over_http.saved.save_workflow(ANA, "inner", inner)
+    await room.save(inner=inner)
     each: JsonObject = {
         "id": "each",
         "tool": "workflows.inner",
@@ -326,3 +324,114 @@ async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call(room:
     await line.progress(1.0, 2.0, None)
 
     assert [each.name for each in await room.runs.steps(ANA, run)] == []
+
+
+async def test_of_what_was_approved_nobody_knows_and_it_waits_for_a_word_and_looks_no_more(
+    room: PlanRoom,
+) -> None:
+    fine = room.upstreams.replies[DELETE.ref]
+    room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 1.0)
+    run = await room.run(plan(step("gone", DELETE)))
+    report = await room.show(run)
+    await room.approved(report, "gone")
+    for _ in range(3):
+        await room.leg(run)
+        room.clock.turn(timedelta(days=2))
+        room.runs.due(room.clock.now())
+    waiting = await room.runs.get(ANA, run)
+    names = [each.name for each in await room.runs.steps(ANA, run)]
+
+    assert (waiting.status, waiting.wakes_at) == (RunStatus.WAITING, None)
+    assert [name for name in names if "~approved" in name] == ["gone~approved"]
+    assert states(await room.show(run)) == {"gone": StepStanding.UNCERTAIN}
+    assert "workflow.step_uncertain" in [type_ for type_, _ in await room.told(run)]
+
+    await room.resolve(run, "gone", Resolution.RETRY)
+    await room.errand(report, "gone")
+    await room.leg(run)
+    assert states(await room.show(run)) == {"gone": StepStanding.UNCERTAIN}
+
+    room.upstreams.replies[DELETE.ref] = fine
+    await room.resolve(run, "gone", Resolution.RETRY)
+    await room.errand(report, "gone")
+    await room.leg(run)
+    report = await room.show(run)
+    assert (report.status, room.writes) == (WorkflowStatus.DONE, {"delete /gone": 1})
+
+
+async def test_items_that_were_rejected_or_left_out_make_it_partial(room: PlanRoom) -> None:
+    each = step("each", DELETE, arguments={"path": {"$from": "item"}}, for_each={"in": ["/a"]})
+    run = await room.run(plan({**each, "on_error": "skip"}))
+    report = await room.show(run)
+    await room.answer(report, "each", AnswerKind.REJECT)
+    await room.leg(run)
+
+    assert (await room.show(run)).status is WorkflowStatus.PARTIAL
+
+
+async def test_a_step_that_somebody_left_out_makes_it_partial(room: PlanRoom) -> None:
+    room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 1.0)
+    run = await room.run(plan(step("pay", WRITE), step("first")))
+    await room.resolved(run, "pay", Resolution.SKIP)
+
+    assert (await room.show(run)).status is WorkflowStatus.PARTIAL
+
+
+async def test_items_are_put_together_when_their_turn_comes(room: PlanRoom) -> None:
+    given = {"path": {"$text": "${index}${first.json.path}"}, "odd": {"$from": "item.no"}}
+    each = step("each", arguments=given, for_each={"in": [{"no": 1}, {}, {"no": 3}], "at_once": 1})
+    report = await room.ran(plan(step("first"), each))
+
+    assert report.status is WorkflowStatus.FAILED
+    assert room.made == {"read /first": 1, "read 0/first": 1}
+    assert report.error is not None
+    assert report.error.step == "each[1]"
+
+
+async def test_a_step_that_would_take_too_much_to_put_together_fails(
+    room: PlanRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portico.gateway.core.plan.effort.MOST_OF_STEP", 500_000)
+    dear = "inputs.big[?a > `-1`] | [?a > `-1`] | length(@)"
+    each = step(
+        "each",
+        arguments={"path": {"$text": "${" + dear + "}"}},
+        for_each={"in": {"$from": "inputs.many"}, "most": 1000},
+    )
+    report = await room.ran(
+        plan(each, inputs={"big": {"type": "array"}, "many": {"type": "array"}}),
+        inputs={"big": [{"a": number} for number in range(300)], "many": [0] * 200},
+    )
+
+    assert report.status is WorkflowStatus.FAILED
+    failed = [
+        each.failure for each in await room.runs.steps(ANA, RunId.parse(report.run)) if each.failure
+    ]
+    assert "too_much_effort" in {each.code for each in failed}
+    assert 0 < sum(room.made.values()) < 200
+
+
+async def test_of_what_was_left_out_only_that_is_asked_for_which_may_have_been_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room, asked = PlanRoom(), 0
+    begun = MemoryCallHistory.begun
+
+    async def counted(
+        self: MemoryCallHistory, caller: Principal, claims: Sequence[CallClaim]
+    ) -> Collection[CallId]:
+        nonlocal asked
+        asked += len(claims)
+        return await begun(self, caller, claims)
+
+    monkeypatch.setattr(MemoryCallHistory, "begun", counted)
+    room.upstreams.replies[READ.ref] = UpstreamDown("files", "it is away")
+    each = {"in": {"$from": "inputs.many"}, "most": 1000}
+    left_out = [step(f"s{n}", WRITE, for_each=each, after=["read"]) for n in range(20)]
+    report = await room.ran(
+        plan(step("read"), step("w", WRITE, after=["read"]), *left_out, inputs={"many": {}}),
+        inputs={"many": [1]},
+    )
+
+    assert report.status is WorkflowStatus.FAILED
+    assert asked == 1

@@ -2,21 +2,18 @@
 gets further by it than they would themselves."""
 
 import asyncio
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import LedElsewhere, TopicRefused
-from portico.engine.core.run import Run, Step, Taken
+from portico.engine.core.run import Run
 from portico.gateway.core.call import Answer, Call, CallClaim
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.gateway.core.plan.faults import BadPlan
-from portico.gateway.core.plan.report import StepStanding, WorkflowReport, WorkflowStatus
-from portico.gateway.core.tool import Tool
+from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
 from portico.gateway.workflows.errors import Unsettled
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.guard.answer_approval import Reply
@@ -24,33 +21,36 @@ from portico.guard.core.api_key import ApiKey
 from portico.guard.core.approval import AnswerKind, Approval, Outcome, Resolution, Status, Via
 from portico.guard.core.authentication import principal_of
 from portico.guard.core.errors import Refused
-from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, MemoryKeys
-from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, READ, WRITE
-from tests.gateway.workflows.plan_room import ANA, BEN, Died, PlanRoom, plan, step, step_of
+from tests.gateway.workflows.plan_room import (
+    ANA,
+    BEN,
+    DiesBefore,
+    PlanRoom,
+    plan,
+    states,
+    step,
+    step_of,
+)
 
 DONE, FAILED, WAITING = StepStanding.DONE, StepStanding.FAILED, StepStanding.WAITING
 
 
-def failing(room: PlanRoom, bad: Collection[str], *tools: Tool) -> None:
-    for tool in tools:
-        fine: Any = room.upstreams.replies[tool.ref]
+def failing(room: PlanRoom, path: str) -> set[str]:
+    """Reads of these say that they failed; whoever clears it has mended them."""
+    bad = {path}
+    fine: Any = room.upstreams.replies[READ.ref]
 
-        def answer(arguments: JsonObject, fine: Any = fine) -> Answer:
-            if arguments["path"] in bad:
-                return Answer([{"type": "text", "text": "no"}], failed=True)
-            given: Answer = fine(arguments)
-            return given
+    def answer(arguments: JsonObject) -> Answer:
+        given: Answer = fine(arguments)
+        return replace(given, failed=arguments["path"] in bad)
 
-        room.upstreams.replies[tool.ref] = answer
-
-
-def states(report: WorkflowReport) -> dict[str, StepStanding]:
-    return {each.id: each.state for each in report.steps}
+    room.upstreams.replies[READ.ref] = answer
+    return bad
 
 
 def requests(room: PlanRoom) -> list[Approval]:
@@ -58,8 +58,8 @@ def requests(room: PlanRoom) -> list[Approval]:
 
 
 async def approve(room: PlanRoom, approval: Approval) -> None:
-    use = room.gateway.over_http.approvals
-    await use.answer_approval(ANA, approval.id, Reply(kind=AnswerKind.ONCE, via=Via.CLI))
+    reply = Reply(kind=AnswerKind.ONCE, via=Via.CLI)
+    await room.http.approvals.answer_approval(ANA, approval.id, reply)
 
 
 async def other_key(room: PlanRoom, **more: Any) -> Principal:
@@ -71,15 +71,6 @@ async def other_key(room: PlanRoom, **more: Any) -> Principal:
     holder = await MemoryKeyRing(room.world).find(stored.id)
     assert holder is not None
     return principal_of(holder)
-
-
-class BeforeItIsNoted(Through):
-    """Killed after somebody was asked, and before that is in the journal."""
-
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
-        if step.name == "gone":
-            raise Died
-        return await super().finish(taken, step, told)
 
 
 async def test_the_engine_alone_steps_into_no_plan(room: PlanRoom) -> None:
@@ -112,9 +103,7 @@ async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it(room:
 
     await room.approved(report, "gone")
 
-    asked = await room.approvals.approvals.get(
-        ANA, ApprovalId.parse(str(step_of(report, "gone").approval))
-    )
+    asked = await room.asked(report, "gone")
     assert (asked.outcome, room.writes) == (Outcome.FAILED, {})
     assert "is over" in str(asked.error)
     await room.use.resume_workflow(await room.bot(), run)
@@ -124,7 +113,7 @@ async def test_what_a_cancelled_run_asked_for_is_not_made_whoever_ended_it(room:
 
 async def test_what_was_asked_and_not_noted_is_taken_back_too(room: PlanRoom) -> None:
     run = await room.start(plan(step("gone", DELETE)))
-    await room.killed(run, BeforeItIsNoted(room))
+    await room.killed(run, DiesBefore(room, "gone"))
 
     await room.use.cancel_workflow(await room.bot(), run)
 
@@ -133,7 +122,7 @@ async def test_what_was_asked_and_not_noted_is_taken_back_too(room: PlanRoom) ->
 
 async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew(room: PlanRoom) -> None:
     run = await room.start(plan(step("gone", DELETE), step("read")))
-    await room.killed(run, BeforeItIsNoted(room))
+    await room.killed(run, DiesBefore(room, "gone"))
     [asked] = requests(room)
     await approve(room, asked)
     await room.leg(asked.run)
@@ -148,11 +137,12 @@ async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew(room: P
     assert room.writes == {"delete /gone": 1}
 
 
-async def test_what_a_run_asked_before_it_was_taken_up_anew_and_lost_is_not_made() -> None:
+async def test_what_a_run_asked_before_it_was_taken_up_anew_and_lost_is_not_made(
+    room: PlanRoom,
+) -> None:
     """Whoever carried it out asked after it was cancelled, and nobody noted it."""
-    room = PlanRoom()
     run = await room.start(plan(step("gone", DELETE)))
-    await room.killed(run, BeforeItIsNoted(room))
+    await room.killed(run, DiesBefore(room, "gone"))
     [late] = requests(room)
     bot = await room.bot()
     await room.runs.cancel(bot, run)
@@ -169,9 +159,8 @@ async def test_what_a_run_asked_before_it_was_taken_up_anew_and_lost_is_not_made
 
 @pytest.mark.parametrize("made", [True, False])
 async def test_what_was_approved_before_it_was_cancelled_is_not_asked_for_anew(
-    made: bool,
+    room: PlanRoom, made: bool
 ) -> None:
-    room = PlanRoom()
     run = await room.run(plan(step("gone", DELETE), step("read", after=["gone"])))
     report = await room.show(run)
     await room.answer(report, "gone")
@@ -187,54 +176,15 @@ async def test_what_was_approved_before_it_was_cancelled_is_not_asked_for_anew(
     assert len(requests(room)) == 1
 
 
-async def test_what_another_stood_in_for_is_not_made_as_well_when_a_run_is_taken_up() -> None:
-    room = PlanRoom()
-    bad = {"/pay", "/stop"}
-    failing(room, bad, WRITE, READ)
-    run = await room.run(
-        plan(
-            step("pay", WRITE, on_error={"fallback": "other"}),
-            step("other", WRITE),
-            step("stop", after=["pay"]),
-        )
-    )
-    bad.clear()
-
-    await room.resumed(run)
-
-    assert room.writes == {"write /other": 1}
-    assert states(await room.show(run)) == {"pay": FAILED, "other": DONE, "stop": DONE}
-
-
-async def test_what_a_done_step_did_without_stays_as_it_failed(room: PlanRoom) -> None:
-    bad = {"/maybe", "/stop"}
-    failing(room, bad, READ)
-    given = {"path": {"$from": "maybe.json.path", "default": "/pay"}}
-    run = await room.run(
-        plan(
-            step("maybe", on_error="skip"),
-            step("pay", WRITE, arguments=given),
-            step("stop", after=["pay"]),
-        )
-    )
-    bad.clear()
-
-    await room.resumed(run)
-
-    assert states(await room.show(run)) == {"maybe": FAILED, "pay": DONE, "stop": DONE}
-    assert room.writes == {"write /pay": 1}
-
-
 async def test_a_fork_keeps_what_was_done_without_a_step_that_failed(room: PlanRoom) -> None:
-    failing(room, {"/maybe"}, READ)
+    failing(room, "/maybe")
     given = {"path": {"$from": "maybe.json.path", "default": "/pay"}}
     run = await room.run(
         plan(step("maybe", on_error="skip"), step("pay", WRITE, arguments=given), step("note"))
     )
 
-    fork = await room.use.fork_workflow(
-        await room.bot(), run, arguments={"note": {"path": "/else"}}
-    )
+    edited = {"note": {"path": "/else"}}
+    fork = await room.use.fork_workflow(await room.bot(), run, arguments=edited)
     await room.leg(fork.run.id)
 
     assert room.writes == {"write /pay": 1}
@@ -242,8 +192,7 @@ async def test_a_fork_keeps_what_was_done_without_a_step_that_failed(room: PlanR
 
 
 async def test_a_fork_tries_what_stopped_the_plan_again(room: PlanRoom) -> None:
-    bad = {"/stop"}
-    failing(room, bad, READ)
+    bad = failing(room, "/stop")
     run = await room.run(
         plan(step("pay", WRITE), step("stop", after=["pay"]), step("end", after=["stop"]))
     )
@@ -271,8 +220,9 @@ async def test_a_fork_of_one_that_waits_asks_for_itself(room: PlanRoom) -> None:
     assert (await room.over(run)).status is WorkflowStatus.DONE
 
 
-async def test_a_fork_with_arguments_that_its_tool_does_not_take_is_not_begun() -> None:
-    room = PlanRoom()
+async def test_a_fork_with_arguments_that_its_tool_does_not_take_is_not_begun(
+    room: PlanRoom,
+) -> None:
     run = await room.run(plan(step("read")))
 
     with pytest.raises(BadPlan) as bad:
@@ -296,16 +246,11 @@ async def test_a_fork_of_what_nobody_knows_waits_until_somebody_does(room: PlanR
     assert states(await room.show(fork)) == {"pay": DONE, "note": DONE}
 
 
-async def test_a_fork_of_one_that_was_killed_in_a_write_does_not_make_it_again() -> None:
-    class Noting(Through):
-        async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
-            if step.name == "pay":
-                raise Died
-            return await super().finish(taken, step, told)
-
-    room = PlanRoom()
+async def test_a_fork_of_one_that_was_killed_in_a_write_does_not_make_it_again(
+    room: PlanRoom,
+) -> None:
     run = await room.start(plan(step("note"), step("pay", WRITE, after=["note"])))
-    await room.killed(run, Noting(room))
+    await room.killed(run, DiesBefore(room, "pay"))
     bot = await room.bot()
     await room.use.cancel_workflow(bot, run)
 
@@ -332,10 +277,10 @@ async def test_a_fork_is_checked_as_a_plan_that_is_started(room: PlanRoom) -> No
         await room.use.fork_workflow(await room.bot(), run, step="a")
 
 
-async def test_whoever_takes_a_run_up_again_lends_it_their_own_key_and_no_other() -> None:
-    room = PlanRoom()
-    bad = {"/stop"}
-    failing(room, bad, READ)
+async def test_whoever_takes_a_run_up_again_lends_it_their_own_key_and_no_other(
+    room: PlanRoom,
+) -> None:
+    bad = failing(room, "/stop")
     run = await room.run(plan(step("stop"), step("pay", WRITE, after=["stop"])))
     bad.clear()
     small = await other_key(room, tools=("files.read",))
@@ -362,10 +307,10 @@ async def test_a_key_gets_nothing_of_what_a_tool_gave_that_it_may_not_use(room: 
         await room.use.fork_workflow(small, run, step="a")
 
 
-async def test_somebody_who_speaks_for_others_takes_a_run_up_as_whoever_started_it() -> None:
-    room = PlanRoom()
-    bad = {"/stop"}
-    failing(room, bad, READ)
+async def test_somebody_who_speaks_for_others_takes_a_run_up_as_whoever_started_it(
+    room: PlanRoom,
+) -> None:
+    bad = failing(room, "/stop")
     run = await room.run(plan(step("stop")))
     bad.clear()
 
@@ -377,10 +322,10 @@ async def test_somebody_who_speaks_for_others_takes_a_run_up_as_whoever_started_
 
 
 @pytest.mark.parametrize("how", ["resume", "fork"])
-async def test_a_task_that_goes_on_with_what_another_read_has_read_it(how: str) -> None:
-    room = PlanRoom()
-    bad = {"/stop"}
-    failing(room, bad, READ)
+async def test_a_task_that_goes_on_with_what_another_read_has_read_it(
+    room: PlanRoom, how: str
+) -> None:
+    failing(room, "/stop")
     run = await room.run(plan(step("a"), step("stop", after=["a"])))
     bot, other = await room.bot(), await other_key(room)
     contexts = room.approvals.contexts
@@ -394,10 +339,10 @@ async def test_a_task_that_goes_on_with_what_another_read_has_read_it(how: str) 
     assert (await contexts.get(other)).untrusted
 
 
-async def test_a_call_inside_a_saved_workflow_is_resolved_by_whoever_may_use_its_own_tool() -> None:
-    room = PlanRoom()
-    inner: JsonObject = {"steps": [step("pay", WRITE)]}
-    await room.gateway.over_http.saved.save_workflow(ANA, "inner", inner)
+async def test_a_call_inside_a_saved_workflow_is_resolved_by_whoever_may_use_its_own_tool(
+    room: PlanRoom,
+) -> None:
+    await room.save(inner={"steps": [step("pay", WRITE)]})
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
     run = await room.run(plan({"id": "outer", "tool": "workflows.inner"}))
     narrow = replace(BEN, tools=(("workflows.*",),))
@@ -429,7 +374,7 @@ async def test_somebody_who_still_carries_out_an_earlier_leg_makes_no_call(room:
                 await go_on.wait()
             await history.begin_once(caller, call, claim)
 
-    object.__setattr__(room.gateway.over_http.call_tool.record, "history", Paused())
+    object.__setattr__(room.http.call_tool.record, "history", Paused())
     first = asyncio.create_task(room.leg(run))
     await paused.wait()
     await room.runs.cancel(bot, run)

@@ -14,14 +14,15 @@ from portico.gateway.core.call import Answer, Call, CallClaim, KeptResult, Resul
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
 from portico.gateway.workflows.outputs import SealedOutputs
-from portico.kernel.json import JsonValue
+from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.testing.calls import MemoryCallHistory
 from portico.testing.gateway import MemoryResults
 from portico.testing.upstreams import text
 from tests.engine.journals import Through
 from tests.gateway.open_room import DELETE, WRITE
-from tests.gateway.workflows.plan_room import Died, PlanRoom, plan, step, step_of
+from tests.gateway.workflows.plan_room import ANA, Died, PlanRoom, plan, step, step_of
 
 
 def whole() -> Plan:
@@ -172,7 +173,7 @@ class DyingResults:
 
 def dying(room: PlanRoom, where: str, fuse: Fuse) -> None:
     """Only the calls of the run, not those of whoever makes what was approved."""
-    call_tool: CallTool = room.gateway.over_http.call_tool
+    call_tool: CallTool = room.http.call_tool
     calls = room.doors.step_call(call_tool, room.gateway.catalogues)
     if where == "intent":
         history: Any = DyingHistory(MemoryCallHistory(room.world, room.clock), fuse)
@@ -263,9 +264,9 @@ async def test_what_was_under_way_when_all_was_stopped_is_said_to_be_unknown() -
     run = await room.start(
         plan(step("bad"), step("a"), step("b", after=["a"]), step("write", WRITE, after=["b"]))
     )
-    calls = room.doors.step_call(room.gateway.over_http.call_tool, room.gateway.catalogues)
+    calls = room.doors.step_call(room.http.call_tool, room.gateway.catalogues)
     dies: Any = _DyingLater(room.upstreams, noted)
-    call_tool = replace(room.gateway.over_http.call_tool, upstreams=dies)
+    call_tool = replace(room.http.call_tool, upstreams=dies)
     dying_calls = replace(calls, make=replace(calls.make, call_tool=call_tool))
     whole_one = room.kinds[1]
     room.kinds[1] = room.doors.kind(dying_calls, room.doors.engines.durable, room.ends.append)
@@ -285,10 +286,9 @@ async def test_what_was_under_way_when_all_was_stopped_is_said_to_be_unknown() -
     assert room.writes == {"write /write": 1}
 
 
-async def test_a_write_that_was_under_way_when_it_was_cancelled_is_not_said_to_be_left_out() -> (
-    None
-):
-    room = PlanRoom()
+async def test_a_write_that_was_under_way_when_it_was_cancelled_is_not_said_to_be_left_out(
+    room: PlanRoom,
+) -> None:
     run = await room.start(plan(step("write", WRITE), step("read", after=["write"])))
     dying(room, "effect", Fuse(0, after=True))
     await room.killed(run)
@@ -298,3 +298,67 @@ async def test_a_write_that_was_under_way_when_it_was_cancelled_is_not_said_to_b
     report = await room.show(run)
     assert report.status is WorkflowStatus.CANCELLED
     assert [each.state for each in report.steps] == [StepStanding.UNCERTAIN, StepStanding.SKIPPED]
+
+
+_WHOLE = Rule(name="whole", ruling=Ruling.ALLOW, tools=("workflows.*",), source=RuleSource.FILE)
+INNER: JsonObject = {
+    "inputs": {"to": {"type": "string"}},
+    "required": ["to"],
+    "steps": [
+        step("read"),
+        step("write", WRITE, arguments={"path": {"$from": "inputs.to"}}, after=["read"]),
+        step("gone", DELETE, arguments={"path": {"$text": "/of${inputs.to}"}}, after=["write"]),
+    ],
+    "output": {"$from": "gone.json.path"},
+}
+MIDDLE: JsonObject = {
+    "steps": [
+        {"id": "inner", "tool": "workflows.inner", "arguments": {"to": "/a"}},
+        step("after", WRITE, arguments={"path": {"$text": "/after${inner.text}"}}),
+    ],
+    "output": {"$from": "inner.text"},
+}
+INNER_WRITES = {
+    "write /a": 1,
+    "delete /of/a": 1,
+    "write /after/of/a": 1,
+    "write /b": 1,
+    "delete /of/b": 1,
+}
+
+
+def nesting() -> Plan:
+    return plan(
+        {"id": "deep", "tool": "workflows.middle"},
+        {
+            "id": "each",
+            "tool": "workflows.inner",
+            "for_each": {"in": ["/b"]},
+            "arguments": {"to": {"$from": "item"}},
+        },
+        output={"deep": {"$from": "deep.text"}, "each": {"$from": "each.items[].text"}},
+    )
+
+
+async def killed_at(number: int, *, after: bool) -> tuple[Fuse, object]:
+    room, fuse = PlanRoom(rules=[_WHOLE]), Fuse(number, after=after)
+    for name, document in (("inner", INNER), ("middle", MIDDLE)):
+        await room.http.saved.save_workflow(ANA, name, document)
+    run = await room.start(nesting())
+    await room.killed(run, DyingJournal(room, fuse))
+    report = await room.over(run)
+    assert report.status is WorkflowStatus.DONE, report
+    assert room.writes == INNER_WRITES
+    return fuse, report.output
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_any_of_its_steps_it_gives_the_same_and_writes_once(*, after: bool) -> None:
+    undisturbed, output = await killed_at(-1, after=after)
+
+    assert output == {"deep": "/of/a", "each": ["/of/b"]}
+    assert undisturbed.count > 5
+    for number in range(undisturbed.count):
+        fuse, found = await killed_at(number, after=after)
+        assert fuse.gone
+        assert found == output

@@ -71,10 +71,9 @@ async def test_the_same_key_is_one_run_whichever_engine_it_is_on() -> None:
 
 @pytest.mark.parametrize(("usual", "wished"), [(0.01, 86_400), (86_400, 0.01)])
 async def test_a_step_waits_for_a_server_no_longer_than_everybody_does(
-    usual: float, wished: float
+    room: PlanRoom, usual: float, wished: float
 ) -> None:
-    room = PlanRoom()
-    call_tool = replace(room.gateway.over_http.call_tool, timeout=timedelta(seconds=usual))
+    call_tool = replace(room.http.call_tool, timeout=timedelta(seconds=usual))
     room.upstreams.hang("files")
     for_run = ForRun(claim=claim_of(RunId(UUID(int=1)), "a", 1), timeout=timedelta(seconds=wished))
 

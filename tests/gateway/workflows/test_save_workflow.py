@@ -52,14 +52,18 @@ REPORT = plan(
 )
 
 
+@pytest.fixture
+def room() -> OpenRoom:
+    return OpenRoom()
+
+
 async def ours(room: OpenRoom) -> Server:
     [found] = [its for its in await room.doors.servers.all(ANA) if its.origin == OURS]
     return found
 
 
-@pytest.fixture
-def room() -> OpenRoom:
-    return OpenRoom()
+async def saved(room: OpenRoom, caller: Principal = ANA) -> list[str]:
+    return [look.saved.name for look in await room.use.saved.list_saved(caller)]
 
 
 async def test_it_is_a_tool_at_once_with_a_schema_and_an_effect_of_its_own(room: OpenRoom) -> None:
@@ -92,7 +96,7 @@ async def test_the_server_is_made_with_the_first_and_is_a_part_of_portico(room: 
 
     server = await ours(room)
     assert (server.name, server.approved, server.approved_by) == (WORKFLOWS, True, "ana")
-    assert [look.saved.name for look in await room.use.saved.list_saved(ANA)] == ["one", "two"]
+    assert await saved(room) == ["one", "two"]
     with pytest.raises(ServerBuiltIn):
         await room.use.remove_server(ANA, WORKFLOWS)
 
@@ -103,7 +107,7 @@ async def test_two_who_save_the_first_at_once_make_one_server(room: OpenRoom) ->
     await asyncio.gather(save(ANA, "one", plan("files.read")), save(ANA, "two", plan("files.read")))
 
     assert (await ours(room)).name == WORKFLOWS
-    assert len(await room.use.saved.list_saved(ANA)) == 2
+    assert len(await saved(room, ANA)) == 2
 
 
 async def test_where_somebody_elses_server_has_the_name_it_takes_another(room: OpenRoom) -> None:
@@ -155,7 +159,7 @@ async def test_one_that_is_removed_is_no_tool_any_more(room: OpenRoom) -> None:
 
 
 async def test_of_a_space_that_has_saved_none_there_is_nothing_to_see(room: OpenRoom) -> None:
-    assert await room.use.saved.list_saved(ANA) == []
+    assert await saved(room) == []
     with pytest.raises(WorkflowNotFound):
         await room.use.saved.remove_saved(ANA, "report")
 
@@ -175,8 +179,10 @@ async def test_members_and_agents_save_and_remove_nothing(room: OpenRoom, who: P
         await room.use.saved.save_workflow(who, "mine", plan("files.read"))
     with pytest.raises(NotPermitted):
         await room.use.saved.remove_saved(who, "report")
+    with pytest.raises(NotPermitted):
+        await room.use.saved.list_saved(replace(who, scopes=frozenset()))
 
-    assert [look.saved.name for look in await room.use.saved.list_saved(ANA)] == ["report"]
+    assert await saved(room) == ["report"]
 
 
 async def test_a_plan_that_cannot_be_carried_out_is_not_saved(room: OpenRoom) -> None:
@@ -186,7 +192,7 @@ async def test_a_plan_that_cannot_be_carried_out_is_not_saved(room: OpenRoom) ->
         await room.use.saved.save_workflow(ANA, "a report", REPORT)
 
     assert [fault.place for fault in refused.value.faults] == ["/steps/1/tool"]
-    assert await room.use.saved.list_saved(ANA) == []
+    assert await saved(room) == []
 
 
 async def test_inputs_that_are_no_schema_are_refused(room: OpenRoom) -> None:
@@ -197,7 +203,7 @@ async def test_inputs_that_are_no_schema_are_refused(room: OpenRoom) -> None:
     with pytest.raises((ToolRefused, BadPlan)):
         await room.use.saved.save_workflow(ANA, "deep", plan("files.read", inputs={"a": deep}))
 
-    assert await room.use.saved.list_saved(ANA) == []
+    assert await saved(room) == []
 
 
 async def test_one_may_call_another_but_not_itself_however_far_around(room: OpenRoom) -> None:
@@ -214,7 +220,7 @@ async def test_one_may_call_another_but_not_itself_however_far_around(room: Open
     assert circle.value.way == ("a", "b", "a")
     shelf = await room.gateway.catalogues.current(ANA)
     assert shelf.find(ToolRef(WORKFLOWS, "c")).effect is Effect.IRREVERSIBLE
-    assert {look.saved.name for look in await room.use.saved.list_saved(ANA)} == {"a", "b", "c"}
+    assert set(await saved(room)) == {"a", "b", "c"}
 
 
 async def test_what_few_may_know_of_is_not_told_by_a_plan_that_many_see(room: OpenRoom) -> None:
@@ -228,27 +234,18 @@ async def test_what_few_may_know_of_is_not_told_by_a_plan_that_many_see(room: Op
     await room.use.saved.save_workflow(SECRETARY, "report", REPORT)
 
     assert refused.value.server == "sky"
-    assert [look.saved.name for look in await room.use.saved.list_saved(SECRETARY)] == [
+    assert await saved(room, SECRETARY) == [
         "plain",
         "report",
     ]
-    assert await room.use.saved.list_saved(ANA) == []
+    assert await saved(room) == []
     with pytest.raises(ServerNotFound):
         await room.use.saved.remove_saved(ANA, "plain")
 
 
-async def test_of_one_whose_server_was_labelled_higher_since_nothing_is_seen() -> None:
-    room = OpenRoom()
-    await room.use.saved.save_workflow(ANA, "report", REPORT)
-
-    room.label("sky", CONFIDENTIAL)
-    room.bus.wake(ANA.space, "catalogue")
-
-    assert await room.use.saved.list_saved(ANA) == []
-    assert len(await room.use.saved.list_saved(SECRETARY)) == 1
-
-
-async def test_nor_is_it_described_nor_found_nor_what_calls_it(room: OpenRoom) -> None:
+async def test_one_whose_server_was_labelled_higher_since_is_not_seen_nor_what_calls_it(
+    room: OpenRoom,
+) -> None:
     """Its description and its schema name what it calls."""
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     outer: JsonObject = {"id": "s", "tool": "workflows.report", "arguments": {"city": "Ulm"}}
@@ -260,6 +257,8 @@ async def test_nor_is_it_described_nor_found_nor_what_calls_it(room: OpenRoom) -
     shelf = await room.gateway.catalogues.offered(ANA)
 
     assert {ref.name for ref in shelf.tools if ref.server == WORKFLOWS} == {"plain"}
+    assert await saved(room) == ["plain"]
+    assert len(await saved(room, SECRETARY)) == 3
     for name in ("report", "outer"):
         with pytest.raises(ToolNotFound):
             await room.gateway.describe_tools(ANA, [f"workflows.{name}"])
@@ -283,12 +282,13 @@ async def test_whoever_may_use_other_tools_only_does_not_see_it(room: OpenRoom) 
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     narrow = replace(VIEWER, tools=(("sky.*",),))
 
-    assert await room.use.saved.list_saved(narrow) == []
-    assert len(await room.use.saved.list_saved(VIEWER)) == 1
+    assert await saved(room, narrow) == []
+    assert len(await saved(room, VIEWER)) == 1
 
 
-async def test_switched_off_none_of_them_may_be_used_and_whoever_looks_is_told() -> None:
-    room = OpenRoom()
+async def test_switched_off_none_of_them_may_be_used_and_whoever_looks_is_told(
+    room: OpenRoom,
+) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
 
     await room.use.switch_server(ANA, WORKFLOWS, enabled=False)
@@ -298,13 +298,6 @@ async def test_switched_off_none_of_them_may_be_used_and_whoever_looks_is_told()
         shelf.find(ToolRef(WORKFLOWS, "report"))
     [look] = await room.use.saved.list_saved(ANA)
     assert look.standing is Standing.PENDING
-
-
-async def test_whoever_may_not_look_for_tools_sees_none() -> None:
-    nobody = replace(ANA, scopes=frozenset())
-
-    with pytest.raises(NotPermitted):
-        await OpenRoom().use.saved.list_saved(nobody)
 
 
 async def test_both_are_in_the_audit(room: OpenRoom) -> None:

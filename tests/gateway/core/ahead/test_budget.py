@@ -1,40 +1,57 @@
 """How much may be done ahead, and that no bound is passed."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from portico.gateway.core.ahead.attempt import Use
 from portico.gateway.core.ahead.budget import Budget
 from portico.gateway.core.ahead.buffer import place_of
+from portico.gateway.core.ahead.effort_share import EffortShare
 from portico.gateway.core.ahead.fair_effort import FairEffort
+from portico.gateway.core.ahead.forms import EdgeKey, form_of
+from portico.gateway.core.ahead.mark import AHEAD, age_ms, is_marked, marked, unmarked
+from portico.gateway.core.ahead.paces import Paces
+from portico.gateway.core.ahead.predicted import Origin, Predicted, Source
 from portico.gateway.core.ahead.terms import AheadTerms
+from portico.gateway.core.ahead.unsettled import Unsettled
+from portico.gateway.core.ahead.wanted import Wanted
+from portico.gateway.core.call import Answer
+from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.server import ServerId
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.effect import Effect
 from portico.testing.guard import a_person
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from tests.gateway.core.ahead.attempts import AIM, ANA, GOOD
 
-ANA, BOB = place_of(a_person("ana")), place_of(a_person("bob"))
+ANAS, BOBS = place_of(a_person("ana")), place_of(a_person("bob"))
 
 
 def test_what_is_under_way_counts_until_it_ends() -> None:
     budget = Budget()
-    first = budget.begin(ANA, "files", 0.0, 0.0)
-    budget.begin(BOB, "files", 0.0, 0.0)
-    budget.begin(ANA, "git", 0.0, 0.0)
+    first = budget.begin(ANAS, "files", 0.0, 0.0)
+    budget.begin(BOBS, "files", 0.0, 0.0)
+    budget.begin(ANAS, "git", 0.0, 0.0)
 
-    assert budget.use(ANA, "files", 1.0) == Use(3, 2, 2, 2, 0.0)
+    assert budget.use(ANAS, "files", 1.0) == Use(3, 2, 2, 2, 0.0)
     budget.end(first)
     budget.end(first)
 
-    assert budget.use(ANA, "files", 1.0) == Use(2, 1, 1, 2, 0.0)
-    assert budget.use(BOB, "git", 1.0) == Use(2, 1, 1, 1, 0.0)
+    assert budget.use(ANAS, "files", 1.0) == Use(2, 1, 1, 2, 0.0)
+    assert budget.use(BOBS, "git", 1.0) == Use(2, 1, 1, 1, 0.0)
 
 
 def test_a_minute_later_it_counts_no_more_and_what_it_cost_for_an_hour() -> None:
     budget = Budget()
-    budget.end(budget.begin(ANA, "files", 0.02, 0.0))
-    budget.end(budget.begin(ANA, "files", 0.03, 30.0))
+    budget.end(budget.begin(ANAS, "files", 0.02, 0.0))
+    budget.end(budget.begin(ANAS, "files", 0.03, 30.0))
 
-    assert budget.use(ANA, "files", 59.0).last_minute == 2
-    assert budget.use(ANA, "files", 60.0) == Use(0, 0, 0, 1, 0.05)
-    budget.end(budget.begin(ANA, "files", 0.01, 3_601.0))
+    assert budget.use(ANAS, "files", 59.0).last_minute == 2
+    assert budget.use(ANAS, "files", 60.0) == Use(0, 0, 0, 1, 0.05)
+    budget.end(budget.begin(ANAS, "files", 0.01, 3_601.0))
 
-    assert budget.use(ANA, "files", 3_601.0) == Use(0, 0, 0, 1, 0.04)
-    assert budget.use(BOB, "files", 3_601.0).spent == 0.0
+    assert budget.use(ANAS, "files", 3_601.0) == Use(0, 0, 0, 1, 0.04)
+    assert budget.use(BOBS, "files", 3_601.0).spent == 0.0
 
 
 def test_however_many_there_are_only_so_many_are_remembered() -> None:
@@ -96,7 +113,7 @@ def test_who_costs_too_much_is_left_out_and_nobody_else() -> None:
     assert ben == 100
 
 
-def test_only_the_latest_are_remembered() -> None:
+def test_only_the_latest_effort_is_remembered() -> None:
     effort = FairEffort(share=0.0)
     worked(effort, "ana", each=1.0, calls=1)
     assert not effort.may("ana", 0.0)
@@ -105,3 +122,107 @@ def test_only_the_latest_are_remembered() -> None:
         effort.may(number, 0.0)
 
     assert effort.may("ana", 0.0)
+
+
+TOOL = ToolPlace(ServerId.mint(BEGINNING, SeededEntropy()), "read")
+READ = GOOD.act
+WRITE = replace(READ, aim=replace(AIM, effect=Effect.LOCAL_WRITE))
+
+
+def ms(number: int) -> timedelta:
+    return timedelta(milliseconds=number)
+
+
+def test_how_long_a_tool_takes_is_not_known_at_first() -> None:
+    paces = Paces()
+    paces.note(ANA.space, TOOL, ms(10))
+    paces.note(ANA.space, TOOL, ms(900))
+
+    assert paces.usual(ANA.space, TOOL) is None
+    paces.note(ANA.space, TOOL, ms(80))
+
+    assert paces.usual(ANA.space, TOOL) == ms(80)
+
+
+def test_only_the_latest_paces_of_the_latest_tools_are_remembered() -> None:
+    paces = Paces()
+    for took in [*[ms(1)] * 40, *[ms(200)] * 17]:
+        paces.note(ANA.space, TOOL, took)
+
+    assert paces.usual(ANA.space, TOOL) == ms(200)
+    for number in range(5_000):
+        paces.note(ANA.space, replace(TOOL, tool=str(number)), ms(1))
+
+    assert paces.usual(ANA.space, TOOL) is None
+
+
+def test_where_something_is_changed_nothing_is_settled_until_it_is_known_what_became_of_it() -> (
+    None
+):
+    unsettled = Unsettled()
+    by_bob = replace(READ, caller=a_person("bob"))
+    beside = replace(by_bob, aim=replace(AIM, server="git"))
+    away = replace(by_bob, aim=replace(AIM, server="search", here=False))
+    unsettled.begin(WRITE)
+    unsettled.begin(WRITE)
+
+    assert unsettled.touches(READ, 0.0)
+    assert unsettled.touches(replace(READ, aim=replace(AIM, server="git")), 0.0)
+    assert unsettled.touches(by_bob, 0.0)
+    assert unsettled.touches(beside, 0.0)
+    assert not unsettled.touches(away, 0.0)
+
+    unsettled.end(WRITE, 1.0, known=True)
+    assert unsettled.touches(READ, 1.0)
+    unsettled.end(WRITE, 1.0, known=True)
+    assert not unsettled.touches(READ, 1.0)
+
+
+def test_what_nobody_knows_the_end_of_rests_for_a_while() -> None:
+    unsettled = Unsettled()
+    unsettled.begin(WRITE)
+    unsettled.end(WRITE, 1.0, known=False)
+
+    unsettled.sweep(60.0)
+    assert unsettled.touches(READ, 60.0)
+    assert not unsettled.touches(READ, 61.0)
+    unsettled.sweep(61.0)
+
+    assert unsettled == Unsettled()
+
+
+def test_effort_is_a_share_of_the_time_with_a_little_saved_up() -> None:
+    effort = EffortShare(share=0.1, left=0.05, most=0.25)
+    assert effort.may(100.0)
+    effort.spent(0.06)
+
+    assert not effort.may(100.05)
+    assert effort.may(100.2)
+    assert effort.may(1_000.0)
+    assert effort.left == 0.25
+
+
+def test_an_answer_is_marked_and_a_mark_that_is_not_ours_is_taken_off() -> None:
+    answer = Answer([], meta={"theirs": 1})
+
+    told = marked(answer, timedelta(seconds=1.2))
+
+    assert told.meta == {"theirs": 1, AHEAD: {"age_ms": 1200}}
+    assert is_marked(told)
+    assert age_ms(told) == 1200
+    assert age_ms(answer) is None
+    assert unmarked(told) == answer
+    assert unmarked(answer) is answer
+    assert unmarked(marked(Answer([]), timedelta())) == Answer([])
+
+
+def test_what_is_foretold_is_wanted_from_the_tool_as_it_was_then() -> None:
+    form = form_of(TOOL, {"path": "a"})
+    edge = EdgeKey(None, TOOL, False, form, 5)
+    sources = {"path": {Source(Origin.WORDS)}}
+    predicted = Predicted(form, {"path": "a"}, 0.7, edge, True, sources)
+
+    wanted = Wanted.of(predicted, ToolRef("files", "read"), "p1")
+
+    assert (wanted.pin, wanted.arguments, wanted.proven) == ("p1", {"path": "a"}, True)
+    assert (wanted.edge, wanted.sources) == (edge, sources)

@@ -1,7 +1,17 @@
 """What one task did last and said: bounded, and over after a while."""
 
+import json
+from time import process_time
+
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from portico.gateway.core.ahead.nobodys import nobodys, own_values, parameters_of
+from portico.gateway.core.ahead.pools import answered, given, said
+from portico.gateway.core.ahead.readings import LONGEST, reading
+from portico.gateway.core.ahead.spoken import sort_of, spoken
 from portico.gateway.core.ahead.window import call_key, seen_call
-from portico.kernel.json import JsonObject
+from portico.kernel.json import JsonObject, JsonValue
 from tests.gateway.core.ahead.tasks import LIST, READ, call, later, text, values, window
 
 
@@ -64,3 +74,257 @@ def test_of_parameters_that_no_definition_lists_nothing_is_held() -> None:
 
     assert (found.key, found.arguments) == (b"", {})
     assert call(READ, {"path": "/a"}).key == call_key(READ, {"path": "/a"})
+
+
+_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40)
+
+
+def at(value: JsonValue, place: str) -> list[str | int | float]:
+    return answered(value).places[place].values
+
+
+def test_values_stand_at_paths() -> None:
+    found: JsonValue = {"items": [{"id": 7, "done": True, "by": None}, {"id": 8}], "total": 2.5}
+
+    assert at(found, "json.items[0].id") == [7, 8]
+    assert at(found, "json.total") == [2.5]
+    assert answered(found).places.keys() == {"json.items[0].id", "json.total"}
+
+
+def test_a_key_that_is_data_is_a_value_and_no_part_of_a_place() -> None:
+    found = {"ada@example.org": {"age": 5}}
+
+    assert at(found, "json!") == ["ada@example.org"]
+    assert at(found, "json.*.age") == [5]
+
+
+def test_keys_of_things_that_are_alike_are_data() -> None:
+    found: JsonValue = {"alice": {"age": 5}, "bob": {"age": 6}}
+
+    assert at(found, "json!") == ["alice", "bob"]
+    assert at(found, "json.*.age") == [5, 6]
+    assert at({"page": {"number": 1}, "user": {"age": 7}}, "json.user.age") == [7]
+
+
+def test_values_of_one_item_stand_in_one_row() -> None:
+    places = answered({"a": [{"x": 1, "y": [2, 3]}], "b": [{"x": 4}]}).places
+
+    assert places["json.a[0].x"].rows == [1]
+    assert places["json.a[0].y[0]"].rows == [1, 1]
+    assert places["json.b[0].x"].rows == [2]
+
+
+def test_lines_have_marks_and_columns() -> None:
+    text = "[FILE] a.txt\n[DIR] sub\n\nAuthor: Ada Lovelace\nplain words, here"
+
+    assert at(text, "text|[FILE]|1") == ["a.txt"]
+    assert at(text, "text|[DIR]|") == ["sub"]
+    assert at(text, "text|Author:|") == ["Ada Lovelace"]
+    assert at(text, "text||1") == ["words"]
+
+
+def test_values_are_found_inside_prose() -> None:
+    text = "see https://x.org/a, or /home/x.txt in 'the box' at 10:30 by 2026-01-05; ask a@b.org"
+
+    assert at(text, "text~url") == ["https://x.org/a"]
+    assert at(text, "text~path") == ["/home/x.txt"]
+    assert at(text, "text~quoted") == ["the box"]
+    assert at(text, "text~time") == ["10:30"]
+    assert at(text, "text<by") == ["2026-01-05"]
+    assert at(text, "text~email") == ["a@b.org"]
+    assert "text~word" not in answered(text).places
+
+
+def test_a_single_word_is_only_itself() -> None:
+    assert answered("done").places.keys() == {"text"}
+    assert given({"path": "/a b"}).places.keys() >= {"given.path", "given.path||0"}
+
+
+def test_words_of_the_caller_are_values_the_latest_first() -> None:
+    places = said(["read notes.md of Krill", "open Lotus"]).places
+
+    assert places["said~name"].values == ["Lotus", "Krill"]
+    assert places["said<of"].values == ["Krill"]
+    assert places["said~file"].values == ["notes.md"]
+
+
+def test_signs_that_are_no_words_are_passed_over() -> None:
+    assert list(spoken("... !! ?")) == []
+    assert dict(spoken("%")) == {"other": "%"}
+
+
+def test_values_are_sorted_roughly() -> None:
+    sorts = [sort_of(it) for it in (5, "5", "/a", "a/b", "abc", "a b", "x" * 2_000, "Asia/Tokyo")]
+
+    assert sorts == ["n", "n", "p", "i", "w", "t", "t", "z"]
+
+
+def test_no_answer_is_too_large() -> None:
+    many = [{f"k{chr(97 + n % 26)}{chr(97 + n // 26)}": f"v{n}" * 3 for n in range(600)}]
+    deep: JsonValue = 1
+    for _ in range(40):
+        deep = [deep]
+    line = "a-b_c/d.e 'q' " * 5_000
+
+    for value in (many, deep, line, "\n".join(["x y z"] * 5_000), [[1] * 500] * 500, ["y" * 600]):
+        pools = answered(value)
+        assert pools.held <= 800
+        assert len(pools.places) <= 120
+    long: JsonValue = "x"
+    for _ in range(5):
+        long = {"extraordinarily_long_name_of_fields": long}
+    assert answered(long).held == 0
+
+
+@drawn(
+    st.recursive(
+        _LEAVES,
+        lambda inner: (
+            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+        ),
+        max_leaves=20,
+    )
+)
+def test_every_value_has_its_row(value: JsonValue) -> None:
+    for pool in answered(value).places.values():
+        assert len(pool.values) == len(pool.rows) > 0
+
+
+def test_values_are_read_from_texts() -> None:
+    rows: list[tuple[str, JsonValue]] = [
+        ('{"a": 1}', {"a": 1}),
+        (
+            "[{'id': 1, 'name': \"O'Neil\", 'note': 'it\\'s\\n\\t\\\\'}]",
+            [{"id": 1, "name": "O'Neil", "note": "it's\n\t\\"}],
+        ),
+        ("[('a', None, True, False,)]", [["a", None, True, False]]),
+        ('{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+        ('{"a": 1}, {"a": 2}  ', [{"a": 1}, {"a": 2}]),
+        ("{'a': }", "{'a': }"),
+        ("plain words", "plain words"),
+        ("[" * 100_000, "[" * LONGEST),
+        ("('" * 9, "('" * 9),
+        ("", ""),
+    ]
+
+    for told, found in rows:
+        assert reading({"json": None, "text": told}) == found
+
+
+def test_a_text_in_an_envelope_is_a_text() -> None:
+    assert reading({"json": {"content": "[1, 2]"}, "text": "x"}) == [1, 2]
+    assert reading({"json": "words", "text": "x"}) == "words"
+    assert reading({"json": {"id": "abc"}, "text": "x"}) == {"id": "abc"}
+    assert reading({"json": {"content": 3}, "text": "x"}) == {"content": 3}
+    assert reading({"json": [1], "text": "x"}) == [1]
+    assert reading({"json": None, "text": None}) == ""
+
+
+def test_only_so_many_documents_are_read_one_after_another() -> None:
+    read = reading({"json": None, "text": "{}" * 1_000})
+
+    assert isinstance(read, list)
+    assert len(read) == 200
+
+
+@drawn(st.text(alphabet="[]{}()'\"\\,:truTeFalsN 1\n", max_size=200))
+def test_whatever_is_answered_is_read(text: str) -> None:
+    assert json.dumps(reading({"json": None, "text": text}))
+
+
+def test_no_answer_takes_long_to_read() -> None:
+    began = process_time()
+
+    reading({"text": "[" + "\\'" * 30_000})
+    reading({"text": "[" + '\\"' * 30_000})
+
+    assert process_time() - began < 2
+
+
+def test_what_everybody_says_is_nobodys() -> None:
+    rows: list[JsonValue] = [
+        None,
+        True,
+        5,
+        5.0,
+        0.25,
+        "**/*.md",
+        "SELECT COUNT(*) FROM x WHERE a IS NULL LIMIT 20",
+        "-",
+        ["a", 1],
+        {},
+    ]
+
+    for value in rows:
+        assert nobodys(value)
+
+
+def test_what_may_be_somebodys_is_not() -> None:
+    rows: list[JsonValue] = [
+        101,
+        9_999,
+        73_512.5,
+        48.85837,
+        48.85,
+        19.99,
+        0.12345,
+        float("nan"),
+        "Ada",
+        "alice",
+        "bob",
+        "hiv",
+        "1234",
+        "555-1234",
+        "55-12",
+        "47.11",
+        "s3cr3",
+        "main",
+        "notes.md",
+        "١٢",
+        "73512",
+        "customers",
+        "/home/ada",
+        "a@b.c",
+        "call me at two or so",
+        "SELECT name FROM salaries",
+        "SELECT * FROM x WHERE a = 'bob'",
+        "a" * 300,
+        ["Ada"],
+        [1, 2, 3, 4, 5],
+        {"a": 1},
+    ]
+
+    for value in rows:
+        assert not nobodys(value)
+
+
+def test_what_a_tools_own_definition_names_is_its_makers() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "order": {"enum": ["ascending", 3], "default": "descending"},
+            "zone": {"anyOf": [{"const": "Europe/Paris"}, {"examples": ["Asia/Tokyo"]}, 7]},
+            "name": {"description": "the name", "default": "x" * 300},
+            "kind": {"description": "Those here ('local'), or `all-of.them`; it's not 'a b'"},
+            "description": {"const": "short"},
+        },
+    }
+
+    own = own_values(schema)
+
+    enumerated = {"ascending", "descending", "Europe/Paris", "Asia/Tokyo", "short"}
+    assert own == enumerated | {"local", "all-of.them"}
+    assert nobodys("descending", own)
+
+
+def test_a_definition_is_not_followed_for_ever() -> None:
+    deep: JsonValue = {"const": "bottom"}
+    for _ in range(12):
+        deep = {"items": deep}
+
+    assert own_values({"items": deep}) == frozenset()
+
+
+def test_parameters_are_those_that_a_definition_lists() -> None:
+    assert parameters_of({"properties": {"path": {}}}) == {"path"}
+    assert parameters_of({"properties": ["path"]}) == frozenset()

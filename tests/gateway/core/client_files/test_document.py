@@ -6,6 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.gateway.core.client_files.client import commands_of_ours, leads_here, names_in, seconds
+from portico.gateway.core.client_files.clients import (
+    client_of,
+    project_files,
+    user_files,
+)
+from portico.gateway.core.client_files.cursor import CURSOR
 from portico.gateway.core.client_files.document import (
     Lines,
     Unreadable,
@@ -14,6 +21,11 @@ from portico.gateway.core.client_files.document import (
     text_at,
     value_at,
 )
+from portico.gateway.core.client_files.entry import Place
+from portico.gateway.core.client_files.noticing import Noticing
+from portico.gateway.core.client_files.telling_apart import told_apart
+from portico.gateway.core.client_files.wish import Described, Wish
+from portico.gateway.core.server import Foreign, FromFile, Http, Plain, Stdio
 
 JSONC = """\ufeff// a comment
 {
@@ -137,3 +149,190 @@ def test_what_is_no_document_says_where(path: str, text: str, line: int | None) 
         parsed(path, text)
 
     assert caught.value.line == line
+
+
+def test_files_are_where_the_environment_says() -> None:
+    usual = user_files({}, "/home/ana")
+    moved = user_files(
+        {"XDG_CONFIG_HOME": "/cfg", "CODEX_HOME": "/codex", "CLAUDE_CONFIG_DIR": "/claude"},
+        "/home/ana",
+    )
+
+    for path in (
+        "/home/ana/.config/Claude/claude_desktop_config.json",
+        "/home/ana/Library/Application Support/Claude/claude_desktop_config.json",
+        "/home/ana/.claude.json",
+        "/home/ana/.cursor/mcp.json",
+        "/home/ana/.config/Code/User/mcp.json",
+        "/home/ana/Library/Application Support/Code - Insiders/User/mcp.json",
+        "/home/ana/.codeium/windsurf/mcp_config.json",
+        "/home/ana/.config/zed/settings.json",
+        "/home/ana/.codex/config.toml",
+        "/home/ana/.gemini/settings.json",
+        "/home/ana/.copilot/mcp-config.json",
+    ):
+        assert path in usual
+    for path in (
+        "/cfg/Claude/claude_desktop_config.json",
+        "/codex/config.toml",
+        "/claude/.claude.json",
+        "/cfg/zed/settings.json",
+    ):
+        assert path in moved
+
+
+def test_a_project_has_files_too() -> None:
+    assert {path: client.name for path, client in project_files("/srv").items()} == {
+        "/srv/.cursor/mcp.json": "cursor",
+        "/srv/.vscode/mcp.json": "vscode",
+        "/srv/.zed/settings.json": "zed",
+        "/srv/.codex/config.toml": "codex",
+        "/srv/.gemini/settings.json": "gemini",
+        "/srv/.mcp.json": "mcp-json",
+    }
+
+
+def test_a_file_is_known_by_its_place_or_by_its_top() -> None:
+    rows: list[tuple[str, str, str]] = [
+        ("/home/ana/.claude.json", "", "claude-code"),
+        ("/srv/.cursor/mcp.json", "", "cursor"),
+        ("/srv/x.json", '{"context_servers": {}}', "zed"),
+        ("/srv/x.json", '{"servers": {}}', "vscode"),
+        ("/srv/x.toml", "[mcp_servers.x]", "codex"),
+        ("/srv/x.json", '{"mcpServers": {}}', "mcp-json"),
+        ("/srv/x.json", "{", "mcp-json"),
+    ]
+
+    for path, text, name in rows:
+        assert client_of(path, text, user_files({}, "/home/ana")).name == name
+
+
+def test_lists_and_spans_are_taken_as_far_as_they_are_some() -> None:
+    assert names_in(["a", 1, "b"]) == ["a", "b"]
+    assert names_in("ab") == []
+    assert seconds(1500, 0.001) == 1.5
+    assert [seconds(each) for each in (0, -1, "5", True, None, 4000)] == [None] * 6
+
+
+PLACE = Place(
+    path="/home/ana/.cursor/mcp.json",
+    home="/home/ana",
+    environment={},
+    own_url="http://127.0.0.1:3100",
+    read=lambda _: None,
+)
+
+
+def test_a_client_comes_to_us_by_command_or_address() -> None:
+    rows: list[tuple[str, bool]] = [
+        ('{"mcpServers": {"x": {"command": "/opt/bin/portico", "args": ["stdio"]}}}', True),
+        ('{"mcpServers": {"y": {}, "x": {"url": "http://localhost:3100/mcp"}}}', True),
+        ('{"mcpServers": {"x": {"url": "http://127.0.0.1:3999/mcp"}}}', False),
+        ('{"mcpServers": {"portico": {"command": "other"}}}', False),
+        ('{"mcpServers": {"portico": 5}}', False),
+        ('{"mcpServers": []}', False),
+        ("{", False),
+        ("", False),
+    ]
+
+    for text, leads in rows:
+        assert leads_here(CURSOR, PLACE, text) is leads
+
+
+def test_the_commands_by_which_we_are_started_are_told() -> None:
+    rows: list[tuple[str, list[str]]] = [
+        (
+            '{"mcpServers": {"x": {"command": "/opt/bin/portico", "args": ["stdio"]}, "y": {},'
+            ' "z": {"command": 7}, "u": {"command": "uvx", "args": ["portico", "stdio"]}}}',
+            ["/opt/bin/portico", "uvx"],
+        ),
+        ('{"mcpServers": []}', []),
+        ('{"mcpServers": {"x": {"url": "http://localhost:3100/mcp"}}}', []),
+        ('{"mcpServers": {"x": {"command": "other"}}}', []),
+        ("{", []),
+    ]
+
+    for text, commands in rows:
+        assert commands_of_ours(CURSOR, PLACE, text) == commands
+
+
+def test_a_change_counts_when_it_has_been_seen_twice() -> None:
+    noticing = Noticing({"a": "1", "b": "1"})
+
+    told = [noticing.changed({"a": each, "b": "1"}) for each in ("1", "2", "2", "2")]
+
+    assert told == [set(), set(), {"a"}, set()]
+
+
+def test_a_file_that_is_still_being_written_is_waited_for() -> None:
+    noticing = Noticing({"a": "1"})
+
+    told = [noticing.changed({"a": each}) for each in ("half", "more", "all", "all")]
+
+    assert told == [set(), set(), set(), {"a"}]
+
+
+def test_a_file_that_comes_back_as_it_was_has_not_changed() -> None:
+    noticing = Noticing({"a": "1"})
+
+    told = [noticing.changed({"a": each}) for each in (None, None, "1", None, None, "1")]
+
+    assert told == [set()] * 6
+
+
+def test_a_file_that_stays_away_has_changed() -> None:
+    noticing = Noticing({"a": "1"})
+
+    told = [noticing.changed({"a": None}) for _ in range(4)]
+
+    assert told == [set(), set(), {"a"}, set()]
+
+
+def test_other_files_may_be_asked_for_from_then_on() -> None:
+    noticing = Noticing({"a": "1"})
+
+    told = [noticing.changed({"b": "1"}) for _ in range(3)]
+    again = [noticing.changed({"a": "1", "b": "1"}) for _ in range(3)]
+
+    assert told == [set(), {"b"}, set()]
+    assert again == [set(), {"a"}, set()]
+
+
+def wish(name: str, launch: Foreign, otherwise: str = "") -> Wish:
+    return Wish(name=name, called=name, launch=launch, where=f"/{name}", otherwise=otherwise)
+
+
+def file(name: str, *wishes: Wish) -> Described:
+    return Described(origin=name, client=name, wishes=wishes)
+
+
+def test_the_same_server_in_two_files_is_taken_once() -> None:
+    def github(where: str) -> Stdio:
+        key = FromFile(where, "/x")
+        return Stdio("npx", (Plain("gh"), key), {"TOKEN": key})
+
+    first, second = told_apart(
+        [file("a", wish("github", github("a"))), file("b", wish("github", github("b")))]
+    )
+
+    assert [each.name for each in first.wishes] == ["github"]
+    assert second.wishes == []
+    assert [each.left_out for each in second.problems] == [False]
+
+
+def test_different_servers_of_one_name_are_told_apart() -> None:
+    first, second = told_apart(
+        [
+            file("a", wish("db", Stdio("one")), wish("db", Stdio("two"), "shop")),
+            file("b", wish("db", Http("https://x"), "cursor"), wish("y", Http("https://x"))),
+        ]
+    )
+
+    assert [each.name for each in first.wishes] == ["db", "db-shop"]
+    assert [each.name for each in second.wishes] == ["db-cursor", "y"]
+
+
+def test_what_has_nothing_to_tell_it_apart_is_numbered() -> None:
+    [told] = told_apart([file("a", *(wish("db", Stdio(each)) for each in ("x", "y", "z")))])
+
+    assert [each.name for each in told.wishes] == ["db", "db-2", "db-3"]

@@ -9,8 +9,25 @@ from hypothesis import strategies as st
 from portico.gateway.core.client_files.claude_desktop import CLAUDE_DESKTOP
 from portico.gateway.core.client_files.codex import CODEX
 from portico.gateway.core.client_files.mcp_json import MCP_JSON
+from portico.gateway.core.client_files.secrecy import looks_secret, shown_url
+from portico.gateway.core.client_files.variables import (
+    Unknown,
+    built_in_at,
+    filled,
+    pieces,
+    project_of,
+    variable_for,
+)
 from portico.gateway.core.client_files.wish import Described
-from portico.gateway.core.server import FromEnvironment, FromFile, Http, Plain, Stdio, Template
+from portico.gateway.core.server import (
+    FromEnvironment,
+    FromFile,
+    Http,
+    Plain,
+    Spelling,
+    Stdio,
+    Template,
+)
 from tests.gateway.core.client_files.reading import left_out, said
 
 PATH = "/home/ana/mcp.json"
@@ -235,3 +252,129 @@ def test_whatever_stands_in_a_file_it_is_read(servers: object) -> None:
 def test_no_text_breaks_the_reading(text: str) -> None:
     said(MCP_JSON, text, PATH)
     said(CODEX, text, "/home/ana/.codex/config.toml")
+
+
+X = FromEnvironment("X")
+
+
+def test_a_text_is_taken_apart() -> None:
+    rows: list[tuple[str, Spelling | None, list[object]]] = [
+        ("${X}", None, ["${X}"]),
+        ("${X}", "braces", [X]),
+        ("${env:X}", "braces", [X]),
+        ("$X and ${X:-a b}!", "braces", ["$X and ", FromEnvironment("X", "a b"), "!"]),
+        ("${X:-${Y}}", "braces", [Unknown("${X:-${Y}}")]),
+        ("${x y}", "braces", [Unknown("${x y}")]),
+        ("${X", "braces", ["${X"]),
+        ("", "braces", []),
+        ("${X}", "env", [Unknown("${X}")]),
+        ("a${env:X}b", "env", ["a", X, "b"]),
+        ("${input:my key}", "env", [FromEnvironment("MY_KEY")]),
+        ("${userHome}${/}x", "env", ["/home/ana", "/", "x"]),
+        ("${config:x}", "env", [Unknown("${config:x}")]),
+        ("$X-${X:-1}$5$", "shell", [X, "-", FromEnvironment("X", "1"), "$5$"]),
+    ]
+
+    for text, spelling, parts in rows:
+        known = built_in_at("/home/ana/.cursor/mcp.json", "/home/ana")
+
+        assert list(pieces(text, spelling, known)) == parts
+
+
+def test_a_text_is_filled_in_with_what_is_set_now() -> None:
+    around = {"HOME": "/home/ana", "X": "1", "EMPTY": ""}
+    text = "${env:X} ${workspaceFolder} ${workspaceFolderBasename} ${userHome}"
+
+    told = filled(text, "env", path="/srv/shop/.vscode/mcp.json", environment=around)
+
+    assert told == "1 /srv/shop shop /home/ana"
+    assert filled("${EMPTY:-d} ${N:-e}", "braces", path="", environment=around) == "d e"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("a${env:GONE}", "GONE"), ("${config:x}", "${config:x}")]
+)
+def test_what_is_not_set_is_named(text: str, name: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        filled(text, "env", path="/x", environment={})
+
+    assert caught.value.args == (name,)
+
+
+def test_a_file_belongs_to_a_project_or_to_all() -> None:
+    rows: list[tuple[str, str | None]] = [
+        ("/srv/shop/.mcp.json", "/srv/shop"),
+        ("/srv/shop/.cursor/mcp.json", "/srv/shop"),
+        ("/home/ana/.cursor/mcp.json", None),
+        ("/home/ana/.mcp.json", None),
+        ("/home/ana/.config/Code/User/mcp.json", None),
+    ]
+
+    for path, project in rows:
+        assert project_of(path, "/home/ana") == project
+
+
+def test_a_question_has_a_variable() -> None:
+    assert variable_for("-my api.key ") == "MY_API_KEY"
+
+
+def test_a_secret_is_known() -> None:
+    rows: list[tuple[str, str]] = [
+        ("--api-key=hunter2", ""),
+        ("hunter2", "--api-key"),
+        ("hunter2", "--figmaApiKey"),
+        ("hunter2", "-token"),
+        ("Authorization: Bearer 0123456789", "--header"),
+        ("GITHUB_TOKEN=hunter2", "-e"),
+        ("postgresql://ana:hunter2@db/shop", ""),
+        ("https://tools.example/mcp?apikey=hunter2", ""),
+        ("tvly-dev-a1b2c3d4e5f6g7", ""),
+        ("patA1b2C3d4E5f6G.a1b2c3", ""),
+    ]
+
+    for text, before in rows:
+        assert looks_secret(text, before)
+
+
+def test_what_is_none_is_not_taken_for_one() -> None:
+    rows: list[tuple[str, str]] = [
+        ("-y", ""),
+        ("--verbose", "--token"),
+        ("@modelcontextprotocol/server-filesystem@2026.8.31", "-y"),
+        ("mcp-server-time==2026.10.19", ""),
+        ("office-powerpoint-mcp-server", ""),
+        ("GITHUB_PERSONAL_ACCESS_TOKEN", "-e"),
+        ("/home/ana/a1b2c3d4e5f6a7/x", ""),
+        ("https://tools.example/mcp?lang=en", ""),
+        ("/etc/token", "--token-file"),
+        ("", "--token"),
+        ("key", "token"),
+    ]
+
+    for text, before in rows:
+        assert not looks_secret(text, before)
+
+
+def test_an_address_is_shown_without_what_is_secret() -> None:
+    rows: list[tuple[str, str]] = [
+        ("https://a.example/mcp?x=1&y=", "https://a.example/mcp?x=1&y="),
+        ("https://u:p4ss@a.example/", "https://u:********@a.example/"),
+        ("https://a.example/s/a1b2c3d4e5f6g7h8/mcp", "https://a.example/s/********/mcp"),
+        ("https://a.example/?token=x&lang=de", "https://a.example/?token=********&lang=de"),
+        ("https://a.example/?tavilyApiKey=x", "https://a.example/?tavilyApiKey=********"),
+        (
+            "https://a.example/?key=a1b2c3d4e5f6g7&u=${HOST}/x",
+            "https://a.example/?key=********&u=${HOST}/x",
+        ),
+        ("https://a.example/?token=${TOKEN}", "https://a.example/?token=********"),
+        ("https://[a.example/", "********"),
+    ]
+
+    for url, shown in rows:
+        assert shown_url(url) == shown
+
+
+def test_an_address_shows_the_host_that_it_leads_to() -> None:
+    shown = shown_url("https://u:pass@evil.example:1/x@good.example/mcp")
+
+    assert shown == "https://u:********@evil.example:1/x@good.example/mcp"

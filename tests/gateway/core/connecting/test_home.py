@@ -4,8 +4,25 @@ from collections.abc import Sequence
 
 import pytest
 
-from portico.gateway.core.connecting.errors import ClientCannot, UnknownClient
+from portico.gateway.core.client_files.entry import Place
+from portico.gateway.core.connecting.errors import (
+    ClientAbsent,
+    ClientCannot,
+    ClientFileMoved,
+    ClientFileUnreadable,
+    EntryDiffers,
+    UnknownClient,
+)
 from portico.gateway.core.connecting.home import HOMES, home_of
+from portico.gateway.core.connecting.proposal import Found, Removal, Written
+from portico.gateway.core.connecting.standing import (
+    Standing,
+    also_listed,
+    shown_diff,
+    standing,
+    switched_off,
+)
+from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 
 PROGRAM = ["/opt/portico"]
@@ -124,3 +141,85 @@ def test_a_project_file_is_in_the_project() -> None:
 def test_only_known_clients_are_known() -> None:
     with pytest.raises(UnknownClient):
         home_of("emacs")
+
+
+CURSOR = home_of("cursor")
+GEMINI = home_of("gemini")
+PLACE = Place(path="/home/ana/.cursor/mcp.json", home="/home/ana")
+WANTED: JsonObject = {"command": "/bin/portico", "args": ["stdio", "--start"]}
+REACHED = CURSOR.reached("http://127.0.0.1:3100", "mine")
+
+
+def listing(entry: str) -> str:
+    return f'{{"mcpServers": {{"portico": {entry}}}}}'
+
+
+def test_an_entry_is_told_from_others() -> None:
+    rows: list[tuple[str, JsonObject, str]] = [
+        ("{}", WANTED, Standing.NONE),
+        ('{"mcpServers": {"other": {"command": "/bin/other"}}}', WANTED, Standing.NONE),
+        (
+            '{"mcpServers": {"other": {"command": "/a"}, "portico": {"command": "/b"}}}',
+            WANTED,
+            Standing.FOREIGN,
+        ),
+        (listing('{"command": "/bin/portico", "args": ["stdio", "--start"]}'), WANTED, "connected"),
+        (listing('{"command": "portico", "args": ["stdio"]}'), WANTED, Standing.OTHERWISE),
+        (listing('{"url": "http://localhost:3100/mcp"}'), WANTED, Standing.OTHERWISE),
+        (
+            listing('{"url": "http://127.0.0.1:3100/mcp", "headers": {"Authorization": "other"}}'),
+            REACHED,
+            Standing.SAME,
+        ),
+        (listing('{"command": "/bin/other"}'), WANTED, Standing.FOREIGN),
+        (listing('{"command": "${odd}/portico", "args": ["stdio"]}'), WANTED, Standing.FOREIGN),
+        (listing("7"), WANTED, Standing.FOREIGN),
+    ]
+
+    for text, wanted, found in rows:
+        assert standing(CURSOR, CURSOR.client, PLACE, text, wanted) == found
+
+
+def test_a_file_may_switch_it_off() -> None:
+    text = '{"mcp": {"excluded": ["portico"]}, "mcpServers": {"portico": {"command": "x"}}}'
+
+    assert switched_off(GEMINI.client, PLACE, text)
+    assert not switched_off(GEMINI.client, PLACE, "{}")
+    assert not switched_off(GEMINI.client, PLACE, '{"mcpServers": 1}')
+
+
+def test_nothing_is_listed_twice_where_nothing_is_behind() -> None:
+    assert also_listed(CURSOR.client, PLACE, listing('{"command": "x"}'), []) == []
+
+
+def test_a_diff_shows_no_secrets() -> None:
+    token = "ghp_" + "a" * 36
+
+    shown = shown_diff("f", f'{{"t": "{token}"}}\r\n', f'{{"t": "{token}",\r\n"x": 1}}\r\n')
+
+    assert token not in shown
+    assert '+"x": 1}' in shown.splitlines()
+
+
+def test_every_refusal_names_the_file_and_a_way_out() -> None:
+    rows: list[PorticoError] = [
+        ClientAbsent("Zed", "~/settings.json"),
+        EntryDiffers("~/settings.json"),
+        ClientFileUnreadable("~/settings.json", "is not UTF-8"),
+        ClientFileMoved("~/settings.json"),
+    ]
+
+    for error in rows:
+        assert "~/settings.json" in str(error)
+        assert error.fix
+
+
+def test_what_was_found_and_what_goes_is_nothing_more_than_was_said() -> None:
+    zed = home_of("zed")
+    found = Found(home=zed, file="f", present=True, standing=Standing.NONE)
+    gone = Removal(
+        home=zed, file="f", before="{}", after=None, as_before=True, foreign=False, diff=""
+    )
+
+    assert (found.problem, gone.key, gone.copy) == (None, None, None)
+    assert Written(copy=None).notes == ()

@@ -1,8 +1,18 @@
 """Whatever form a tool answers in, those after it find one document, by a name that stays apart."""
 
+from portico.engine.core.run import Failure
 from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import UpstreamRefused
 from portico.gateway.core.plan.inner_names import inner_name
 from portico.gateway.core.plan.output import document_value, items_document, step_document
+from portico.gateway.core.plan.private_words import (
+    discreet,
+    kept_words,
+    spoken,
+    unspoken,
+    words_of,
+)
+from portico.gateway.core.plan.report import Trouble
 from portico.kernel.json import JsonObject, JsonValue
 
 
@@ -63,3 +73,77 @@ def test_long_names_are_short_and_stay_apart() -> None:
     assert one != other
     assert len(one) == len(other) == 30
     assert "#" in one
+
+
+_KEPT = "res_00000000000000000000000001"
+_REFUSED = UpstreamRefused("files", -32000, "no such customer: SECRET")
+_TITLE = "The server refuses what it was asked for"
+
+
+def _trouble(message: str) -> Trouble:
+    return Trouble(type="UpstreamRefused", message=message)
+
+
+def test_an_error_is_told_by_its_kind_and_where_its_words_are() -> None:
+    failure = discreet(_REFUSED, "read", _KEPT)
+
+    assert failure == Failure(
+        "UpstreamRefused", f"{_TITLE} [in full: {_KEPT}]", "upstream_refused", "read"
+    )
+    assert kept_words(failure.message) == _KEPT
+
+
+def test_words_that_could_not_be_kept_are_not_told_either() -> None:
+    failure = discreet(_REFUSED, "read", None)
+
+    assert failure.message == _TITLE
+    assert kept_words(failure.message) is None
+
+
+def test_what_is_no_error_of_ours_is_told_by_its_type() -> None:
+    failure = discreet(KeyError("SECRET"), None, None)
+
+    assert (failure.type, failure.code) == ("KeyError", None)
+    assert "SECRET" not in failure.message
+
+
+def test_an_error_without_words_is_kept_by_its_name() -> None:
+    assert words_of(ValueError()) == {"words": "ValueError"}
+    assert words_of(_REFUSED) == {"words": str(_REFUSED), "fix": _REFUSED.fix}
+
+
+def test_its_words_stand_where_its_kind_stood() -> None:
+    short = discreet(_REFUSED, "read", _KEPT).message
+
+    assert spoken(short, words_of(_REFUSED)) == str(_REFUSED)
+    assert (
+        spoken(f"The step 'read' failed: {short}", {"words": "no"}) == "The step 'read' failed: no"
+    )
+
+
+def test_words_that_are_kept_no_longer_leave_its_kind() -> None:
+    short = discreet(_REFUSED, "read", _KEPT).message
+
+    assert spoken(short, None) == short
+    assert spoken(short, {"words": 1}) == short
+    assert spoken("It was cancelled.", {"words": "no"}) == "It was cancelled."
+
+
+def test_others_are_not_told_where_they_are() -> None:
+    short = discreet(_REFUSED, "read", _KEPT).message
+
+    assert unspoken(_trouble(short)) == _trouble(_TITLE)
+    assert unspoken(_trouble(f"The step 'read' failed: {short}")) == _trouble(
+        f"The step 'read' failed: {_TITLE}"
+    )
+    assert unspoken(_trouble("It was cancelled.")) == _trouble("It was cancelled.")
+
+
+def test_a_tool_that_says_itself_that_it_failed_is_quoted_in_short() -> None:
+    told = f"files.read says that it failed [in full: {_KEPT}]"
+
+    assert spoken(told, {"isError": True, "text": " no such file\n"}) == (
+        "files.read says that it failed: no such file"
+    )
+    assert spoken(told, {"isError": True, "text": ""}).endswith("failed: without a word")
+    assert spoken(told, {"isError": True, "text": "x" * 501}).endswith(f"{'x' * 500}…")

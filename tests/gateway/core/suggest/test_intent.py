@@ -1,9 +1,16 @@
 """The parts of an intent, and the values that stand in it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.gateway.core.edges.flows import Flow, Flows
+from portico.gateway.core.plan.plan import Reference
+from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.search.clauses import whole
+from portico.gateway.core.suggest.askable import askable, input_name
 from portico.gateway.core.suggest.intent import (
     Kind,
     Span,
@@ -12,6 +19,11 @@ from portico.gateway.core.suggest.intent import (
     sub_steps,
     without_values,
 )
+from portico.gateway.core.suggest.needs import Learnt
+from portico.gateway.core.suggest.past import PastPlan
+from portico.gateway.core.suggest.skeleton import PastStep, Unknown
+from portico.kernel.json import JsonObject
+from tests.gateway.core.suggest.errands import LIST, READ, READ_AND_SEND, SEND, SIGN, a_plan
 
 
 def test_values_are_found_as_they_stand() -> None:
@@ -84,3 +96,106 @@ def test_no_value_is_made_up(intent: str) -> None:
     told = whole(intent)
 
     assert all(span.text in told for span in spans(intent))
+
+
+EXPRESSIONS = JmespathExpressions()
+PLAN = read_plan(
+    {
+        "steps": [
+            {"id": "list", "tool": "files.list"},
+            {"id": "read", "tool": "files.read", "arguments": {"head": 3}},
+        ]
+    },
+    EXPRESSIONS,
+)
+SCHEMAS: JsonObject = {
+    "path": {"type": "string", "description": "Which.", "$ref": "#/somewhere"},
+    "a b": True,
+}
+
+
+def test_a_plan_that_lacks_nothing_stays_as_it_is() -> None:
+    assert askable(PLAN, [], lambda _: SCHEMAS) is PLAN
+
+
+def test_what_is_missing_is_an_input_that_has_to_be_given() -> None:
+    asking = askable(PLAN, [("read", "path"), ("read", "a b")], lambda _: SCHEMAS)
+
+    document = plan_document(asking)
+    assert document["inputs"] == {
+        "read_path": {"type": "string", "description": "Which."},
+        "read_a_b": {},
+    }
+    assert document["required"] == ["read_path", "read_a_b"]
+    assert asking.steps[0] == PLAN.steps[0]
+    assert document["steps"] == [
+        {"id": "list", "tool": "files.list"},
+        {
+            "id": "read",
+            "tool": "files.read",
+            "arguments": {
+                "head": 3,
+                "path": {"$from": "inputs.read_path"},
+                "a b": {"$from": "inputs.read_a_b"},
+            },
+        },
+    ]
+    assert read_plan(document, EXPRESSIONS) == asking
+
+
+def test_its_name_can_stand_in_a_path_as_it_is() -> None:
+    assert input_name("read-it", "é.path") == "read_it___path"
+
+
+NOTHING = Learnt.of([])
+
+
+def test_a_need_is_the_share_of_plans_that_had_it_shrunk() -> None:
+    learnt = Learnt.of([a_plan("a", READ, SEND), a_plan("b", READ, SEND), a_plan("c", LIST, SEND)])
+
+    assert learnt.need(SEND, READ) == pytest.approx(2 / 4)
+    assert learnt.need(SEND, LIST) == pytest.approx(1 / 4)
+    assert learnt.need(READ, SEND) == learnt.need("un.heard", READ) == 0
+
+
+def test_what_was_handed_on_is_learnt_with_its_path() -> None:
+    learnt = Learnt.of([READ_AND_SEND])
+
+    assert learnt.sources == {(SEND, "body"): {(READ, "text"): 4}}
+    assert learnt.givers_of("Body") == {READ: pytest.approx(4 / 5)}
+    assert learnt.givers_of("subject") == {}
+    assert learnt.flows.seen(Flow(READ, "text", SEND, "body")) == 4
+
+
+def test_what_was_seen_outside_of_plans_is_added() -> None:
+    flows = Flows.of({Flow(READ, "text", SEND, "body"): 2, Flow(LIST, "text", SEND, "body"): 1})
+
+    learnt = Learnt.of([READ_AND_SEND], {(READ, LIST): 3}, flows)
+
+    assert learnt.sources[SEND, "body"] == {(READ, "text"): 6, (LIST, "text"): 1}
+    assert learnt.follows([READ], LIST) > Learnt.of([READ_AND_SEND]).follows([READ], LIST)
+
+
+def test_a_reference_to_nowhere_teaches_nothing() -> None:
+    step = PastStep("s1", SEND, {"body": Reference("s9"), "x": Unknown()}, ("s8",))
+
+    learnt = Learnt.of([PastPlan(id="a", steps=[step])])
+
+    assert learnt.sources == {}
+    assert learnt.before == {}
+
+
+def test_what_comes_next_is_foreseen_by_two_steps_before_by_one_and_by_none() -> None:
+    learnt = Learnt.of(
+        [a_plan("a", LIST, READ, SEND), a_plan("b", SIGN, READ, LIST), a_plan("c", READ, LIST)]
+    )
+
+    assert learnt.follows([LIST, READ], SEND) > learnt.follows([SIGN, READ], SEND)
+    assert learnt.follows([READ], LIST) > learnt.follows([READ], SEND)
+    assert learnt.follows([], READ) == learnt.follows([], LIST) > learnt.follows([], SEND)
+    assert learnt.after([READ]) == [SEND, LIST]
+    assert learnt.after([]) == [LIST, SIGN, READ]
+
+
+def test_where_nothing_was_seen_nothing_is_likelier_than_anything_else() -> None:
+    assert NOTHING.follows([READ], SEND) == NOTHING.follows([], READ) == NOTHING.common(READ)
