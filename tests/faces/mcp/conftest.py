@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.faces.mcp.bridge_site import BridgeSite, bridge_serving
-from tests.faces.mcp.debate_site import DebateSite, debates_serving
 from tests.faces.mcp.gateway import ERAS, Gateway, Site, serving
+from tests.faces.mcp.rooms import BridgeSite, DebateSite, bridge_serving, debates_serving
 
 
 @pytest.fixture

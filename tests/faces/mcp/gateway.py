@@ -17,6 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from portico.faces.http.host_guard import HostGuard, allowed
 from portico.faces.http.protocol import LineProtocol
+from portico.faces.mcp.bridge.mount import BridgeFace
+from portico.faces.mcp.debate.mount import DebateFace
 from portico.faces.mcp.mount import McpFace
 from portico.faces.mcp.uses import GatewayUses
 from portico.gateway.core.call import Answer, CallId
@@ -252,21 +254,17 @@ def hot_tool(name: str, schema: JsonObject | None = None) -> HotTool:
 
 
 @dataclass
-class Site:
-    gateway: Gateway
-    face: McpFace
+class Socket:
+    """On which a face is served, and how clients reach it."""
+
     port: int
     server: uvicorn.Server
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/mcp"
 
     def http(self, key: str = "ana") -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             base_url=f"http://127.0.0.1:{self.port}",
             headers={"Authorization": f"Bearer {key}"},
-            timeout=10,
+            timeout=30,
             trust_env=False,
             verify=False,  # nothing here is encrypted, and a TLS context takes 40 ms to make
         )
@@ -283,12 +281,21 @@ class Site:
                 yield client
 
 
+@dataclass
+class Site(Socket):
+    gateway: Gateway
+    face: McpFace
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+
 @asynccontextmanager
-async def serving(gateway: Gateway) -> AsyncIterator[Site]:
+async def on_a_socket(face: McpFace | BridgeFace | DebateFace) -> AsyncIterator[Socket]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        face = McpFace(gateway.uses())
         config = uvicorn.Config(
             HostGuard(face, allowed(port, None)),
             http=LineProtocol,
@@ -302,9 +309,16 @@ async def serving(gateway: Gateway) -> AsyncIterator[Site]:
             server.lifespan = config.lifespan_class(config)
             await server.startup([listener])
             try:
-                yield Site(gateway, face, port, server)
+                yield Socket(port, server)
             finally:
                 await server.shutdown()
+
+
+@asynccontextmanager
+async def serving(gateway: Gateway) -> AsyncIterator[Site]:
+    face = McpFace(gateway.uses())
+    async with on_a_socket(face) as made:
+        yield Site(made.port, made.server, gateway, face)
 
 
 async def until(so: Callable[[], object]) -> None:

@@ -14,8 +14,8 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from portico.faces.mcp.bridge.following import MOST_OF_ONE
 from tests.faces.http.table import Seat
-from tests.faces.mcp.bridge_site import BridgeSite, Caller
 from tests.faces.mcp.gateway import until
+from tests.faces.mcp.rooms import BridgeSite, Caller
 from tests.faces.mcp.wire import BOTH
 
 NOWHERE = f"cnv_{'0' * 26}"

@@ -15,7 +15,7 @@ from portico.bridge.core.project import ProjectId
 from portico.faces.mcp.bridge.addresses import OfMemory, address_of, uri_of
 from portico.faces.mcp.bridge.errors import NoSuchResource
 from portico.kernel.errors import PorticoError
-from tests.faces.mcp.bridge_site import BridgeSite, Caller
+from tests.faces.mcp.rooms import BridgeSite, Caller
 
 NOBODY = "0" * 26
 

@@ -14,7 +14,7 @@ from portico.guard.core.roles import Scope
 from portico.kernel.json import canonical
 from tests.faces.http.table import Seat
 from tests.faces.http.test_permissions import key_with
-from tests.faces.mcp.bridge_site import BridgeSite, text_of
+from tests.faces.mcp.rooms import BridgeSite, text_of
 
 NAMES = [
     "whoami",

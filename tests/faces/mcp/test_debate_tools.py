@@ -10,8 +10,7 @@ from portico.guard.core.roles import Scope
 from portico.kernel.json import canonical
 from tests.faces.http.memory_debates import NAMES
 from tests.faces.http.test_permissions import key_with
-from tests.faces.mcp.bridge_site import text_of
-from tests.faces.mcp.debate_site import DebateSite
+from tests.faces.mcp.rooms import DebateSite, text_of
 
 TOOLS = ["debate", "analyze", "join_debate", "outcome", "replay", "debate_status"]
 SHOWN_TO_READERS = {"replay", "debate_status"}

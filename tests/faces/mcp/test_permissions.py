@@ -1,9 +1,9 @@
-"""Who is let through over MCP: every method and every tool of the door, by role and by scope."""
+"""Who is let through over MCP: every method and every tool of each face, by role and by scope."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import httpx2
@@ -14,22 +14,40 @@ from portico.faces.mcp.bridge.mount import BridgeFace
 from portico.faces.mcp.debate.mount import DebateFace
 from portico.faces.mcp.mount import McpFace
 from portico.gateway.core.call import Verb, verb_for
-from portico.gateway.core.offers import our_uri
 from portico.guard.core.roles import SCOPES_OF, Role, Scope
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.faces.http.conftest import Site, built
+from tests.faces.http.table import laid
 from tests.faces.http.test_permissions import key_of, key_with
 from tests.faces.http.test_servers import LAUNCH
+from tests.faces.mcp.doors import (
+    BRIDGE,
+    DEBATE,
+    GATEWAY,
+    LOOKED,
+    MODERN,
+    OF_THE_SERVER,
+    ONE,
+    READ,
+    Door,
+    Table,
+    by,
+    door,
+)
 from tests.faces.mcp.gateway import ERAS
-from tests.faces.mcp.wire import BOTH, envelope, headers
+from tests.faces.mcp.wire import BOTH, GREETING, envelope, headers
 
-MODERN, LEGACY = ERAS
-READ, CALL, WRITE = Scope.TOOLS_READ, Scope.TOOLS_CALL, Scope.TOOLS_WRITE
-ONE: Final = "/mcp/servers/box"
-_EVERY = frozenset(Scope) - {Scope.INVITATION_ACCEPT}
-_REFUSALS: Final = {"not_permitted", "refused"}
+_BROKE: Final = {
+    "tool_not_found",
+    "wrong_verb",
+    "no_such_bridge_tool",
+    "bad_bridge_input",
+    "no_such_debate_tool",
+    "bad_debate_input",
+    "no_such_door",
+}
 EFFECTS: Final = {
     "look": Effect.LOCAL_READ,
     "fetch": Effect.EXTERNAL_READ,
@@ -38,103 +56,38 @@ EFFECTS: Final = {
     "wipe": Effect.IRREVERSIBLE,
     "odd": Effect.UNKNOWN,
 }
-
-
-@dataclass(frozen=True)
-class Door:
-    """All of `needs` opens it, and nothing less does."""
-
-    needs: frozenset[Scope]
-    params: Mapping[str, Any]
-    eras: tuple[str, ...] = ERAS
-    lasts: bool = False
-    """Answers for as long as somebody listens: only the refusals are asked for."""
-    asks: bool = False
-    """Whoever is let through waits for a person's word."""
-    path: str = "/mcp"
-
-
-def door(*needs: Scope, params: Mapping[str, Any] | None = None, **more: Any) -> Door:
-    return Door(frozenset(needs), params or {}, **more)
-
-
-def call(name: str, *needs: Scope, given: Mapping[str, Any] | None = None, **more: Any) -> Door:
-    return door(*needs, params={"name": name, "arguments": dict(given or {})}, **more)
-
-
-def by(verb: Verb, tool: str, *needs: Scope, **more: Any) -> Door:
-    return call(verb, *needs, given={"tool": f"box.{tool}", "arguments": {}}, **more)
-
-
-PROMPT: Final = {"type": "ref/prompt", "name": "box__hello"}
-METHODS: Final[Mapping[str, Door]] = {
-    "initialize": door(eras=(LEGACY,)),
-    "ping": door(eras=(LEGACY,)),
-    "server/discover": door(eras=(MODERN,)),
-    "logging/setLevel": door(params={"level": "info"}, eras=(LEGACY,)),
-    "subscriptions/listen": door(
-        READ, params={"notifications": {"toolsListChanged": True}}, eras=(MODERN,), lasts=True
-    ),
-    "tools/list": door(READ),
-    "resources/list": door(READ),
-    "resources/templates/list": door(READ),
-    "prompts/list": door(READ),
-    "resources/read": door(CALL, params={"uri": our_uri("box", "file:///notes")}),
-    "prompts/get": door(CALL, params={"name": "box__hello"}),
-    "completion/complete": door(
-        CALL, params={"ref": PROMPT, "argument": {"name": "city", "value": "p"}}
-    ),
-}
-"""But `tools/call`, which is a table of its own."""
-
-TOOLS: Final[Mapping[str, Door]] = {
-    "search_tools": call("search_tools", READ, given={"queries": ["look"]}),
-    "describe_tools": call("describe_tools", READ, given={"tools": ["box.look"]}),
-    "call_read": by(Verb.READ, "look", CALL),
-    "call_write": by(Verb.WRITE, "note", CALL, WRITE),
-    "call_destructive": by(Verb.DESTRUCTIVE, "wipe", CALL, WRITE, asks=True),
-    "read_result": call("read_result", CALL, given={"result": "res_" + "0" * 26}),
-    "run_workflow": call(
-        "run_workflow", CALL, given={"plan": {"steps": [{"id": "a", "tool": "box.look"}]}}
-    ),
-    "workflow_status": call("workflow_status", given={"run": "run_" + "0" * 26}),
-    "run_program": call("run_program", CALL, given={"code": "1"}),
-    "feedback": call("feedback", CALL, given={"run": "sug_" + "0" * 26, "outcome": "accepted"}),
-    "box__look": call("box__look", READ, CALL),
-}
-OF_THE_SERVER: Final[Mapping[str, Door]] = {
-    "look": call("look", CALL, path=ONE),
-    "fetch": call("fetch", CALL, path=ONE),
-    "note": call("note", CALL, WRITE, path=ONE),
-    "send": call("send", CALL, WRITE, path=ONE),
-    "wipe": call("wipe", CALL, WRITE, asks=True, path=ONE),
-    "odd": call("odd", CALL, WRITE, asks=True, path=ONE),
-}
-OTHERS: Final = [
-    call("read_result", CALL, given={"result": "apr_" + "0" * 26}),
-    call("run_workflow", READ, given={"intent": "look into the box"}),
-    by(Verb.READ, "fetch", CALL),
-    by(Verb.WRITE, "send", CALL, WRITE),
-    by(Verb.DESTRUCTIVE, "odd", CALL, WRITE, asks=True),
-]
-CALLS: Final = [*TOOLS.values(), *OF_THE_SERVER.values(), *OTHERS]
+every_face = pytest.mark.parametrize(
+    "table", [GATEWAY, BRIDGE, DEBATE], ids=["gateway", "bridge", "debates"]
+)
+every_era = pytest.mark.parametrize("era", ERAS)
 
 
 @dataclass(frozen=True)
 class House:
     site: Site
     face: McpFace | BridgeFace | DebateFace
+    table: Table
+    here: str = ""
 
-    async def knock(self, era: str, method: str, door: Door, key: str) -> "Reply":
+    async def knock(self, era: str, method: str, it: Door, key: str) -> "Reply":
+        params = json.loads(json.dumps(it.params).replace("HERE", self.here))
+        path = it.path or self.table.path
         before = len(self.site.upstreams.called)
-        transport = httpx2.ASGITransport(self.face)
-        bearer = {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:3100", headers=bearer
+            transport=httpx2.ASGITransport(self.face),
+            base_url="http://127.0.0.1:3100",
+            headers={"Authorization": f"Bearer {key}"},
         ) as http:
             send = _modern if era == MODERN else _legacy
-            answer = await send(http, method, door)
-        return Reply(answer, len(self.site.upstreams.called) - before)
+            answer = await send(http, path, method, params)
+        calls = len(self.site.upstreams.called) - before
+        return Reply(answer, calls, self.table.refusals)
+
+    async def warmed(self, key: str) -> None:
+        """At the gateway, a tool that was used before is listed directly."""
+        if self.table is GATEWAY:
+            assert (await self.knock(MODERN, "tools/call", LOOKED, key)).calls == 1
+            await self.site.over_mcp.call_tool.habits.write_down()
 
 
 @dataclass(frozen=True)
@@ -142,13 +95,15 @@ class Reply:
     answer: httpx2.Response
     calls: int
     """That a server behind the door was asked to make."""
+    refusals: frozenset[str]
 
     @property
     def message(self) -> dict[str, Any]:
-        told = self.answer
-        if told.headers["content-type"].startswith("text/event-stream"):
-            return _last_of(told.text)
-        found: dict[str, Any] = told.json()
+        told = self.answer.text
+        if self.answer.headers["content-type"].startswith("text/event-stream"):
+            lines = [line[5:] for line in told.splitlines() if line.startswith("data:")]
+            told = next(line for line in reversed(lines) if line.strip())
+        found: dict[str, Any] = json.loads(told)
         return found
 
     @property
@@ -163,7 +118,7 @@ class Reply:
 
     @property
     def turned_away(self) -> bool:
-        return self.code in _REFUSALS and self.calls == 0
+        return self.code in self.refusals and self.calls == 0
 
     @property
     def waits(self) -> bool:
@@ -171,27 +126,23 @@ class Reply:
         status = result.get("structuredContent", {}).get("status")
         return status == "approval_pending" and self.calls == 0
 
+    def as_it_should(self, it: Door) -> bool:
+        """Of whoever is let through: nothing broke, and what has to be asked for waits."""
+        broke = self.answer.status_code >= 500 or self.code in _BROKE
+        return not (self.turned_away or broke) and self.waits == it.asks
 
-def _last_of(stream: str) -> dict[str, Any]:
-    told = [line[5:] for line in stream.splitlines() if line.startswith("data:")]
-    found: dict[str, Any] = json.loads(next(text for text in reversed(told) if text.strip()))
-    return found
 
-
-async def _modern(http: httpx2.AsyncClient, method: str, door: Door) -> httpx2.Response:
-    params = dict(door.params)
+async def _modern(
+    http: httpx2.AsyncClient, path: str, method: str, params: dict[str, Any]
+) -> httpx2.Response:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": envelope(params)}
-    return await http.post(door.path, json=body, headers=headers(method, params))
+    return await http.post(path, json=body, headers=headers(method, params))
 
 
-async def _legacy(http: httpx2.AsyncClient, method: str, door: Door) -> httpx2.Response:
-    greeting = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}
-    greeted = await http.post(door.path, json=hello, headers=BOTH)
+async def _legacy(
+    http: httpx2.AsyncClient, path: str, method: str, params: dict[str, Any]
+) -> httpx2.Response:
+    greeted = await http.post(path, json=GREETING, headers=BOTH)
     if method == "initialize" or greeted.status_code != 200:
         return greeted
     session = {
@@ -199,20 +150,31 @@ async def _legacy(http: httpx2.AsyncClient, method: str, door: Door) -> httpx2.R
         "Mcp-Session-Id": greeted.headers["mcp-session-id"],
         "MCP-Protocol-Version": "2025-11-25",
     }
-    body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": dict(door.params)}
-    answer = await http.post(door.path, json=body, headers=session)
-    await http.delete(door.path, headers=session)
+    body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+    answer = await http.post(path, json=body, headers=session)
+    await http.delete(path, headers=session)
     return answer
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[House]:
-    """With the defaults of policy, and one server that has a tool of each kind."""
+async def opened(table: Table) -> AsyncIterator[House]:
+    """With the defaults of policy; behind the gateway is a server that has a tool of each kind."""
     site = await built(rules=())
-    await _let_in(site)
-    face = McpFace(site.over_mcp)
-    async with face.running(), site.working():
-        yield House(site, face)
+    if table is BRIDGE:
+        house = House(
+            site, BridgeFace(site.bridge_over_mcp), table, (await laid(site)).conversation
+        )
+    elif table is DEBATE:
+        house = House(site, DebateFace(site.debates_over_mcp), table)
+    else:
+        await _let_in(site)
+        house = House(site, McpFace(site.over_mcp), table)
+    async with house.face.running():
+        if table is not GATEWAY:
+            yield house
+            return
+        async with site.working():
+            yield house
 
 
 async def _let_in(site: Site) -> None:
@@ -239,45 +201,37 @@ async def _let_in(site: Site) -> None:
     assert accepted.status == 200, accepted.json
 
 
-def every_door(era: str) -> Iterable[tuple[str, Door]]:
-    yield from ((method, it) for method, it in METHODS.items() if era in it.eras)
-    yield from (("tools/call", it) for it in CALLS)
-
-
-async def warmed(house: House, key: str) -> None:
-    """A tool that was used before is listed directly."""
-    used = await house.knock(MODERN, "tools/call", TOOLS["call_read"], key)
-    assert used.calls == 1
-    await house.site.over_mcp.call_tool.habits.write_down()
-
-
-def as_it_should(reply: Reply, door: Door) -> bool:
-    """Of whoever is let through: nothing broke, and what has to be asked for waits."""
-    broke = reply.answer.status_code >= 500 or reply.code in {"tool_not_found", "wrong_verb"}
-    return not (reply.turned_away or broke) and reply.waits == door.asks
-
-
-async def test_every_method_and_every_tool_is_in_the_table() -> None:
-    async with opened() as house:
-        await warmed(house, house.site.key)
-        whole = await house.knock(MODERN, "tools/list", METHODS["tools/list"], house.site.key)
-        one = await house.knock(MODERN, "tools/list", door(READ, path=ONE), house.site.key)
+@every_face
+async def test_every_method_and_every_tool_is_in_the_table(table: Table) -> None:
+    async with opened(table) as house:
+        key = house.site.key
+        await house.warmed(key)
+        whole = await house.knock(MODERN, "tools/list", table.methods["tools/list"], key)
         handled = set(house.face._server._request_handlers)
+        if table is GATEWAY:
+            one = await house.knock(MODERN, "tools/list", door(READ, path=ONE), key)
+            listed = {tool["name"] for tool in one.message["result"]["tools"]}
+            assert listed == {it.tool for it in OF_THE_SERVER}
 
-    assert handled - {"tools/call"} == set(METHODS) - {"initialize"}
-    assert {tool["name"] for tool in whole.message["result"]["tools"]} == set(TOOLS)
-    assert {tool["name"] for tool in one.message["result"]["tools"]} == set(OF_THE_SERVER)
+    assert handled - {"tools/call"} == set(table.methods) - {"initialize"}
+    listed = {tool["name"] for tool in whole.message["result"]["tools"]}
+    assert listed == {it.tool for it in table.tools}
 
 
 @pytest.mark.requirement("guard:table:every-route")
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("era", ERAS)
-async def test_without_any_one_scope_that_it_needs_nothing_is_reached(era: str) -> None:
+@every_era
+@every_face
+async def test_without_any_one_scope_that_it_needs_nothing_is_reached(
+    table: Table, era: str
+) -> None:
+    every = frozenset(Scope) - {Scope.INVITATION_ACCEPT}
     wrong: list[tuple[str, Door, str, Any]] = []
-    async with opened() as house:
-        await warmed(house, house.site.key)
-        without = {it: await key_with(house.site, _EVERY - {it}) for it in (READ, CALL, WRITE)}
-        for method, it in every_door(era):
+    async with opened(table) as house:
+        await house.warmed(house.site.key)
+        needed = frozenset[Scope]().union(*(it.needs for _, it in table.doors(era)))
+        without = {scope: await key_with(house.site, every - {scope}) for scope in needed}
+        for method, it in table.doors(era):
             for scope in it.needs:
                 reply = await house.knock(era, method, it, without[scope])
                 if not reply.turned_away:
@@ -288,18 +242,24 @@ async def test_without_any_one_scope_that_it_needs_nothing_is_reached(era: str) 
 
 @pytest.mark.requirement("guard:table:every-route")
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("era", ERAS)
-async def test_with_the_scopes_that_it_needs_and_no_other_it_is_reached(era: str) -> None:
+@every_era
+@every_face
+async def test_with_the_scopes_that_it_needs_and_no_other_it_is_reached(
+    table: Table, era: str
+) -> None:
     wrong: list[tuple[str, Door, Any]] = []
-    async with opened() as house:
-        await warmed(house, house.site.key)
-        for method, it in every_door(era):
+    keys: dict[frozenset[Scope], str] = {}
+    async with opened(table) as house:
+        await house.warmed(house.site.key)
+        for method, it in table.doors(era):
             if it.lasts:
                 continue
             # The door of one server says first what it has, which is for whoever may see tools.
             scopes = it.needs | ({READ} if it.path == ONE else set())
-            reply = await house.knock(era, method, it, await key_with(house.site, scopes))
-            if not as_it_should(reply, it):
+            if scopes not in keys:
+                keys[scopes] = await key_with(house.site, scopes)
+            reply = await house.knock(era, method, it, keys[scopes])
+            if not reply.as_it_should(it):
                 wrong.append((method, it, reply.message))
 
     assert wrong == []
@@ -307,32 +267,33 @@ async def test_with_the_scopes_that_it_needs_and_no_other_it_is_reached(era: str
 
 @pytest.mark.requirement("guard:table:every-route")
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("era", ERAS)
-async def test_each_role_is_let_through_by_its_scopes(era: str) -> None:
+@every_era
+@every_face
+async def test_each_role_is_let_through_by_its_scopes(table: Table, era: str) -> None:
     wrong: list[tuple[str, Door, Role, Any]] = []
-    async with opened() as house:
+    async with opened(table) as house:
         for role in Role:
             key = await key_of(house.site, role)
-            await warmed(house, key)
-            for method, it in every_door(era):
+            await house.warmed(key)
+            for method, it in table.doors(era):
                 may = it.needs <= SCOPES_OF[role]
                 if it.lasts and may:
                     continue
                 reply = await house.knock(era, method, it, key)
-                if not (as_it_should(reply, it) if may else reply.turned_away):
+                if not (reply.as_it_should(it) if may else reply.turned_away):
                     wrong.append((method, it, role, reply.message))
 
     assert wrong == []
 
 
 @pytest.mark.requirement("guard:table:every-route")
-@pytest.mark.parametrize("era", ERAS)
+@every_era
 @pytest.mark.parametrize("role", Role)
 async def test_a_tool_is_reached_by_the_verb_of_its_effect_alone_and_never_unasked(
     era: str, role: Role
 ) -> None:
     reached: set[tuple[Verb, str]] = set()
-    async with opened() as house:
+    async with opened(GATEWAY) as house:
         key = await key_of(house.site, role)
         for verb in Verb:
             for tool in EFFECTS:
@@ -345,3 +306,19 @@ async def test_a_tool_is_reached_by_the_verb_of_its_effect_alone_and_never_unask
 
 def _at_once(effect: Effect, role: Role) -> bool:
     return effect.reads_only or (not effect.destroys and role is not Role.VIEWER)
+
+
+@every_face
+async def test_nobody_is_let_in_without_a_key_and_below_a_face_there_is_no_door(
+    table: Table,
+) -> None:
+    listing = table.methods["tools/list"]
+    async with opened(table) as house:
+        strangers = [await house.knock(era, "tools/list", listing, "ptc_nobody") for era in ERAS]
+        below = [
+            await house.knock(MODERN, "tools/list", replace(listing, path=path), house.site.key)
+            for path in (f"{table.path}/", f"{table.path}/x", "/mcp/servers/", "/mcp/servers/a/b")
+        ]
+
+    assert {(it.answer.status_code, it.code) for it in strangers} == {(401, "not_authenticated")}
+    assert {(it.answer.status_code, it.code) for it in below} == {(404, "no_such_door")}

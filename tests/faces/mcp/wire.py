@@ -7,6 +7,16 @@ import httpx2
 from tests.faces.mcp.gateway import Site
 
 VERSION = "2026-07-28"
+GREETING: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 BOTH = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
@@ -40,14 +50,8 @@ async def modern(
 
 
 async def greet(site: Site, *, key: str = "ana", path: str = "/mcp") -> httpx2.Response:
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     async with site.http(key) as http:
-        return await http.post(path, json=body, headers=BOTH)
+        return await http.post(path, json=GREETING, headers=BOTH)
 
 
 async def legacy(

@@ -1,28 +1,25 @@
-"""The bridge's door on a socket, with a table of people around it, and the official client."""
+"""The doors of the bridge and of debates, each on a socket, and the official client before it."""
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-import uvicorn
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from portico.faces.http.host_guard import HostGuard, allowed
-from portico.faces.http.protocol import LineProtocol
 from portico.faces.mcp.answers import ERROR_META
 from portico.faces.mcp.bridge.mount import BRIDGE, BridgeFace
-from tests.faces.http.conftest import built
+from portico.faces.mcp.debate.mount import DEBATE, DebateFace
+from tests.faces.http.conftest import Site, built
 from tests.faces.http.table import Seat, Table, laid
+from tests.faces.mcp.gateway import Socket, on_a_socket
 
 
 @dataclass
 class Caller:
-    """One of those at the table, at the door of the bridge."""
+    """Somebody who calls tools."""
 
     client: Client
 
@@ -59,26 +56,19 @@ def text_of(result: CallToolResult) -> str:
 
 @dataclass
 class BridgeSite:
+    """With a table of people around it."""
+
     table: Table
     face: BridgeFace
-    port: int
+    socket: Socket
 
     def http(self, seat: Seat) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
-            base_url=f"http://127.0.0.1:{self.port}",
-            headers={"Authorization": f"Bearer {seat.key}"},
-            timeout=30,
-            trust_env=False,
-            verify=False,  # nothing here is encrypted, and a TLS context takes 40 ms to make
-        )
+        return self.socket.http(seat.key)
 
     @asynccontextmanager
     async def client(self, era: str, seat: Seat, **more: Any) -> AsyncIterator[Client]:
-        async with self.http(seat) as http:
-            url = f"http://127.0.0.1:{self.port}{BRIDGE}"
-            transport = streamable_http_client(url, http_client=http)
-            async with Client(transport, mode=era, **more) as client:
-                yield client
+        async with self.socket.client(era, key=seat.key, path=BRIDGE, **more) as client:
+            yield client
 
     @asynccontextmanager
     async def caller(self, era: str, seat: Seat) -> AsyncIterator[Caller]:
@@ -89,23 +79,30 @@ class BridgeSite:
 @asynccontextmanager
 async def bridge_serving() -> AsyncIterator[BridgeSite]:
     table = await laid(await built())
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        face = BridgeFace(table.site.bridge_over_mcp)
-        config = uvicorn.Config(
-            HostGuard(face, allowed(port, None)),
-            http=LineProtocol,
-            lifespan="off",
-            log_config=None,
-            timeout_graceful_shutdown=2,
-        )
-        server = uvicorn.Server(config)
-        async with face.running():
-            config.load()
-            server.lifespan = config.lifespan_class(config)
-            await server.startup([listener])
-            try:
-                yield BridgeSite(table, face, port)
-            finally:
-                await server.shutdown()
+    face = BridgeFace(table.site.bridge_over_mcp)
+    async with on_a_socket(face) as socket:
+        yield BridgeSite(table, face, socket)
+
+
+@dataclass
+class DebateSite:
+    site: Site
+    socket: Socket
+
+    @asynccontextmanager
+    async def client(self, era: str, key: str | None = None) -> AsyncIterator[Client]:
+        async with self.socket.client(era, key=key or self.site.key, path=DEBATE) as client:
+            yield client
+
+    @asynccontextmanager
+    async def caller(self, era: str, key: str | None = None) -> AsyncIterator[Caller]:
+        async with self.client(era, key) as client:
+            yield Caller(client)
+
+
+@asynccontextmanager
+async def debates_serving() -> AsyncIterator[DebateSite]:
+    """With debates carried out."""
+    site = await built()
+    async with site.working(), on_a_socket(DebateFace(site.debates_over_mcp)) as socket:
+        yield DebateSite(site, socket)
