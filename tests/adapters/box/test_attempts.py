@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 from portico.adapters.box.probing.attempts import LIMITS, CanaryAttempts
 from portico.adapters.box.probing.bundle import bundled
 from portico.adapters.box.probing.canaries import canaries
-from portico.adapters.box.probing.canary_processes import with_word
+from portico.adapters.box.probing.canary_processes import asleep, with_word
 from portico.adapters.box.probing.trying import Marks
 from portico.box.core.errors import BoxUnavailable
 from portico.box.core.limits import Limits
@@ -25,7 +26,7 @@ from portico.box.core.profile import Network, Order
 from portico.box.core.report import Backend, Report
 from portico.box.core.trials import TRIALS
 from portico.box.ports import Cell
-from tests.children import children
+from tests.children import children, gone, lives
 from tests.children import named as processes
 from tests.servers import IS_ROOT, reachable_folder
 
@@ -234,3 +235,40 @@ def test_they_are_handed_in_as_one_text_that_needs_nothing_of_ours() -> None:
 
     told = [json.loads(line)["name"] for line in done.stdout.splitlines()]
     assert told == ["own_environment", "raise_limits"]
+
+
+pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+_STARTS_ONE = """
+import signal, sys
+from pathlib import Path
+from portico.adapters.box.probing.canary_processes import asleep
+from tests.children import gone, lives
+with asleep(Path(sys.argv[1]), "KEY", sys.executable, None) as canary:
+    print(canary, flush=True)
+    signal.pause()
+"""
+
+
+def test_it_stays_while_somebody_looks(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s")
+
+    with asleep(tmp_path, "KEY", sys.executable, None) as canary:
+        time.sleep(0.5)
+        while_open = lives(canary)
+
+    assert while_open
+    assert gone(canary)
+
+
+def test_it_does_not_outlive_whoever_started_it(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s")
+    with subprocess.Popen(
+        [sys.executable, "-c", _STARTS_ONE, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        canary = int(server.stdout.readline())
+        before = lives(canary)
+        server.send_signal(signal.SIGKILL)
+
+    assert before
+    assert gone(canary, patience=30)

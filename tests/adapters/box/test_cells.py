@@ -34,17 +34,21 @@ def a_word() -> str:
     return uuid.uuid4().hex  # noqa: TID251 # any word will do
 
 
+async def entering(cell: OpenCell, *, pipe: int | None = None) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *cell.command,
+        env=dict(cell.environment),
+        pass_fds=cell.descriptors,
+        stdin=pipe,
+        stdout=pipe,
+        start_new_session=True,
+    )
+
+
 @asynccontextmanager
 async def started(box: AnyBox, order: Order) -> AsyncIterator[tuple[OpenCell, Process]]:
     async with box.cell(order, SERVER) as cell:
-        process = await asyncio.create_subprocess_exec(
-            *cell.command,
-            env=dict(cell.environment),
-            pass_fds=cell.descriptors,
-            stdin=PIPE,
-            stdout=PIPE,
-            start_new_session=True,
-        )
+        process = await entering(cell, pipe=PIPE)
         try:
             await cell.started(process.pid)
             yield cell, process
@@ -95,21 +99,8 @@ async def test_a_signal_to_the_group_alone_ends_nothing_without_a_word(made: Mad
         assert await server.stdout.readline() == b"heard\n"
 
 
-async def test_killing_who_was_started_ends_all_inside(made: Made) -> None:
-    word = a_word()
-    script = f"(setsid sh -c 'sleep 600; :' {word} &); echo ready; sleep 600"
-    async with started(made.box(), shell(script)) as (_, server):
-        assert server.stdout
-        await server.stdout.readline()
-        await until(lambda: len(running(word)) > 0)
-
-        os.killpg(server.pid, signal.SIGKILL)
-        await server.wait()
-
-        await until(lambda: running(word) == [])
-
-
-async def test_killing_its_keeper_ends_all_inside(made: Made) -> None:
+@pytest.mark.parametrize("whom", ["the server", "its keeper"])
+async def test_killing_who_was_started_or_its_keeper_ends_all_inside(made: Made, whom: str) -> None:
     word = a_word()
     script = f"(setsid sh -c 'sleep 600; :' {word} &); echo ready; sleep 600"
     async with started(made.box(), shell(script)) as (cell, server):
@@ -118,7 +109,10 @@ async def test_killing_its_keeper_ends_all_inside(made: Made) -> None:
         await server.stdout.readline()
         await until(lambda: len(running(word)) > 0)
 
-        os.kill(cell.keeper, signal.SIGKILL)
+        if whom == "the server":
+            os.killpg(server.pid, signal.SIGKILL)
+        else:
+            os.kill(cell.keeper, signal.SIGKILL)
         await server.wait()
 
         await until(lambda: running(word) == [])
@@ -129,12 +123,7 @@ async def test_where_the_kernel_counts_nothing_is_left_even_without_keepers(made
     word = a_word()
     script = f"(setsid sh -c 'sleep 600; :' {word} &); sleep 600"
     async with made.box(groups=find_groups()).cell(shell(script), SERVER) as cell:
-        process = await asyncio.create_subprocess_exec(
-            *cell.command,
-            env=dict(cell.environment),
-            pass_fds=cell.descriptors,
-            start_new_session=True,
-        )
+        process = await entering(cell)
         await cell.started(process.pid)
         await until(lambda: len(running(word)) > 0)
         assert cell.keeper
@@ -154,15 +143,10 @@ async def test_nothing_is_left_when_it_is_left(made: Made) -> None:
         await server.stdout.readline()
         await until(lambda: len(running(word)) > 0)
 
-    assert running(word) == []
-    await until(lambda: open_descriptors() <= before)
-
-
-async def test_a_box_that_is_never_used_leaves_nothing(made: Made) -> None:
-    before = open_descriptors()
     async with made.box().cell(shell("true"), SERVER):
-        pass
+        """It is never used."""
 
+    assert running(word) == []
     await until(lambda: open_descriptors() <= before)
 
 
@@ -208,12 +192,7 @@ async def test_who_is_killed_at_the_very_beginning_leaves_nobody(made: Made) -> 
     for moment in range(12):
         async with made.box().cell(shell("sleep 600"), SERVER) as cell:
             line = os.fstat(cell.rig.numbers[1]).st_ino
-            process = await asyncio.create_subprocess_exec(
-                *cell.command,
-                env=dict(cell.environment),
-                pass_fds=cell.descriptors,
-                start_new_session=True,
-            )
+            process = await entering(cell)
             await asyncio.sleep(moment * 0.002)
             process.kill()
         await process.wait()
@@ -242,13 +221,7 @@ input()
 """
     limits = Limits(memory=100_000_000)
     async with made.box().cell(python(script), limits) as cell:
-        process = await asyncio.create_subprocess_exec(
-            *cell.command,
-            env=dict(cell.environment),
-            pass_fds=cell.descriptors,
-            stdin=PIPE,
-            start_new_session=True,
-        )
+        process = await entering(cell, pipe=PIPE)
         await cell.started(process.pid)
         await process.wait()
 

@@ -1,12 +1,17 @@
 """Groups of processes that the kernel counts, in both of its orders."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from portico.adapters.box import cgroup
+from portico.adapters.box import cgroup, memory, scratch
+from portico.adapters.box.account import Account
 from portico.adapters.box.cgroup import Group, NewGroups, OldGroups, find_groups
+from portico.adapters.box.inside.keeper import descendants
 from portico.adapters.box.leavings import name_for
 
 
@@ -125,3 +130,94 @@ def test_a_group_of_this_machine_is_made_and_removed(monkeypatch: pytest.MonkeyP
 
     assert all(there)
     assert not any(folder.exists() for folder in group.folders)
+
+
+FAMILY = """
+import subprocess, sys, threading
+def start():
+    grandchild = "held = bytearray(50_000_000); print(flush=True); input()"
+    subprocess.Popen([sys.executable, "-c", grandchild]).wait()
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+"""
+"""A child of a thread, which has much."""
+
+
+@pytest.fixture
+def keeper() -> Iterator[int]:
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {FAMILY!r}])",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert parent.stdout is not None
+    parent.stdout.readline()
+    yield parent.pid
+    parent.communicate(b"\n")
+
+
+def test_what_all_of_its_processes_have_is_added_up(keeper: int) -> None:
+    assert memory.family(keeper) == descendants(keeper)
+    assert len(memory.family(keeper)) == 2
+    assert 50_000_000 < memory.held(keeper, 1 << 40) < 1 << 30
+    assert 50_000_000 < memory.held(keeper, 1000) < 1 << 30
+
+
+def test_the_processes_of_others_are_not_looked_at(
+    keeper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whole(_process: int) -> set[int]:
+        pytest.fail("all of /proc was read")
+
+    monkeypatch.setattr(memory, "descendants", whole)
+
+    assert memory.held(keeper, 1 << 40) > 50_000_000
+
+
+async def test_what_has_too_much_is_told(keeper: int) -> None:
+    told: list[int] = []
+
+    await memory.watch(keeper, 10_000_000, lambda: told.append(keeper))
+
+    assert told == [keeper]
+
+
+def test_what_has_ended_has_nothing() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+
+    assert memory.held(ended.pid, 0) == 0
+
+
+OURSELVES = Account(os.geteuid(), os.getegid(), switch=False)
+
+
+def test_it_is_there_for_its_account_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    folder = scratch.make(OURSELVES)
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "home").is_dir()
+
+
+def test_what_is_left_of_the_dead_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ours, gone = name_for("home"), name_for("home").replace(f"-{os.getpid()}-", "-99999999-")
+    linked = name_for("home").replace(f"-{os.getpid()}-", "-99999999-")
+    for name in (ours, gone, "portico-box-12-99999999-of-another-world", "theirs"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    (tmp_path / linked).symlink_to(tmp_path / "theirs")
+
+    folder = scratch.make(OURSELVES)
+
+    left = {each.name for each in tmp_path.iterdir()} - {folder.name}
+    assert left == {ours, linked, "portico-box-12-99999999-of-another-world", "theirs"}
+    assert (tmp_path / "theirs" / "deep").is_dir()

@@ -66,18 +66,6 @@ async def test_the_public_network_is_not_this_machine(made: Made) -> None:
     assert heard == []
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_a_place_that_was_named_is_reached_straight(host: str) -> None:
-    async with an_echo() as (port, heard):
-        profile = Profile(reach=(Place(host, port),))
-        outcome = await Made(Backend.BUBBLEWRAP).python(
-            TALK.format(host=host, port=port), profile=profile
-        )
-
-    assert outcome.output == b"hello\n", outcome.errors
-    assert heard == [b"hello\n"]
-
-
 async def test_a_place_that_was_named_is_reached_by_the_proxy(made: Made) -> None:
     async with an_echo() as (port, heard):
         profile = Profile(network=Network.PUBLIC, reach=(Place("127.0.0.1", port),))
@@ -131,15 +119,6 @@ async def test_a_place_by_two_names_is_reached_by_both() -> None:
 
     assert outcome.output == b"hello\nhello\n", outcome.errors
     assert len(heard) == 2
-
-
-def test_a_name_is_not_given_the_address_of_another_place() -> None:
-    name, address = Place("db.internal", 5432), Place("127.0.1.1", 5432)
-
-    assert network.openings(Profile(reach=(name, address)))[1:] == (
-        Opening("127.0.1.2", 5432, name),
-        Opening("127.0.1.1", 5432, address),
-    )
 
 
 async def test_as_many_places_as_can_be_handed_over_and_no_more() -> None:
@@ -203,33 +182,32 @@ print(socket.create_connection(("mail.internal", 25), 10).getpeername())
         assert b"ConnectionRefusedError" in outcome.errors
 
 
-def test_nothing_listens_where_there_is_no_network() -> None:
-    assert network.openings(Profile()) == ()
+DB, NEAR, OWN = Place("db.internal", 5432), Place("127.0.1.1", 5432), Place("::1", 5432)
+LOW, OF_PROXY = Place("mail.internal", 25), Place("localhost", 3128)
 
 
-def test_the_proxy_gives_way_to_a_place_with_its_port() -> None:
-    place = Place("localhost", 3128)
+@pytest.mark.parametrize(
+    ("reach", "low_ports", "openings"),
+    [
+        ((), True, ()),
+        ((OF_PROXY,), True, (("127.0.0.1", 3129, None), ("127.0.0.1", 3128, OF_PROXY))),
+        (
+            (DB, NEAR),
+            True,
+            (("127.0.0.1", 3128, None), ("127.0.1.2", 5432, DB), ("127.0.1.1", 5432, NEAR)),
+        ),
+        ((Place("10.0.0.5", 5432), OWN), True, (("127.0.0.1", 3128, None), ("::1", 5432, OWN))),
+        ((LOW,), True, (("127.0.0.1", 3128, None), ("127.0.1.1", 25, LOW))),
+        ((LOW,), False, (("127.0.0.1", 3128, None),)),
+    ],
+    ids=["no network", "the proxy's port", "names", "another machine", "low by root", "low"],
+)
+def test_each_place_of_this_machine_has_its_opening_and_the_proxy_has_the_rest(
+    reach: tuple[Place, ...], low_ports: bool, openings: tuple[tuple[str, int, Place | None], ...]
+) -> None:
+    found = network.openings(Profile(reach=reach), low_ports=low_ports)
 
-    assert network.openings(Profile(reach=(place,))) == (
-        Opening("127.0.0.1", 3129, None),
-        Opening("127.0.0.1", 3128, place),
-    )
-
-
-def test_a_low_port_is_left_to_the_proxy_unless_it_is_root_who_asks() -> None:
-    profile = Profile(reach=(Place("mail.internal", 25),))
-
-    assert len(network.openings(profile, low_ports=False)) == 1
-    assert len(network.openings(profile)) == 2
-
-
-def test_an_address_of_another_machine_is_left_to_the_proxy() -> None:
-    other, own = Place("10.0.0.5", 5432), Place("::1", 5432)
-
-    assert network.openings(Profile(reach=(other, own))) == (
-        Opening("127.0.0.1", 3128, None),
-        Opening("::1", 5432, own),
-    )
+    assert found == tuple(Opening(*each) for each in openings)
 
 
 def test_a_name_with_two_ports_has_one_address() -> None:

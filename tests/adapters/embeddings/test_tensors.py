@@ -1,4 +1,4 @@
-"""Reading the files that weights come in."""
+"""The files that weights come in, and small changes to weights."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import portico.bench
+from portico.adapters.embeddings.low_rank import DoesNotFit, adapted, write_change
+from portico.adapters.embeddings.pull import ADAPTER
 from portico.adapters.embeddings.tensors import NotTensors, read_tensors
 from tests.adapters.embeddings.tiny import safetensors
 
@@ -55,3 +58,82 @@ def test_a_header_cannot_point_outside_of_the_file(tmp_path: Path, offsets: list
 
     with pytest.raises(NotTensors):
         read_tensors(tmp_path / "w")
+
+
+RANDOM = np.random.default_rng(5)
+UP = RANDOM.normal(0, 0.1, (6, 2)).astype(np.float32)
+DOWN = RANDOM.normal(0, 0.1, (2, 4)).astype(np.float32)
+WEIGHTS = {"a": RANDOM.normal(0, 1, (6, 4)).astype(np.float32), "b": np.ones(3, np.float32)}
+
+
+def written(folder: Path, name: str = "a") -> Path:
+    write_change(folder / "change.npz", {name: (UP, DOWN)})
+    return folder / "change.npz"
+
+
+def test_the_product_is_added_to_the_weight_of_its_name(tmp_path: Path) -> None:
+    found = adapted(WEIGHTS, written(tmp_path))
+
+    np.testing.assert_allclose(found["a"] - WEIGHTS["a"], UP @ DOWN, atol=5e-4)
+    assert found["b"] is WEIGHTS["b"]
+
+
+def test_what_was_given_stays_as_it_was(tmp_path: Path) -> None:
+    before = WEIGHTS["a"].copy()
+
+    adapted(WEIGHTS, written(tmp_path))
+
+    np.testing.assert_array_equal(WEIGHTS["a"], before)
+
+
+def test_a_change_of_nothing_is_nothing(tmp_path: Path) -> None:
+    write_change(tmp_path / "c.npz", {"a": (np.zeros_like(UP), DOWN)})
+
+    np.testing.assert_array_equal(adapted(WEIGHTS, tmp_path / "c.npz")["a"], WEIGHTS["a"])
+
+
+@pytest.mark.parametrize("name", ["b", "elsewhere"])
+def test_a_change_for_other_weights_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DoesNotFit, match=name):
+        adapted(WEIGHTS, written(tmp_path, name))
+
+
+LAYERS, WIDTH, INNER, RANK = 6, 384, 1536, 8
+SHAPES = {
+    "attention.self.query": (WIDTH, WIDTH),
+    "attention.self.key": (WIDTH, WIDTH),
+    "attention.self.value": (WIDTH, WIDTH),
+    "attention.output.dense": (WIDTH, WIDTH),
+    "intermediate.dense": (INNER, WIDTH),
+    "output.dense": (WIDTH, INNER),
+}
+HELD_OUT = sorted((Path(portico.bench.__file__).parent / "adapters").glob("*.npz"))
+
+
+def test_there_is_one_for_each_set_that_was_held_out() -> None:
+    assert [file.stem for file in HELD_OUT] == ["live", "meta", "seal"]
+
+
+@pytest.mark.parametrize("file", [ADAPTER, *HELD_OUT], ids=lambda file: file.stem)
+def test_it_changes_every_linear_map_a_little_and_is_small(file: Path) -> None:
+    expected = {
+        f"encoder.layer.{layer}.{name}.weight": shape
+        for layer in range(LAYERS)
+        for name, shape in SHAPES.items()
+    }
+
+    with np.load(file, allow_pickle=False) as parts:
+        names = {key.rpartition(".")[0] for key in parts.files}
+        found = {
+            name: (parts[f"{name}.up"].astype(np.float32) * parts[f"{name}.scale"])
+            @ parts[f"{name}.down"].astype(np.float32)
+            for name in names
+        }
+
+    assert {name: change.shape for name, change in found.items()} == expected
+    assert all(0 < np.abs(change).max() < 0.5 for change in found.values())
+    assert file.stat().st_size < 400_000
+
+
+def test_no_two_of_them_are_the_same() -> None:
+    assert len({file.read_bytes() for file in (ADAPTER, *HELD_OUT)}) == 4

@@ -2,12 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
+import httpx2
 import pytest
 
+from portico.adapters.mcp import sse
 from portico.adapters.mcp.duplex import Duplex
+from portico.adapters.mcp.endpoint import Endpoint
+from portico.adapters.mcp.sse import EventStream
+from portico.adapters.mcp.turns import Turns
 from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal
 from tests.adapters.mcp.pools import until
 
@@ -333,3 +340,151 @@ async def test_who_waits_for_room_is_told_that_there_will_be_none() -> None:
         await waiting
     assert not told.value.reached
     assert tray.sent == []
+
+
+class Room:
+    """Notes who is in it together."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        self.inside: list[str] = []
+        self.seen: list[tuple[str, ...]] = []
+
+    async def visit(self, name: str, *, alone: bool) -> None:
+        async with self._turn(alone=alone):
+            self.inside.append(name)
+            self.seen.append(tuple(self.inside))
+            await asyncio.sleep(0.01)
+            self.inside.remove(name)
+
+    @asynccontextmanager
+    async def _turn(self, *, alone: bool) -> AsyncIterator[None]:
+        await self.turns.take(alone=alone)
+        try:
+            yield
+        finally:
+            self.turns.give(alone=alone)
+
+
+async def test_who_need_not_be_alone_is_in_together() -> None:
+    room = Room()
+
+    await asyncio.gather(*(room.visit(name, alone=False) for name in "abc"))
+
+    assert room.seen[-1] == ("a", "b", "c")
+
+
+async def test_who_must_be_alone_is_and_nobody_is_kept_out_for_ever() -> None:
+    room = Room()
+
+    await asyncio.gather(
+        room.visit("a", alone=False),
+        room.visit("B", alone=True),
+        room.visit("c", alone=False),
+        room.visit("D", alone=True),
+        room.visit("e", alone=False),
+    )
+
+    assert room.seen == [("a",), ("B",), ("c",), ("D",), ("e",)]
+
+
+@pytest.mark.parametrize("leaving", ["B", "c"])
+async def test_who_goes_away_while_waiting_holds_nobody_up(leaving: str) -> None:
+    room = Room()
+    visits = {
+        name: asyncio.ensure_future(room.visit(name, alone=name.isupper())) for name in "aBcD"
+    }
+    await asyncio.sleep(0)
+    visits[leaving].cancel()
+
+    outcomes = await asyncio.gather(*visits.values(), return_exceptions=True)
+
+    assert sum(isinstance(outcome, BaseException) for outcome in outcomes) == 1
+    assert {name for group in room.seen for name in group} == set("aBcD") - {leaving}
+
+
+async def test_a_turn_that_came_at_the_moment_of_going_away_is_given_on() -> None:
+    turns = Turns()
+    await turns.take(alone=True)
+    second = asyncio.ensure_future(turns.take(alone=True))
+    third = asyncio.ensure_future(turns.take(alone=True))
+    await asyncio.sleep(0)
+
+    turns.give(alone=True)
+    second.cancel()
+
+    await third
+    assert second.cancelled()
+
+
+NO_MORE = httpx2.Response(200, content=b"", request=httpx2.Request("GET", "http://old.test/sse"))
+
+
+class Slow:
+    """Takes a POST when it is let."""
+
+    largest = 1_000
+
+    def __init__(self) -> None:
+        self.let = asyncio.Semaphore(0)
+        self.bodies: list[bytes] = []
+
+    async def post(self, body: bytes, _headers: object) -> "Taken":
+        await self.let.acquire()
+        self.bodies.append(body)
+        return Taken()
+
+    async def close(self) -> None: ...
+
+
+class Taken:
+    status_code = 202
+
+    async def aclose(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def room_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "_UNSENT", 2)
+
+
+async def all_asked(duplex: Duplex, times: int) -> "list[asyncio.Task[object]]":
+    asking = [asyncio.ensure_future(duplex.ask(ASKED)) for _ in range(times)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return cast("list[asyncio.Task[object]]", asking)
+
+
+async def test_whoever_waits_for_room_is_told_that_there_will_be_none() -> None:
+    slow = Slow()
+    stream = EventStream(cast("Endpoint", slow))
+    duplex = Duplex(stream)
+    stream.tasks.append(asyncio.ensure_future(stream.write(duplex, cast("Endpoint", slow))))
+    asking = await all_asked(duplex, 6)
+
+    await stream.read(duplex, NO_MORE)
+    async with asyncio.timeout(3):
+        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    await duplex.close()
+
+    assert all(isinstance(each, Broken) for each in outcomes)
+    assert sum(not each.reached for each in outcomes if isinstance(each, Broken)) == 3
+
+
+async def test_whoever_waits_for_room_goes_on_with_the_first_that_there_is() -> None:
+    slow = Slow()
+    stream = EventStream(cast("Endpoint", slow))
+    duplex = Duplex(stream)
+    stream.tasks.append(asyncio.ensure_future(stream.write(duplex, cast("Endpoint", slow))))
+    asking = await all_asked(duplex, 6)
+
+    for taken in range(1, 7):
+        slow.let.release()
+        async with asyncio.timeout(3):
+            while len(slow.bodies) < taken:  # noqa: ASYNC110 # nothing tells of it
+                await asyncio.sleep(0)
+
+    assert not any(each.done() for each in asking)
+    for each in asking:
+        each.cancel()
+    await duplex.close()

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import UpstreamBusy, UpstreamDown
 from portico.gateway.core.server import (
     Era,
     FromEnvironment,
@@ -17,7 +19,7 @@ from portico.gateway.core.server import (
     Stdio,
     Template,
 )
-from portico.gateway.core.upstream import Phase
+from portico.gateway.core.upstream import Phase, Target
 from portico.gateway.ports import Upstreams
 from tests.adapters.mcp.pools import (
     AMPLE,
@@ -37,81 +39,80 @@ pytestmark = pytest.mark.timeout(30)
 PLAIN = target(launched("plain"))
 
 
-async def test_nothing_runs_before_it_is_called() -> None:
-    async with a_pool() as pool:
-        door: Upstreams = pool
+async def test_nothing_runs_before_it_is_called(pool: UpstreamPool) -> None:
+    door: Upstreams = pool
 
-        assert door.vitals(HOME, "server").phase is Phase.IDLE
-        assert pool.running() == 0
-        assert children() == []
+    assert door.vitals(HOME, "server").phase is Phase.IDLE
+    assert pool.running() == 0
+    assert children() == []
 
-        await door.call(PLAIN, "echo", {}, timeout=AMPLE)
+    await door.call(PLAIN, "echo", {}, timeout=AMPLE)
 
-        assert door.vitals(HOME, "server").phase is Phase.RUNNING
-        assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
-
-
-async def test_a_hundred_first_calls_start_one_process() -> None:
-    async with a_pool() as pool:
-        answers = await asyncio.gather(
-            *(pool.call(PLAIN, "where", {}, timeout=AMPLE) for _ in range(100))
-        )
-
-        assert len({said(answer) for answer in answers}) == 1
-        assert pool.vitals(HOME, "server").starts == 1
+    assert door.vitals(HOME, "server").phase is Phase.RUNNING
+    assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
 
 
-async def test_a_start_goes_on_when_the_one_who_wanted_it_has_gone() -> None:
-    async with a_pool() as pool:
-        with pytest.raises(UpstreamDown, match="still starting") as gone:
-            await pool.call(PLAIN, "echo", {}, timeout=timedelta(milliseconds=1))
-        await until(lambda: pool.vitals(HOME, "server").phase is Phase.RUNNING)
-        await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+async def test_a_hundred_first_calls_start_one_process(pool: UpstreamPool) -> None:
+    answers = await asyncio.gather(
+        *(pool.call(PLAIN, "where", {}, timeout=AMPLE) for _ in range(100))
+    )
 
-        assert pool.vitals(HOME, "server").starts == 1
-        assert not gone.value.reached
+    assert len({said(answer) for answer in answers}) == 1
+    assert pool.vitals(HOME, "server").starts == 1
+
+
+async def test_a_start_goes_on_when_the_one_who_wanted_it_has_gone(pool: UpstreamPool) -> None:
+    with pytest.raises(UpstreamDown, match="still starting") as gone:
+        await pool.call(PLAIN, "echo", {}, timeout=timedelta(milliseconds=1))
+    await until(lambda: pool.vitals(HOME, "server").phase is Phase.RUNNING)
+    await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
+
+    assert pool.vitals(HOME, "server").starts == 1
+    assert not gone.value.reached
 
 
 async def test_a_server_that_ends_at_the_modern_greeting_is_started_again_in_its_own_way(
+    pool: UpstreamPool,
     tmp_path: Path,
 ) -> None:
     starts = tmp_path / "starts"
     old = target(launched("old", str(starts)))
 
-    async with a_pool() as pool:
-        seen = await pool.look(old)
-        await pool.stop(HOME, "server")
-        await pool.call(old, "echo", {}, timeout=AMPLE)
+    seen = await pool.look(old)
+    await pool.stop(HOME, "server")
+    await pool.call(old, "echo", {}, timeout=AMPLE)
 
-        assert seen.era is Era.LEGACY
-        # Twice the first time, and from then on it is known.
-        assert starts.read_text().count("started") == 3
+    assert seen.era is Era.LEGACY
+    # Twice the first time, and from then on it is known.
+    assert starts.read_text().count("started") == 3
 
 
-async def test_what_was_learnt_of_its_era_elsewhere_is_believed(tmp_path: Path) -> None:
+async def test_what_was_learnt_of_its_era_elsewhere_is_believed(
+    pool: UpstreamPool, tmp_path: Path
+) -> None:
     starts = tmp_path / "starts"
     old = target(launched("old", str(starts)), era=Era.LEGACY)
 
-    async with a_pool() as pool:
-        await pool.call(old, "echo", {}, timeout=AMPLE)
+    await pool.call(old, "echo", {}, timeout=AMPLE)
 
     assert starts.read_text().count("started") == 1
 
 
-async def test_a_server_that_was_thought_to_be_old_and_is_not_is_understood() -> None:
-    async with a_pool() as pool:
-        seen = await pool.look(target(launched("modern"), era=Era.LEGACY))
+async def test_a_server_that_was_thought_to_be_old_and_is_not_is_understood(
+    pool: UpstreamPool,
+) -> None:
+    seen = await pool.look(target(launched("modern"), era=Era.LEGACY))
 
     assert seen.era is Era.MODERN
 
 
 async def test_a_server_that_leaves_unknown_greetings_alone_is_greeted_in_the_other_way(
+    pool: UpstreamPool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.adapters.mcp.duplex.Duplex.silence", 0.1)
 
-    async with a_pool() as pool:
-        seen = await pool.look(target(launched("silent")))
+    seen = await pool.look(target(launched("silent")))
 
     assert seen.era is Era.LEGACY
     assert seen.identity.name == "plain"
@@ -212,71 +213,241 @@ async def test_a_server_finds_only_what_it_was_given_in_its_environment(tmp_path
     assert found["folder"] == str(tmp_path)
 
 
-async def test_a_value_in_a_file_is_read_anew_at_each_start(tmp_path: Path) -> None:
+async def test_a_value_in_a_file_is_read_anew_at_each_start(
+    pool: UpstreamPool, tmp_path: Path
+) -> None:
     file = tmp_path / "mcp.json"
     keyed = target(launched("plain", KEY=FromFile(str(file), "/key")))
 
-    async with a_pool() as pool:
-        found = []
-        for value in ("first", "second"):
-            file.write_text(json.dumps({"key": value}))
-            answer = await pool.call(keyed, "environment", {}, timeout=AMPLE)
-            found.append(json.loads(said(answer))["environment"]["KEY"])
-            await pool.stop(HOME, "server")
+    found = []
+    for value in ("first", "second"):
+        file.write_text(json.dumps({"key": value}))
+        answer = await pool.call(keyed, "environment", {}, timeout=AMPLE)
+        found.append(json.loads(said(answer))["environment"]["KEY"])
+        await pool.stop(HOME, "server")
 
     assert found == ["first", "second"]
 
 
-async def test_another_launch_is_another_process() -> None:
-    async with a_pool() as pool:
-        first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
-        moved = target(launched("plain", "--more"), pin="another")
-        second = await pool.call(moved, "where", {}, timeout=AMPLE)
-        await until(lambda: not lives(int(said(first))))
+async def test_another_launch_is_another_process(pool: UpstreamPool) -> None:
+    first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
+    moved = target(launched("plain", "--more"), pin="another")
+    second = await pool.call(moved, "where", {}, timeout=AMPLE)
+    await until(lambda: not lives(int(said(first))))
 
-        assert pool.vitals(HOME, "server").process == int(said(second))
-        assert pool.running() == 1
+    assert pool.vitals(HOME, "server").process == int(said(second))
+    assert pool.running() == 1
 
 
-async def test_who_was_being_served_by_the_former_launch_is_served_to_the_end() -> None:
-    async with a_pool() as pool:
-        await pool.look(PLAIN)
-        moved = target(launched("plain", "--more"), pin="another")
-        former, _ = await together(
-            pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE),
-            pool.call(moved, "echo", {}, timeout=AMPLE),
-        )
+async def test_who_was_being_served_by_the_former_launch_is_served_to_the_end(
+    pool: UpstreamPool,
+) -> None:
+    await pool.look(PLAIN)
+    moved = target(launched("plain", "--more"), pin="another")
+    former, _ = await together(
+        pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE),
+        pool.call(moved, "echo", {}, timeout=AMPLE),
+    )
 
     assert said(former) == "woke up"  # type: ignore[arg-type] # if it is an error, it has no text  # ty: ignore[invalid-argument-type] # checked by mypy
 
 
-async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again() -> None:
+async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again(
+    pool: UpstreamPool,
+) -> None:
     crashing = target(launched("crashing"), era=Era.LEGACY)
 
-    async with a_pool() as pool:
-        for _ in range(2):
-            with pytest.raises(UpstreamDown):
-                await pool.call(crashing, "echo", {}, timeout=AMPLE)
-        resting = pool.vitals(HOME, "server")
-        with pytest.raises(UpstreamDown, match="exit code 3"):
+    for _ in range(2):
+        with pytest.raises(UpstreamDown):
             await pool.call(crashing, "echo", {}, timeout=AMPLE)
-        still = pool.vitals(HOME, "server").starts
-        await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
-        await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
-        probed = pool.vitals(HOME, "server").starts
+    resting = pool.vitals(HOME, "server")
+    with pytest.raises(UpstreamDown, match="exit code 3"):
+        await pool.call(crashing, "echo", {}, timeout=AMPLE)
+    still = pool.vitals(HOME, "server").starts
+    await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
+    await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
+    probed = pool.vitals(HOME, "server").starts
 
     assert (resting.phase, resting.starts, still) == (Phase.RESTING, 2, 2)
     assert resting.until is not None
     assert probed == 3
 
 
-async def test_to_stop_a_server_is_to_forgive_it() -> None:
+async def test_to_stop_a_server_is_to_forgive_it(pool: UpstreamPool) -> None:
     crashing = target(launched("crashing"), era=Era.LEGACY)
 
-    async with a_pool() as pool:
-        for _ in range(3):
-            with pytest.raises(UpstreamDown):
-                await pool.call(crashing, "echo", {}, timeout=AMPLE)
-        await pool.stop(HOME, "server")
+    for _ in range(3):
+        with pytest.raises(UpstreamDown):
+            await pool.call(crashing, "echo", {}, timeout=AMPLE)
+    await pool.stop(HOME, "server")
 
-        assert pool.vitals(HOME, "server").phase is Phase.IDLE
+    assert pool.vitals(HOME, "server").phase is Phase.IDLE
+
+
+FORMER = target(launched("plain"), pin="former")
+LATER = target(launched("plain", "--more"), pin="later")
+
+
+async def _starting(pool: UpstreamPool) -> "asyncio.Task[Answer]":
+    call = asyncio.ensure_future(pool.call(FORMER, "where", {}, timeout=AMPLE))
+    await until(lambda: pool.vitals(HOME, "server").phase is Phase.STARTING)
+    return call
+
+
+async def test_who_waits_for_a_launch_that_is_replaced_is_served_and_it_ends(
+    pool: UpstreamPool,
+) -> None:
+    former = await _starting(pool)
+    second = asyncio.ensure_future(pool.call(FORMER, "where", {}, timeout=AMPLE))
+    await asyncio.sleep(0)
+    later = await pool.call(LATER, "where", {}, timeout=AMPLE)
+    process = int(said(await former))
+
+    assert said(await second) == f"{process}"
+    await until(lambda: not lives(process))
+    assert pool.vitals(HOME, "server").process == int(said(later))
+    await until(lambda: pool.running() == 1)
+
+
+async def test_a_launch_that_was_replaced_and_is_not_waited_for_any_more_ends(
+    pool: UpstreamPool,
+) -> None:
+    former = await _starting(pool)
+    later = asyncio.ensure_future(pool.call(LATER, "where", {}, timeout=AMPLE))
+    await asyncio.sleep(0)
+    former.cancel()
+    await together(former)
+    process = int(said(await later))
+
+    await until(lambda: [child.pid for child in children()] == [process])
+    await until(lambda: pool.running() == 1)
+
+
+async def test_to_stop_a_server_stops_its_former_launch_too(pool: UpstreamPool) -> None:
+    former = await _starting(pool)
+    later = asyncio.ensure_future(pool.call(LATER, "echo", {}, timeout=AMPLE))
+    await asyncio.sleep(0)
+    await pool.stop(HOME, "server")
+    outcomes = await together(former, later)
+
+    assert [type(outcome) for outcome in outcomes] == [UpstreamDown] * 2
+    assert children() == []
+    assert pool.running() == 0
+
+
+async def test_a_former_launch_that_still_serves_is_stopped_with_its_server(
+    pool: UpstreamPool,
+) -> None:
+    await pool.look(FORMER)
+    former = asyncio.ensure_future(pool.call(FORMER, "sleep", {"seconds": 20}, timeout=AMPLE))
+    await asyncio.sleep(0)
+    await pool.call(LATER, "echo", {}, timeout=AMPLE)
+    await pool.stop(HOME, "server")
+
+    assert [type(outcome) for outcome in await together(former)] == [UpstreamDown]
+    assert children() == []
+
+
+async def test_who_waits_for_a_start_that_is_stopped_before_it_began_is_told_at_once(
+    pool: UpstreamPool,
+) -> None:
+    call = asyncio.ensure_future(pool.call(FORMER, "echo", {}, timeout=timedelta(hours=1)))
+    await asyncio.sleep(0)
+    assert pool.vitals(HOME, "server").phase is Phase.STARTING
+    await pool.stop(HOME, "server")
+
+    with pytest.raises(UpstreamDown, match="it was stopped"):
+        await call
+
+
+def servers(many: int) -> list[Target]:
+    return [target(launched("plain"), f"server-{number}") for number in range(many)]
+
+
+async def test_who_has_not_been_needed_for_longest_makes_way() -> None:
+    one, two, three = servers(3)
+
+    async with a_pool(processes=2) as pool:
+        for each in (one, two, one, three):
+            await pool.call(each, "echo", {}, timeout=AMPLE)
+
+        phases = [pool.vitals(HOME, each.server).phase for each in (one, two, three)]
+        assert phases == [Phase.RUNNING, Phase.IDLE, Phase.RUNNING]
+        assert pool.running() == len(children()) == 2
+
+
+async def test_while_all_are_busy_one_waits_a_moment_and_is_then_told() -> None:
+    one, two = servers(2)
+
+    async with a_pool(processes=1, wait=timedelta(milliseconds=200)) as pool:
+        await pool.look(one)
+        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 5}, timeout=AMPLE))
+        await until(lambda: pool.vitals(HOME, one.server).calls_now)
+        with pytest.raises(UpstreamBusy, match="All 1 processes are at work"):
+            await pool.call(two, "echo", {}, timeout=AMPLE)
+        working.cancel()
+
+        assert pool.vitals(HOME, two.server).phase is Phase.IDLE
+
+
+async def test_who_waits_gets_the_place_as_soon_as_a_call_is_over() -> None:
+    one, two = servers(2)
+
+    async with a_pool(processes=1) as pool:
+        await pool.look(one)
+        answers = await asyncio.gather(
+            pool.call(one, "sleep", {"seconds": 0.3}, timeout=AMPLE),
+            pool.call(two, "echo", {"text": "hello"}, timeout=AMPLE),
+        )
+
+        assert [said(answer) for answer in answers] == ["woke up", "hello"]
+        assert pool.running() == 1
+
+
+@pytest.mark.timeout(90)
+async def test_two_hundred_callers_of_twenty_servers_never_make_more_than_eight() -> None:
+    twenty = servers(20)
+    most = 0
+
+    async with a_pool(processes=8, wait=timedelta(seconds=60)) as pool:
+
+        async def watch() -> None:
+            nonlocal most
+            while True:
+                most = max(most, len(children()))
+                await asyncio.sleep(0.005)
+
+        watching = asyncio.ensure_future(watch())
+        outcomes = await together(
+            *(
+                pool.call(twenty[number % 20], "echo", {"text": f"{number}"}, timeout=3 * AMPLE)
+                for number in range(200)
+            )
+        )
+        watching.cancel()
+        running = pool.running()
+
+    wrong = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert wrong == []
+    assert [said(outcome) for outcome in outcomes] == [f"{number}" for number in range(200)]  # type: ignore[arg-type] # none is an error  # ty: ignore[invalid-argument-type] # checked by mypy
+    assert 0 < most <= 8
+    assert 0 < running <= 8
+    assert children() == []
+
+
+async def test_a_call_that_is_given_up_while_it_waits_leaves_no_place_taken() -> None:
+    one, two, three = servers(3)
+
+    async with a_pool(processes=1, wait=timedelta(milliseconds=300)) as pool:
+        await pool.look(one)
+        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 5}, timeout=AMPLE))
+        await until(lambda: pool.vitals(HOME, one.server).calls_now)
+        waiting = asyncio.ensure_future(pool.call(two, "echo", {}, timeout=AMPLE))
+        await until(lambda: pool.vitals(HOME, two.server).phase is Phase.STARTING)
+        waiting.cancel()
+        await until(lambda: pool.vitals(HOME, two.server).phase is Phase.IDLE)
+        working.cancel()
+        await together(waiting, working)
+
+        assert said(await pool.call(three, "echo", {"text": "hello"}, timeout=AMPLE)) == "hello"
+        assert pool.running() == 1

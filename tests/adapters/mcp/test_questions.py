@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ from typing import Any
 import pytest
 
 from portico.adapters.mcp.answers import objected
+from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
+from portico.adapters.mcp.duplex import Duplex
 from portico.adapters.mcp.exchange import Exchange
+from portico.adapters.mcp.greeting import Greeting
 from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Refusal
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import (
@@ -24,7 +29,7 @@ from portico.gateway.core.errors import (
     UpstreamDown,
     UpstreamTimedOut,
 )
-from portico.gateway.core.server import Era, Http
+from portico.gateway.core.server import Era, Http, Identity
 from portico.gateway.core.upstream import Target, Wanted
 from portico.kernel.json import JsonObject
 from tests.adapters.mcp.pools import (
@@ -70,7 +75,8 @@ async def reached(
         app = sse_app(server) if way == "sse" else server.streamable_http_app()
         async with served(app, lifespan=way != "sse") as url:
             path = "sse" if way == "sse" else "mcp"
-            yield pool, target(Http(f"{url}/{path}"), era=era)
+            there = Http(f"{url}/{path}")
+            yield pool, target(replace(there, transport="sse") if way == "sse" else there, era=era)
             await pool.stop(HOME, "server")
 
 
@@ -95,11 +101,10 @@ async def test_callers_and_their_models_are_asked_by_the_sdks_server_in_every_wa
 
 
 @pytest.mark.parametrize("server", [OLD, NEW])
-async def test_whoever_declines_has_answered(server: Any) -> None:
+async def test_whoever_declines_has_answered(pool: UpstreamPool, server: Any) -> None:
     caller = Caller([{"action": "decline"}])
 
-    async with a_pool() as pool:
-        answer = await pool.call(target(server), "ask", {}, timeout=AMPLE, line=caller)
+    answer = await pool.call(target(server), "ask", {}, timeout=AMPLE, line=caller)
 
     assert "decline" in said(answer)
     assert not answer.failed
@@ -108,136 +113,132 @@ async def test_whoever_declines_has_answered(server: Any) -> None:
 @pytest.mark.parametrize("server", [OLD, NEW])
 @pytest.mark.parametrize("refusal", [UNABLE, InputRefused("elicitation/create", "gone")])
 async def test_a_tool_that_fails_for_want_of_an_answer_is_a_refusal(
-    server: Any, refusal: InputUnsupported | InputRefused
+    pool: UpstreamPool, server: Any, refusal: InputUnsupported | InputRefused
 ) -> None:
-    async with a_pool() as pool:
-        with pytest.raises(type(refusal)):
-            await pool.call(target(server), "ask", {}, timeout=AMPLE, line=Caller([refusal]))
+    with pytest.raises(type(refusal)):
+        await pool.call(target(server), "ask", {}, timeout=AMPLE, line=Caller([refusal]))
 
 
 @pytest.mark.parametrize("server", [OLD, NEW])
-async def test_a_tool_that_copes_without_an_answer_has_done_what_it_has_done(server: Any) -> None:
-    async with a_pool() as pool:
-        answer = await pool.call(
-            target(server), "ask", {"coping": True}, timeout=AMPLE, line=Caller([UNABLE])
-        )
+async def test_a_tool_that_copes_without_an_answer_has_done_what_it_has_done(
+    pool: UpstreamPool, server: Any
+) -> None:
+    answer = await pool.call(
+        target(server), "ask", {"coping": True}, timeout=AMPLE, line=Caller([UNABLE])
+    )
 
     assert '"action": "cancel"' in said(answer)
 
 
-async def test_a_modern_server_gets_its_own_state_back() -> None:
+async def test_a_modern_server_gets_its_own_state_back(pool: UpstreamPool) -> None:
     caller = Caller([ANA])
 
-    async with a_pool() as pool:
-        answer = await pool.call(target(NEW), "ask", {}, timeout=AMPLE, line=caller)
+    answer = await pool.call(target(NEW), "ask", {}, timeout=AMPLE, line=caller)
 
     assert json.loads(said(answer)) == [ANA, "kept"]
     assert caller.asked[0].key == "who"
 
 
-async def test_several_questions_are_put_at_once() -> None:
+async def test_several_questions_are_put_at_once(pool: UpstreamPool) -> None:
     caller = Caller([WORDS, {"roots": [{"uri": "file:///home/ana"}]}])
 
-    async with a_pool() as pool:
-        answer = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=caller)
+    answer = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=caller)
 
     assert json.loads(said(answer)) == ["It", {"roots": [{"uri": "file:///home/ana"}]}]
     assert [question.key for question in caller.asked] == ["say", "folders"]
 
 
-async def test_a_modern_server_is_told_of_each_caller_what_that_one_can_be_asked() -> None:
-    async with a_pool() as pool:
-        nobody = await pool.call(target(NEW), "able", {}, timeout=AMPLE)
-        one = Caller(able=frozenset({Wanted.SAMPLING}))
-        somebody = await pool.call(target(NEW), "able", {}, timeout=AMPLE, line=one)
+async def test_a_modern_server_is_told_of_each_caller_what_that_one_can_be_asked(
+    pool: UpstreamPool,
+) -> None:
+    nobody = await pool.call(target(NEW), "able", {}, timeout=AMPLE)
+    one = Caller(able=frozenset({Wanted.SAMPLING}))
+    somebody = await pool.call(target(NEW), "able", {}, timeout=AMPLE, line=one)
 
     assert json.loads(said(nobody)) == []
     assert json.loads(said(somebody)) == ["sampling"]
 
 
-async def test_a_server_that_wants_to_be_asked_again_for_ever_is_not() -> None:
-    async with a_pool() as pool:
-        with pytest.raises(UpstreamDown, match="ever more questions"):
-            await pool.call(target(NEW), "endless", {}, timeout=AMPLE)
+async def test_a_server_that_wants_to_be_asked_again_for_ever_is_not(pool: UpstreamPool) -> None:
+    with pytest.raises(UpstreamDown, match="ever more questions"):
+        await pool.call(target(NEW), "endless", {}, timeout=AMPLE)
 
 
-async def test_nobody_is_sent_to_an_address() -> None:
+async def test_nobody_is_sent_to_an_address(pool: UpstreamPool) -> None:
     caller = Caller([ANA])
     link = {"params": {"mode": "url", "url": "https://evil.example", "message": "Log in"}}
 
-    async with a_pool() as pool:
-        with pytest.raises(InputUnsupported, match="a visit to an address"):
-            await pool.call(target(OLD), "ask", link, timeout=AMPLE, line=caller)
+    with pytest.raises(InputUnsupported, match="a visit to an address"):
+        await pool.call(target(OLD), "ask", link, timeout=AMPLE, line=caller)
 
     assert caller.asked == []
 
 
-async def test_an_old_server_learns_of_no_ones_folders() -> None:
+async def test_an_old_server_learns_of_no_ones_folders(pool: UpstreamPool) -> None:
     caller = Caller()
     folders: JsonObject = {"method": "roots/list", "params": {}}
 
-    async with a_pool() as pool:
-        answer = await pool.call(target(OLD), "ask", folders, timeout=AMPLE, line=caller)
+    answer = await pool.call(target(OLD), "ask", folders, timeout=AMPLE, line=caller)
 
     assert json.loads(said(answer))["result"] == {"roots": []}
     assert caller.asked == []
 
 
-async def test_what_nobody_knows_is_refused_in_the_protocols_way() -> None:
-    async with a_pool() as pool:
-        answer = await pool.call(
-            target(OLD),
-            "ask",
-            {"method": "tasks/list", "params": {}, "coping": True},
-            timeout=AMPLE,
-            line=Caller(),
-        )
+async def test_what_nobody_knows_is_refused_in_the_protocols_way(pool: UpstreamPool) -> None:
+    answer = await pool.call(
+        target(OLD),
+        "ask",
+        {"method": "tasks/list", "params": {}, "coping": True},
+        timeout=AMPLE,
+        line=Caller(),
+    )
 
     assert json.loads(said(answer))["error"]["code"] == -32601
 
 
-async def test_the_time_that_a_person_takes_is_not_the_tools() -> None:
+async def test_the_time_that_a_person_takes_is_not_the_tools(pool: UpstreamPool) -> None:
     thinking = Caller([ANA], slow=0.6)
 
-    async with a_pool() as pool:
-        await pool.look(target(OLD))
-        answer = await pool.call(
-            target(OLD), "ask", {}, timeout=timedelta(milliseconds=300), line=thinking
-        )
+    await pool.look(target(OLD))
+    answer = await pool.call(
+        target(OLD), "ask", {}, timeout=timedelta(milliseconds=300), line=thinking
+    )
 
     assert "Ana" in said(answer)
 
 
-async def test_a_server_that_dies_while_somebody_is_asked_is_down_at_once() -> None:
+async def test_a_server_that_dies_while_somebody_is_asked_is_down_at_once(
+    pool: UpstreamPool,
+) -> None:
     thinking = Caller([ANA], slow=600)
 
-    async with a_pool() as pool:
-        old = target(OLD)
-        call = asyncio.ensure_future(pool.call(old, "ask", {}, timeout=AMPLE, line=thinking))
-        await until(lambda: thinking.asked)
-        process = pool.vitals(HOME, "server").process
-        assert process is not None
-        os.kill(process, signal.SIGKILL)
-        with pytest.raises(UpstreamDown):
-            await call
+    old = target(OLD)
+    call = asyncio.ensure_future(pool.call(old, "ask", {}, timeout=AMPLE, line=thinking))
+    await until(lambda: thinking.asked)
+    process = pool.vitals(HOME, "server").process
+    assert process is not None
+    os.kill(process, signal.SIGKILL)
+    with pytest.raises(UpstreamDown):
+        await call
 
 
-async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(tmp_path: Path) -> None:
+async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(
+    pool: UpstreamPool, tmp_path: Path
+) -> None:
     go = tmp_path / "go"
     ana, ben = Caller([ANA]), Caller([BEN])
     arguments = {"file": str(go)}
 
-    async with a_pool() as pool:
-        old = target(OLD)
-        await pool.look(old)
-        calls = asyncio.gather(
-            pool.call(old, "twice", arguments, timeout=AMPLE, line=ana),
-            pool.call(old, "sleep", {"seconds": 0.5}, timeout=AMPLE, line=ben),
-            return_exceptions=True,
-        )
-        await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
-        go.touch()
-        first, second = await calls
+    old = target(OLD)
+    await pool.look(old)
+    calls = asyncio.gather(
+        pool.call(old, "twice", arguments, timeout=AMPLE, line=ana),
+        pool.call(old, "sleep", {"seconds": 0.5}, timeout=AMPLE, line=ben),
+        return_exceptions=True,
+    )
+    await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
+    go.touch()
+    first, second = await calls
 
     # The tool of the one fails, as nobody answered it; the other's is none the wiser.
     assert isinstance(first, InputRefused)
@@ -246,44 +247,45 @@ async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(tmp_p
     assert ana.asked == ben.asked == []
 
 
-async def test_what_has_asked_once_is_called_alone_and_then_reaches_its_caller() -> None:
+async def test_what_has_asked_once_is_called_alone_and_then_reaches_its_caller(
+    pool: UpstreamPool,
+) -> None:
     callers = [Caller([{"action": "accept", "content": {"n": n}}], slow=0.05) for n in range(5)]
 
-    async with a_pool() as pool:
-        old = target(OLD)
-        told_apart = True
-        while told_apart:  # as long as the one was over before the other began
-            both = (pool.call(old, "ask", {}, timeout=AMPLE, line=Caller()) for _ in range(2))
-            told_apart = not any(isinstance(each, InputRefused) for each in await together(*both))
-        answers = await asyncio.gather(
-            *(pool.call(old, "ask", {}, timeout=AMPLE, line=caller) for caller in callers)
-        )
+    old = target(OLD)
+    told_apart = True
+    while told_apart:  # as long as the one was over before the other began
+        both = (pool.call(old, "ask", {}, timeout=AMPLE, line=Caller()) for _ in range(2))
+        told_apart = not any(isinstance(each, InputRefused) for each in await together(*both))
+    answers = await asyncio.gather(
+        *(pool.call(old, "ask", {}, timeout=AMPLE, line=caller) for caller in callers)
+    )
 
     given = [json.loads(said(answer))["result"]["content"]["n"] for answer in answers]
     assert given == [0, 1, 2, 3, 4]
 
 
 async def test_a_question_after_a_call_was_given_up_is_put_to_nobody_and_the_server_begins_anew(
+    pool: UpstreamPool,
     tmp_path: Path,
 ) -> None:
     go = tmp_path / "go"
     ben = Caller([BEN, BEN])
 
-    async with a_pool() as pool:
-        old = target(OLD)
-        before = said(await pool.call(old, "where", {}, timeout=AMPLE))
-        with pytest.raises(UpstreamTimedOut):
-            await pool.call(
-                old,
-                "twice",
-                {"file": str(go)},
-                timeout=timedelta(milliseconds=100),
-                line=Caller([ANA]),
-            )
-        with pytest.raises(InputRefused, match="did not say which"):
-            await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
-        after = said(await pool.call(old, "where", {}, timeout=AMPLE))
-        answer = await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
+    old = target(OLD)
+    before = said(await pool.call(old, "where", {}, timeout=AMPLE))
+    with pytest.raises(UpstreamTimedOut):
+        await pool.call(
+            old,
+            "twice",
+            {"file": str(go)},
+            timeout=timedelta(milliseconds=100),
+            line=Caller([ANA]),
+        )
+    with pytest.raises(InputRefused, match="did not say which"):
+        await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
+    after = said(await pool.call(old, "where", {}, timeout=AMPLE))
+    answer = await pool.call(old, "ask", {}, timeout=AMPLE, line=ben)
 
     assert before != after
     assert "Ben" in said(answer)
@@ -319,18 +321,19 @@ async def test_a_question_on_the_standing_stream_is_put_to_nobody_if_it_may_mean
     assert ana.asked == ben.asked == []
 
 
-async def test_who_waits_for_a_turn_too_long_is_told_that_the_server_is_busy() -> None:
-    async with a_pool() as pool:
-        old = target(OLD)
-        await pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
-        slow = asyncio.ensure_future(
-            pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA], slow=1.0))
-        )
-        await until(lambda: pool.vitals(HOME, "server").calls_now)
-        with pytest.raises(UpstreamBusy, match="busy with another call"):
-            await pool.call(old, "ask", {}, timeout=timedelta(milliseconds=200), line=Caller())
+async def test_who_waits_for_a_turn_too_long_is_told_that_the_server_is_busy(
+    pool: UpstreamPool,
+) -> None:
+    old = target(OLD)
+    await pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
+    slow = asyncio.ensure_future(
+        pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA], slow=1.0))
+    )
+    await until(lambda: pool.vitals(HOME, "server").calls_now)
+    with pytest.raises(UpstreamBusy, match="busy with another call"):
+        await pool.call(old, "ask", {}, timeout=timedelta(milliseconds=200), line=Caller())
 
-        assert "Ana" in said(await slow)
+    assert "Ana" in said(await slow)
 
 
 @pytest.mark.parametrize(
@@ -351,3 +354,77 @@ def test_a_server_that_knows_beforehand_what_its_caller_cannot_do_is_heard(
         objected(exchange, Refusal(code, "missing", data))
 
     assert refused.value.wanted == wanted
+
+
+PLAIN = target(launched("plain"), era=Era.LEGACY)
+
+
+class Thinking(Caller):
+    """Takes until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__([ANA])
+        self.go = asyncio.Event()
+
+    async def ask(self, question: Any) -> Any:
+        answer = await super().ask(question)
+        await self.go.wait()
+        return answer
+
+
+async def test_who_only_waited_for_a_turn_was_not_sent_and_harms_nobody(pool: UpstreamPool) -> None:
+    thinking = Thinking()
+    soon = timedelta(milliseconds=50)
+
+    await pool.call(PLAIN, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
+    process = pool.vitals(HOME, "server").process
+    asking = asyncio.ensure_future(pool.call(PLAIN, "ask", {}, timeout=AMPLE, line=thinking))
+    await until(lambda: thinking.asked)
+    others = await together(*(pool.call(PLAIN, "echo", {}, timeout=soon) for _ in range(4)))
+    thinking.go.set()
+
+    assert [type(other) for other in others] == [UpstreamBusy] * 4
+    assert "Ana" in said(await asking)
+    assert pool.vitals(HOME, "server").process == process
+
+
+class Pipe:
+    """Takes everything."""
+
+    process = 1
+    ready = True
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    async def wait(self) -> None: ...
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def tell(self, data: bytes) -> None:
+        self.send(data)
+
+    async def close(self) -> None: ...
+
+
+async def test_what_the_server_says_before_a_turn_is_no_word_to_the_one_who_waits() -> None:
+    way = Duplex(Pipe())
+    greeting = Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {})
+    ears = Ears(changed=lambda: None, said=lambda _: None)
+    learnt = Learnt(askers={"ask"})
+    conversation = Conversation(way, greeting, {}, learnt, ears, veil=Veil())
+    first, second = (Exchange(subject=name, name=name) for name in ("ask", "echo"))
+    asking = asyncio.ensure_future(conversation.call(first, {}))
+    waiting = asyncio.ensure_future(conversation.call(second, {}))
+    await asyncio.sleep(0)
+    before = (first.sent, second.sent)
+
+    way.heard({"id": 1, "result": {}})
+    await asking
+    await asyncio.sleep(0)
+
+    assert before == (True, False)
+    assert (first.words, second.words) == (0, 1)
+    way.heard({"id": 2, "result": {}})
+    await waiting

@@ -1,9 +1,13 @@
 """What is sealed opens with the same key, in the same context, and in no other way."""
 
+from base64 import b64decode
+
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.adapters.seals.signing import Ed25519Signing
 from portico.adapters.seals.vault import HEAD_BYTES, RingVault, head
 from portico.guard.core.vault_keys import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
@@ -91,3 +95,42 @@ def test_without_a_key_it_seals_nothing() -> None:
     with pytest.raises(VaultClosed, match="no key"):
         RingVault(None).seal(b"a secret", b"here")
     assert RingVault(None).unseal(RingVault(KEYS).seal(b"x", b""), b"") is None
+
+
+SIGNING = Ed25519Signing.from_pepper(b"pepper")
+
+
+def test_a_signature_is_of_one_content() -> None:
+    signature = SIGNING.sign(b"content")
+
+    assert SIGNING.holds(b"content", signature)
+    assert not SIGNING.holds(b"another", signature)
+
+
+def test_with_the_same_pepper_it_holds_elsewhere_and_with_another_not() -> None:
+    signature = SIGNING.sign(b"content")
+
+    assert Ed25519Signing.from_pepper(b"pepper").holds(b"content", signature)
+    assert not Ed25519Signing.from_pepper(b"salt").holds(b"content", signature)
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "",
+        "ed25519",
+        f"ed25519:{SIGNING.public}:",
+        f"ed25519:{SIGNING.public}:ä?",
+        f"rsa:{SIGNING.public}:AA==",
+    ],
+)
+def test_what_is_no_signature_does_not_hold(signature: str) -> None:
+    assert not SIGNING.holds(b"content", signature)
+
+
+def test_whoever_has_the_public_key_can_check_it() -> None:
+    _, public, signed = SIGNING.sign(b"content").split(":")
+
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+
+    key.verify(b64decode(signed), b"content")

@@ -1,4 +1,4 @@
-"""Each place for secrets keeps, changes and lists them alike."""
+"""Where secrets are kept on this machine: alike in each place, and never in plain text."""
 
 import json
 import os
@@ -8,16 +8,29 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import fail, null
+from keyring.errors import KeyringLocked
 
 from portico.adapters.secrets.age_file import AgeFile
+from portico.adapters.secrets.choosing import Places, choose
 from portico.adapters.secrets.drawer import Drawer, Kept
+from portico.adapters.secrets.kept import DrawerSecrets
 from portico.adapters.secrets.os_keyring import OsKeyring, foreign_entry
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secret import KeptSecret, SecretsUnavailable
+from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING
 from portico.testing.secrets import MemoryDrawer
-from tests.adapters.secrets.keyrings import BrokenKeyring, LockedKeyring, MemoryKeyring
+from tests.adapters.secrets.keyrings import (
+    BrokenKeyring,
+    ForgetfulKeyring,
+    LockedKeyring,
+    MemoryKeyring,
+)
 
 CANARY = "canary-4b1d0c77e6"
 KEPT = Kept(CANARY, BEGINNING, "ana")
@@ -43,21 +56,19 @@ def put(drawer: Drawer, space: str, name: str, kept: Kept | None) -> Kept | None
     return drawer.change(space, name, lambda _before: kept)
 
 
-def test_there_is_nothing_at_first(drawer: Drawer) -> None:
-    assert drawer.get("here", "github") is None
-    assert drawer.all("here") == {}
-    assert [*drawer.spaces()] == []
-
-
-def test_what_is_kept_is_found_again_and_in_no_other_space(drawer: Drawer) -> None:
-    assert put(drawer, "here", "github", KEPT) is None
+def test_what_is_kept_is_found_again_in_its_space_until_it_is_removed(drawer: Drawer) -> None:
+    put(drawer, "here", "github", KEPT)
     put(drawer, "here", "slack", OTHER)
 
-    assert drawer.get("here", "github") == KEPT
     assert drawer.all("here") == {"github": KEPT, "slack": OTHER}
-    assert drawer.get("there", "github") is None
     assert drawer.all("there") == {}
     assert [*drawer.spaces()] == ["here"]
+
+    assert put(drawer, "here", "github", None) == KEPT
+    assert put(drawer, "here", "github", None) is None
+    put(drawer, "here", "slack", None)
+
+    assert [*drawer.spaces()] == []
 
 
 def test_a_change_is_made_of_what_is_there(drawer: Drawer) -> None:
@@ -67,15 +78,6 @@ def test_a_change_is_made_of_what_is_there(drawer: Drawer) -> None:
 
     assert before == KEPT
     assert drawer.get("here", "github") == OTHER
-
-
-def test_what_is_removed_is_gone(drawer: Drawer) -> None:
-    put(drawer, "here", "github", KEPT)
-
-    assert put(drawer, "here", "github", None) == KEPT
-    assert put(drawer, "here", "github", None) is None
-    assert drawer.all("here") == {}
-    assert [*drawer.spaces()] == []
 
 
 def test_an_empty_keyring_has_no_entry_of_ours(tmp_path: Path) -> None:
@@ -110,6 +112,7 @@ def test_the_file_shows_neither_values_nor_names_and_is_for_its_owner_alone(
         assert CANARY not in file.read_text()
         assert "github" not in file.read_text()
     assert drawer.file.read_text().startswith("-----BEGIN AGE ENCRYPTED FILE-----")
+    assert CANARY not in repr(KEPT)
     left = {file.name for file in tmp_path.rglob("*") if file.is_file()}
     assert left == {"secrets.age", "secrets.lock", "age.identity"}
 
@@ -229,5 +232,135 @@ def test_a_lock_is_not_laid_where_a_link_leads(tmp_path: Path) -> None:
     assert not os.path.lexists(elsewhere)
 
 
-def test_what_is_kept_does_not_show_itself() -> None:
-    assert CANARY not in repr(KEPT)
+ANA = a_person("ana")
+EVE = a_person("eve", space=a_space("elsewhere"))
+
+
+@pytest.mark.parametrize("kind", ["age", "keyring"])
+async def test_a_space_that_goes_takes_its_secrets_along(tmp_path: Path, kind: str) -> None:
+    drawer: Drawer = AgeFile(tmp_path / "secrets.age", tmp_path / "identity")
+    if kind == "keyring":
+        drawer = OsKeyring(MemoryKeyring(), "portico x", tmp_path / "lock")
+    secrets = DrawerSecrets(lambda: drawer, lambda _: None)
+    for person in (ANA, EVE):
+        for name in ("github", "aws"):
+            await secrets.put(person, KeptSecret(name, BEGINNING, "ana"), "a value")
+
+    await secrets.forget(ANA.space)
+
+    assert await secrets.all(ANA) == []
+    assert [each.name for each in await secrets.all(EVE)] == ["aws", "github"]
+    assert list(drawer.spaces()) == [str(EVE.space)]
+    await secrets.forget(ANA.space)
+
+
+USELESS: list[KeyringBackend] = [
+    fail.Keyring(),  # type: ignore[no-untyped-call] # the library has no types there
+    null.Keyring(),  # type: ignore[no-untyped-call] # likewise
+    ForgetfulKeyring(),
+    LockedKeyring(),
+    BrokenKeyring(),
+]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path / "secrets.age", tmp_path / "s" / "identity", tmp_path / "s" / "name")
+
+
+@pytest.fixture(autouse=True)
+def _own_keyring_again() -> object:
+    before = keyring.get_keyring()
+    yield
+    keyring.set_keyring(before)
+
+
+def test_a_keyring_that_works_is_taken(places: Places) -> None:
+    backend = MemoryKeyring()
+    keyring.set_keyring(backend)
+
+    assert choose("auto", places).title == "keyring"
+    assert choose("keyring", places).title == "keyring"
+    assert choose("age", places).title == "age"
+    assert backend.entries == {}
+
+
+@pytest.mark.parametrize("backend", USELESS, ids=lambda each: type(each).__module__[-12:])
+def test_without_one_they_are_kept_in_the_encrypted_file(
+    places: Places, backend: KeyringBackend
+) -> None:
+    keyring.set_keyring(backend)
+
+    assert choose("auto", places).title == "age"
+    with pytest.raises(SecretsUnavailable, match="keyring"):
+        choose("keyring", places)
+
+
+def test_where_the_library_is_missing_they_are_kept_in_the_file(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "keyring", None)
+
+    assert choose("auto", places).title == "age"
+    with pytest.raises(SecretsUnavailable, match="not installed") as refused:
+        choose("keyring", places)
+    assert "portico[keyring]" in (refused.value.fix or "")
+
+
+def test_secrets_in_the_file_are_not_forgotten_when_a_keyring_comes(places: Places) -> None:
+    choose("age", places).change("here", "github", lambda _before: KEPT)
+    keyring.set_keyring(MemoryKeyring())
+
+    assert choose("auto", places).get("here", "github") == KEPT
+
+
+def test_two_installations_of_one_user_do_not_share_their_entries(
+    places: Places, tmp_path: Path
+) -> None:
+    keyring.set_keyring(MemoryKeyring())
+    other = Places(tmp_path / "o.age", tmp_path / "o" / "identity", tmp_path / "o" / "name")
+
+    choose("keyring", places).change("here", "github", lambda _before: KEPT)
+
+    assert choose("keyring", other).get("here", "github") is None
+    assert choose("keyring", places).get("here", "github") == KEPT
+
+
+def test_a_keyring_that_cannot_even_be_opened_is_none(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked() -> KeyringBackend:
+        raise KeyringLocked("locked")
+
+    monkeypatch.setattr(keyring, "get_keyring", locked)
+
+    assert choose("auto", places).title == "age"
+    with pytest.raises(SecretsUnavailable, match="KeyringLocked"):
+        choose("keyring", places)
+
+
+def test_what_lies_in_the_keyring_is_not_begun_anew_in_the_file_while_it_is_locked(
+    places: Places,
+) -> None:
+    keyring.set_keyring(MemoryKeyring())
+    choose("auto", places).change("here", "github", lambda _before: KEPT)
+    keyring.set_keyring(LockedKeyring())
+
+    with pytest.raises(SecretsUnavailable, match="keyring"):
+        choose("auto", places)
+    assert choose("age", places).title == "age"
+
+
+def test_a_keyring_that_waits_for_a_person_is_not_waited_for(tmp_path: Path) -> None:
+    asked, nobody = Event(), Event()
+
+    class Asking(MemoryKeyring):
+        def set_password(self, service: str, username: str, password: str) -> None:
+            asked.set()
+            nobody.wait(20)
+
+    try:
+        assert not OsKeyring(Asking(), "portico x", tmp_path / "lock", patience=0.05).works()
+        assert asked.is_set()
+    finally:
+        nobody.set()

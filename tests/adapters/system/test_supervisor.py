@@ -1,18 +1,27 @@
-"""A real supervisor, with small programs in place of the server."""
+"""Programs that are kept up, end when they are asked to, and are known by their notes."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from portico.adapters.system.held_note import held, last_note
+from portico.adapters.system.held_note import (
+    HeldNote,
+    began,
+    held,
+    last_note,
+    living_note,
+    send,
+)
 from portico.adapters.system.last_words import how_it_died
 from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
 from portico.engine.core.supervision import Patience
@@ -164,3 +173,228 @@ def test_what_it_said_last_tells_why_even_if_it_is_no_error_of_ours(tmp_path: Pa
 )
 def test_how_it_died_in_words(code: int, words: str) -> None:
     assert how_it_died(code) == words
+
+
+PRELUDE = """
+    import asyncio, logging, threading
+    from portico.adapters.system.last_call import LastCall
+    from portico.adapters.system.signals import end_orderly
+
+    logging.basicConfig(format="%(message)s")
+    last_call = LastCall((1.0, 1.0, 20.0))
+    end_orderly(last_call.begin)
+"""
+SERVING = """
+    import socket, uvicorn
+    from portico.faces.http.asked_server import AskedServer
+
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        print("here", flush=True)
+        await stubborn()
+
+    async def serve():
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            config = uvicorn.Config(app, lifespan="on", log_config=None)
+            await AskedServer(config, last_call.begin).serve(sockets=[listener])
+"""
+STUBBORN = """
+    async def stubborn():
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                pass
+"""
+
+
+ENDS_IN_TIME = """
+    try:
+        print("here", flush=True)
+        threading.Event().wait()
+    finally:
+        print("tidied up")
+"""
+HAS_A_STUBBORN_TASK = """
+    async def main():
+        asyncio.create_task(stubborn(), name="the bus")
+        await asyncio.sleep(0)
+        print("here", flush=True)
+        await asyncio.Event().wait()
+
+    try:
+        asyncio.run(main())
+    finally:
+        print("tidied up")
+"""
+HAS_A_THREAD_WITHOUT_END = """
+    threading.Thread(target=threading.Event().wait, name="a launch").start()
+    print("here", flush=True)
+    threading.Event().wait()
+"""
+CANNOT_BE_BROKEN_OFF = """
+    last_call = LastCall((1.0, 1.0, 1.0))
+    end_orderly(last_call.begin)
+    while True:
+        try:
+            print("here", flush=True)
+            threading.Event().wait()
+        except SystemExit:
+            pass
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("programs", "code", "said"),
+    [
+        ((ENDS_IN_TIME,), 0, [r"\Atidied up\n\Z"]),
+        (
+            (STUBBORN, HAS_A_STUBBORN_TASK),
+            1,
+            [r"these do not end: the bus in Event\.wait, line", r"\Atidied up\n"],
+        ),
+        ((HAS_A_THREAD_WITHOUT_END,), None, ["these do not end: the thread a launch"]),
+        (
+            (CANNOT_BE_BROKEN_OFF,),
+            1,
+            ["ended by force; it still waited for: nothing that is known"],
+        ),
+        (
+            (STUBBORN, SERVING, "asyncio.run(serve())"),
+            1,
+            ["these do not end:", r"Event\.wait, line"],
+        ),
+    ],
+    ids=["ends in time", "a task", "a thread", "cannot be broken off", "a server"],
+)
+def test_whoever_is_asked_to_end_does_and_says_what_it_waited_for(
+    programs: Sequence[str], code: int | None, said: Sequence[str]
+) -> None:
+    """It is asked as soon as it says that it is here."""
+    program = "\n".join(map(textwrap.dedent, (PRELUDE, *programs)))
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGTERM)
+        try:
+            told = "".join(process.communicate(timeout=50))
+        finally:
+            process.kill()
+
+    assert code in {None, process.returncode}
+    assert all(re.search(each, told) for each in said), told
+    assert ("by force" in told) == (CANNOT_BE_BROKEN_OFF in programs)
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from portico.adapters.system.held_note import HeldNote
+note = HeldNote(Path(sys.argv[1]))
+print(note.take(), flush=True)
+note.write({"what": "a test"})
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def holder(file: Path) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", HOLDS, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "True\n"
+            assert process.stdout.readline() == "written\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "notes" / "one"
+
+
+@pytest.mark.timeout(30)
+def test_a_note_lives_as_long_as_its_process_however_that_ends(file: Path) -> None:
+    with holder(file) as process:
+        alive = living_note(file)
+        taken = HeldNote(file).take()
+        process.kill()
+        process.wait()
+
+    assert alive is not None
+    assert (alive["pid"], alive["what"]) == (process.pid, "a test")
+    assert not taken
+    assert not held(file)
+    assert living_note(file) is None
+    assert last_note(file) == alive
+
+
+@pytest.mark.timeout(30)
+def test_looking_on_keeps_nobody_from_taking_it(file: Path) -> None:
+    with holder(file) as process:
+        process.kill()
+        process.wait()
+        handle = os.open(f"{file}.lock", os.O_RDWR)
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_SH)  # as `held` does, for a moment
+        import threading
+
+        threading.Timer(0.2, lambda: os.close(handle)).start()
+
+        assert HeldNote(file).take()
+
+
+def test_what_was_given_back_can_be_taken(file: Path) -> None:
+    note = HeldNote(file)
+    assert note.take()
+    note.give_back()
+    note.give_back()
+
+    assert HeldNote(file).take()
+
+
+def test_a_note_of_before_is_nobodys_even_when_its_lock_is_held(file: Path) -> None:
+    note = HeldNote(file)
+    note.write({})
+    text = file.with_name("one.json")
+    text.write_text(text.read_text().replace('"began": ', '"began": 1'))
+
+    assert note.take()
+    assert living_note(file) is None
+
+
+@pytest.mark.timeout(30)
+def test_a_process_that_only_has_the_pid_is_left_alone() -> None:
+    with subprocess.Popen(["sleep", "30"]) as stranger:
+        told: JsonObject = {"pid": stranger.pid, "began": (began(stranger.pid) or 0) - 1}
+
+        sent = send(told, signal.SIGKILL)
+        time.sleep(0.05)
+        unharmed = stranger.poll() is None
+        meant = send({**told, "began": began(stranger.pid)}, signal.SIGKILL)
+
+        assert (sent, unharmed, meant) == (False, True, True)
+        assert stranger.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("pid", [0, 1, -1, None, "x", 2**22 + 1])
+def test_what_is_no_process_is_sent_nothing(pid: int | str | None) -> None:
+    assert not send({"pid": pid, "began": None if pid == 1 else 5.0}, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "no json", '"pid"'])
+def test_a_spoilt_note_says_nothing(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.with_name("one.json").write_text(text)
+
+    assert last_note(file) is None
+    assert not held(file)

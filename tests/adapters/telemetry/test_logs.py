@@ -1,4 +1,4 @@
-"""One chain for whatever anybody logs, with the redaction at its end."""
+"""One chain for whatever anybody logs, with the redaction at its end, and a file for each day."""
 
 import io
 import json
@@ -8,12 +8,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
+from portico.adapters.telemetry.daily_file import DailyFile
 from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.logs import LogWishes, write_logs
 from portico.adapters.telemetry.spans import continuing
@@ -293,3 +295,117 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_house(
     start(file=tmp_path / "portico.log")
 
     assert "no log file" in lines(capsys)[0]["event"]
+
+
+KNOWN = "k9-canary-0001"
+
+
+def test_hiding_takes_away_what_is_known_and_cleaning_what_looks_like_it_too() -> None:
+    secrets = KnownSecrets()
+    secrets.learn(KNOWN)
+    given = {"command": f"use {KNOWN} --password=x; rm -rf /"}
+
+    assert secrets.hide_json(given) == {"command": "use ******** --password=x; rm -rf /"}
+    assert secrets.clean_json(given) == {"command": "use ******** --password=******** rm -rf /"}
+
+
+def test_what_passes_is_known_as_a_secret_for_a_while_and_what_lasts_for_ever() -> None:
+    secrets = KnownSecrets(["lasting-secret"])
+
+    secrets._passing.extend(f"token-number-{number:04}" for number in range(599))
+    secrets.learn_passing("token-number-0599")
+    secrets.learn("another-lasting")
+
+    assert "token-number-0599" not in secrets.clean("x token-number-0599")
+    assert "token-number-0000" in secrets.clean("x token-number-0000")
+    assert "lasting" not in secrets.clean("lasting-secret another-lasting")
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o700)
+    return tmp_path
+
+
+def write(handler: DailyFile, text: str, at: datetime) -> None:
+    record = logging.makeLogRecord({"msg": text, "created": at.timestamp()})
+    handler.handle(record)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def yesterday_was_written(file: Path, at: datetime) -> None:
+    """As a process leaves it that ended before midnight."""
+    import os
+
+    os.utime(file, (at.timestamp(), at.timestamp()))
+
+
+def test_lines_of_a_day_are_in_one_file(folder: Path) -> None:
+    now = datetime.now(UTC)  # noqa: TID251 # a file's own times are real ones
+    handler = DailyFile(folder / "portico.log", keep_days=2)
+
+    write(handler, "one", now)
+    write(handler, "two", now)
+    handler.close()
+
+    assert (folder / "portico.log").read_text() == "one\ntwo\n"
+
+
+def test_a_new_day_begins_a_new_file_and_the_oldest_goes(folder: Path) -> None:
+    now = datetime.now(UTC)  # noqa: TID251 # a file's own times are real ones
+    old = [f"portico.log.{(now - days * DAY).date()}" for days in (2, 3, 30)]
+    for name in [*old, "portico.log.notes", "other.log"]:
+        (folder / name).write_text("x")
+    handler = DailyFile(folder / "portico.log", keep_days=2)
+    write(handler, "before", now - DAY)
+    yesterday_was_written(folder / "portico.log", now - DAY)
+
+    write(handler, "after", now)
+    handler.close()
+
+    aside = f"portico.log.{(now - DAY).date()}"
+    assert (folder / "portico.log").read_text() == "after\n"
+    assert (folder / aside).read_text() == "before\n"
+    assert names(folder) == sorted([old[0], aside, "portico.log", "portico.log.notes", "other.log"])
+
+
+def test_of_two_writers_the_second_finds_the_new_file_and_loses_nothing(folder: Path) -> None:
+    now = datetime.now(UTC)  # noqa: TID251 # a file's own times are real ones
+    one, two = (DailyFile(folder / "portico.log", keep_days=2) for _ in range(2))
+    write(one, "one before", now - DAY)
+    write(two, "two before", now - DAY)
+    yesterday_was_written(folder / "portico.log", now - DAY)
+
+    write(one, "one after", now)
+    write(two, "two after", now)
+    one.close()
+    two.close()
+
+    aside = folder / f"portico.log.{(now - DAY).date()}"
+    assert (folder / "portico.log").read_text() == "one after\ntwo after\n"
+    assert aside.read_text() == "one before\ntwo before\n"
+
+
+def test_a_link_is_not_followed(folder: Path) -> None:
+    (folder / "portico.log").symlink_to(folder / "elsewhere")
+
+    with pytest.raises(OSError, match="symbolic"):
+        DailyFile(folder / "portico.log", keep_days=2)
+
+    assert not (folder / "elsewhere").exists()
+
+
+def test_half_of_a_surrogate_pair_is_written_all_the_same(folder: Path) -> None:
+    now = datetime.now(UTC)  # noqa: TID251 # a file's own times are real ones
+    handler = DailyFile(folder / "portico.log", keep_days=2)
+
+    write(handler, "a \ud800 b", now)
+    handler.close()
+
+    assert (folder / "portico.log").read_text() == "a \\ud800 b\n"

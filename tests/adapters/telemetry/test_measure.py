@@ -2,14 +2,22 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portico.adapters.telemetry import ahead_meter, instruments
+from portico.adapters.telemetry.ahead_meter import MeteredAhead
+from portico.adapters.telemetry.errors import ExporterMissing
+from portico.adapters.telemetry.known_secrets import KnownSecrets
 from portico.adapters.telemetry.measure import Measure
+from portico.adapters.telemetry.observing import ObserveWishes, Observing
+from portico.gateway.core.ahead.gates import GATES
+from portico.gateway.core.ahead.totals import Waste
 
 DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "portico.json"
 
@@ -99,15 +107,60 @@ def test_the_dashboard_asks_whoever_opens_it_for_their_data_source() -> None:
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
 
 
-def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in json.loads(DASHBOARD.read_text())["panels"]:
-        at = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        }
-        assert not cells & taken, panel["title"]
-        assert max(x for x, _ in cells) < 24
-        taken |= cells
+async def told(measure: Measure) -> dict[str, float]:
+    text = await measure.text()
+    return {
+        name: float(value)
+        for name, value in re.findall(r"^(portico_ahead_\S+_total\S*) (\S+)$", text, re.MULTILINE)
+    }
+
+
+async def test_calls_made_ahead_are_zero_and_not_missing(measure: Measure) -> None:
+    assert set(await told(measure)) >= {
+        "portico_ahead_calls_total",
+        "portico_ahead_tried_total",
+        "portico_ahead_served_total",
+        "portico_ahead_saved_seconds_total",
+        'portico_ahead_predicted_total{mode="live"}',
+        'portico_ahead_predicted_total{mode="shadow"}',
+        'portico_ahead_refused_total{gate="proven_for_caller"}',
+        *(f'portico_ahead_refused_total{{gate="{gate.__name__}"}}' for gate in GATES),
+        *(f'portico_ahead_wasted_total{{why="{why}"}}' for why in Waste),
+    }
+
+
+async def test_what_happened_is_counted(measure: Measure) -> None:
+    before, meter = await told(measure), MeteredAhead()
+
+    meter.called()
+    meter.predicted(live=True)
+    meter.predicted(live=False)
+    meter.tried()
+    meter.served(timedelta(seconds=1.5))
+    meter.wasted(Waste.EXPIRED)
+    meter.refused("worth_it")
+
+    after = await told(measure)
+    grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    assert grown == {
+        "portico_ahead_calls_total": 1,
+        'portico_ahead_predicted_total{mode="live"}': 1,
+        'portico_ahead_predicted_total{mode="shadow"}': 1,
+        "portico_ahead_tried_total": 1,
+        "portico_ahead_served_total": 1,
+        "portico_ahead_saved_seconds_total": 1.5,
+        'portico_ahead_wasted_total{why="expired"}': 1,
+        'portico_ahead_refused_total{gate="worth_it"}': 1,
+    }
+
+
+@pytest.mark.requirement("release:extras:told")
+def test_without_the_exporter_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    monkeypatch.delitem(sys.modules, "portico.adapters.telemetry.export", raising=False)
+    wishes = ObserveWishes(version="1", endpoint="http://127.0.0.1:9")
+
+    with pytest.raises(ExporterMissing) as caught:
+        Observing(wishes, KnownSecrets())
+
+    assert "portico[otel]" in str(caught.value.fix)
