@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -58,6 +58,11 @@ class Outcome:
         return self.server.asked if self.server else []
 
     @property
+    def url(self) -> str:
+        assert self.server
+        return self.server.url
+
+    @property
     def routes(self) -> list[str]:
         return [route for route, _ in self.asked]
 
@@ -84,6 +89,8 @@ class CommandLine:
         self.house = ScriptedHouse(root)
         self.key_file = self.house.whereabouts().key_file
         self.key_file.write_text("ptc_mine")
+        self.known_as: Literal["remote", "server_url"] | None = "remote"
+        """As what the house knows the address of the server."""
 
     def __call__(
         self,
@@ -97,21 +104,25 @@ class CommandLine:
     ) -> Outcome:
         """`typed`: by a person; `piped`: at standard input; `screen`: output of so many columns.
 
-        Without answers there is no server; `late`: it is still starting.
+        Without answers there is no server; `late`: it is still starting. `{url}` in what is said
+        is its address.
         """
-        with pytest.MonkeyPatch.context() as patch:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            nullcontext() if answers is None else answering(answers, late=late) as server,
+        ):
+            url = server.url if server else ""
             if piped is not None:
-                patch.setattr("sys.stdin", io.StringIO(piped))
+                patch.setattr("sys.stdin", io.StringIO(piped.replace("{url}", url)))
             if typed is not None:
                 patch.setattr("sys.stdin", TtyText(typed))
             shown = None if screen is None else a_screen(patch)
             if screen is not None:
                 patch.setenv("COLUMNS", str(screen))
                 patch.setenv("LINES", "25")
-            with nullcontext() if answers is None else answering(answers, late=late) as server:
-                if server is not None:
-                    self.house.remote = server.url
-                code = run(self.house, shlex.split(command))
+            if server and self.known_as:
+                setattr(self.house, self.known_as, url)
+            code = run(self.house, shlex.split(command.replace("{url}", url)))
         said = self._capsys.readouterr()
         return Outcome(code, said.out if shown is None else shown.getvalue(), said.err, server)
 

@@ -130,7 +130,7 @@ class ScriptedHouse:
 
     def __init__(self, root: Path, *, failure: Exception | None = None) -> None:
         self._root = root
-        self._failure = failure
+        self.failure = failure
         self._schema = MemorySchema()
         self._installed = False
         self._admin = ""
@@ -164,8 +164,8 @@ class ScriptedHouse:
         )
 
     def settings(self) -> Sequence[SettingEntry]:
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         return [
             SettingEntry("server.port", 3100, "default"),
             SettingEntry("database.dsn", None, "default"),
@@ -240,8 +240,8 @@ class ScriptedHouse:
 
     def serve(self, announce: Callable[[str], None], *, started_by: str) -> None:
         self.asked.append(started_by)
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         announce("http://127.0.0.1:9")
         raise KeyboardInterrupt
 
@@ -253,8 +253,8 @@ class ScriptedHouse:
         return ScriptedDemo(ScriptedHouse(self._root / "demo"))
 
     def save_key(self, key: str, *, agent: bool = False) -> Path:
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         self.asked.append(key)
         return self._root / ("agent.key" if agent else "client.key")
 

@@ -1,20 +1,12 @@
-"""Commands that talk to a server, and what they make of its answers."""
+"""Keys, people, spaces and invitations from the command line, and how the server is doing."""
 
-import io
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.app import run
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.screen import a_screen
-from tests.faces.cli.scripted_server import ScriptedServer, answering
-
-Captured = pytest.CaptureFixture[str]
+from portico.faces.cli.exits import Exit
+from tests.faces.cli.command_line import CommandLine, Outcome
 
 
 def a_key(**changes: Any) -> dict[str, Any]:
@@ -56,52 +48,29 @@ PEOPLE = [
     a_principal(id="prn_3", name="ben", disabled_at="2026-01-03T12:00:00+00:00", clearance="team"),
 ]
 INVITATION = {"link": "http://x/join#ptc_y", "expires_at": "2026-01-08T12:00:00+00:00"}
+OUR_HOME = {"id": "spc_1", "name": "our home", "created_at": "2026-01-01T12:00:00+00:00"}
+MADE = {"id": "abcdefghijkl", "principal": "prn_1", "key": "ptc_abcdefghijkl_x"}
 ANSWERS = {
     "GET /keys": {"data": KEYS, "next": None},
+    "POST /keys": MADE,
     "GET /principals": {"data": PEOPLE, "next": None},
-    "GET /spaces": {
-        "data": [{"id": "spc_1", "name": "our home", "created_at": "2026-01-01T12:00:00+00:00"}],
-        "next": None,
-    },
+    "GET /spaces": {"data": [OUR_HOME], "next": None},
     "POST /spaces": {"space": {}, "invitation": INVITATION},
     "POST /invitations": INVITATION,
-    "POST /invitations/accept": {"key": "ptc_new"},
 }
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with answering(ANSWERS) as running:
-        yield running
+def asked(cli: CommandLine, words: str, some: Any = None, **how: Any) -> Outcome:
+    return cli(words, ANSWERS | (some or {}), **how)
 
 
-@pytest.fixture
-def house(tmp_path: Path, server: ScriptedServer) -> ScriptedHouse:
-    house = ScriptedHouse(tmp_path)
-    house.remote = server.url
-    house.whereabouts().key_file.write_text("ptc_mine")
-    return house
+def shown(got: Outcome) -> list[str]:
+    return [line.rstrip() for line in got.lines]
 
 
-@pytest.fixture
-def newcomer(tmp_path: Path) -> ScriptedHouse:
-    """Somebody with a machine of their own, and no key yet."""
-    return ScriptedHouse(tmp_path / "newcomer")
-
-
-def seen(monkeypatch: pytest.MonkeyPatch, house: ScriptedHouse, *arguments: str) -> list[str]:
-    """What is on a screen of 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "25")
-    screen = a_screen(monkeypatch)
-    assert run(house, arguments) == 0
-    return [line.rstrip() for line in screen.getvalue().splitlines()]
-
-
-def test_keys_fit_a_screen_of_80_columns(
-    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = seen(monkeypatch, house, "keys", "list")
+@pytest.mark.requirement("cli:output:json-everywhere")
+def test_keys_fit_a_screen_of_80_columns(cli: CommandLine) -> None:
+    lines = shown(asked(cli, "keys list", screen=80))
 
     assert max(map(len, lines)) <= 80
     assert lines == snapshot(
@@ -113,14 +82,12 @@ def test_keys_fit_a_screen_of_80_columns(
             "07cHBiQiz74Q older        ana    all    restricted 2026-01-03 2026-01-02 expired",
         ]
     )
+    assert asked(cli, "keys list --json").json == {"data": KEYS}
 
 
-def test_people_fit_a_screen_of_80_columns(
-    house: ScriptedHouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = seen(monkeypatch, house, "people", "list")
-
-    assert lines == snapshot(
+@pytest.mark.requirement("cli:output:json-everywhere")
+def test_people_fit_a_screen_of_80_columns(cli: CommandLine) -> None:
+    assert shown(asked(cli, "people list", screen=80)) == snapshot(
         [
             "name   kind    roles             clearance   since       state",
             "ana    person  admin             restricted  2026-01-01  active",
@@ -128,182 +95,217 @@ def test_people_fit_a_screen_of_80_columns(
             "ben    person  admin             team        2026-01-01  disabled",
         ]
     )
+    assert asked(cli, "people list --json").json == {"data": PEOPLE}
 
 
-@pytest.mark.requirement("cli:output:json-everywhere")
-def test_a_program_gets_everything(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["people", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"data": PEOPLE}
+def test_a_list_of_tools_is_a_column_where_any_key_has_one(cli: CommandLine) -> None:
+    keys = [a_key(), a_key(id="04GueJLDy2js", tools=["mail.*", "files.read"])]
 
-    assert run(house, ["keys", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"data": KEYS}
+    first, second = asked(cli, "keys list", {"GET /keys": {"data": keys, "next": None}}).rows
+
+    assert (first[4], second[4]) == ("all", "mail.* files.read")
 
 
-def a_status(*, ready: bool) -> dict[str, Any]:
-    store = {
+def test_a_program_gets_a_key_of_its_own(cli: CommandLine) -> None:
+    got = asked(cli, "keys create editor --agent")
+
+    assert got.sent[0]["agent"] is True
+    assert got.out == f"{MADE['key']}\n"
+
+
+def test_a_key_may_be_kept_where_desktop_clients_find_it(cli: CommandLine) -> None:
+    file = cli.house.whereabouts().agent_key_file
+
+    got = asked(cli, "keys create editor --agent --save --json")
+    file.write_text("ptc_old")
+    kept = asked(cli, "keys create editor --agent --save")
+
+    assert got.json == {"key_file": str(file)}
+    assert (kept.code, kept.asked) == (Exit.FAILED, [])
+    assert "--replace" in kept.err
+    assert asked(cli, "keys create editor --agent --save --replace").code == 0
+    assert cli.house.asked == [MADE["key"], MADE["key"]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "keys create editor --agent --to bob",
+        "keys create editor --save",
+        "keys trust abcdefghijkl --as ana --nobody",
+    ],
+)
+def test_options_that_do_not_go_together_make_no_key(cli: CommandLine, words: str) -> None:
+    got = asked(cli, words)
+
+    assert (got.code, got.asked) == (Exit.USAGE, [])
+
+
+@pytest.mark.parametrize(
+    ("option", "told"), [("", None), ("--as ana", "prn_1"), ("--nobody", None)]
+)
+def test_whose_word_a_program_passes_on_is_shown_and_set(
+    cli: CommandLine, option: str, told: str | None
+) -> None:
+    route = f"{'PUT' if option else 'GET'} /keys/abcdefghijkl/trust"
+
+    got = asked(
+        cli,
+        f"keys trust abcdefghijkl {option}",
+        {route: {"key": "abcdefghijkl", "person": told}},
+    )
+
+    assert (route, {"person": told} if option else None) in got.asked
+    assert got.out.endswith(f"the word of {'ana' if told else 'nobody'}.\n")
+
+
+STATUS = {
+    "version": "1.2.3",
+    "ready": True,
+    "boxes": None,
+    "secrets": "age",
+    "store": {
         "server_version": "18.1",
         "source": "embedded",
         "migrations_applied": 2,
         "migrations_pending": 0,
-    }
-    house = {"version": "1.2.3", "ready": ready, "boxes": None, "secrets": "age"}
-    return {**house, "store": store}
+    },
+}
 
 
-def test_a_server_that_is_starting_is_waited_for_when_told_to(
-    tmp_path: Path, capsys: Captured
+@pytest.mark.parametrize(
+    ("words", "ready", "code", "said"),
+    [
+        ("--wait 10", True, 0, "ready\tyes"),
+        ("--wait 0.01", False, Exit.NOT_RUNNING, "ready\tno"),
+        ("--verbose", True, 0, "log_file\t{log_file}\n"),
+    ],
+)
+def test_how_the_server_is_doing_is_told(
+    cli: CommandLine, words: str, ready: bool, code: int, said: str
 ) -> None:
-    house = ScriptedHouse(tmp_path)
-    house.whereabouts().key_file.write_text("ptc_mine")
-    with answering({"GET /status": a_status(ready=True)}, late=True) as server:
-        house.remote = server.url
+    some = {"GET /status": STATUS | {"ready": ready}, "GET /me": a_principal()}
 
-        assert run(house, ["status", "--wait", "10"]) == 0
+    got = cli(f"status {words}", some, late="10" in words)
 
-    assert "ready\tyes" in capsys.readouterr().out
+    assert got.code == code
+    assert said.format(log_file=cli.house.whereabouts().log_file) in got.out
 
 
-def test_a_server_that_does_not_get_ready_is_told_as_it_is(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    server.answers = {"GET /status": a_status(ready=False)}
-
-    assert run(house, ["status", "--wait", "0.01"]) == 4
-
-    assert "ready\tno" in capsys.readouterr().out
-
-
-def test_where_things_are_kept_is_told_when_asked_for(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    server.answers = {"GET /status": a_status(ready=True), "GET /me": a_principal()}
-
-    assert run(house, ["status", "--verbose"]) == 0
-
-    log_file = house.whereabouts().log_file
-    assert f"log_file\t{log_file}\n" in capsys.readouterr().out
-
-
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        ("spaces create acme --admin dora", None),
+        ("people invite dora", {"name": "dora", "roles": ["member"], "clearance": "team"}),
+    ],
+)
 def test_a_link_is_given_with_the_day_until_which_it_works(
-    house: ScriptedHouse, capsys: Captured
+    cli: CommandLine, words: str, sent: dict[str, Any] | None
 ) -> None:
-    for command in (["spaces", "create", "acme", "--admin", "dora"], ["people", "invite", "dora"]):
-        assert run(house, command) == 0
+    got = asked(cli, words)
 
-        captured = capsys.readouterr()
-        assert captured.out == "http://x/join#ptc_y\n"
-        assert captured.err == "Send this link to dora; it works once, until 2026-01-08.\n"
-
-
-def test_who_is_invited_is_a_member_with_the_teams_clearance_unless_told(
-    house: ScriptedHouse, server: ScriptedServer
-) -> None:
-    run(house, ["people", "invite", "dora"])
-
-    wish = {"name": "dora", "roles": ["member"], "clearance": "team"}
-    assert server.asked == [("POST /invitations", wish)]
+    assert got.out == "http://x/join#ptc_y\n"
+    assert got.err == "Send this link to dora; it works once, until 2026-01-08.\n"
+    assert sent is None or got.sent == [sent]
 
 
-def test_a_space_is_deleted_only_by_its_name(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    assert run(house, ["spaces", "delete", "--confirm", "home"]) == 2
+def test_a_space_is_deleted_only_by_its_name(cli: CommandLine) -> None:
+    got = asked(cli, "spaces delete --confirm home")
 
-    assert "portico spaces delete --confirm 'our home'" in capsys.readouterr().err
-    assert [asked for asked, _ in server.asked] == ["GET /spaces"]
+    assert (got.code, got.routes) == (Exit.USAGE, ["GET /spaces"])
+    assert "portico spaces delete --confirm 'our home'" in got.err
 
 
+@pytest.fixture
+def newcomer(cli: CommandLine) -> CommandLine:
+    """Somebody with a machine of their own, and no key yet."""
+    cli.key_file.unlink()
+    cli.known_as = None
+    return cli
+
+
+JOIN = "join {url}/join#ptc_x"
+LETS_IN = {
+    "POST /invitations/accept": {"key": "ptc_new", "principal": "prn_2"},
+    "GET /me": {"name": "ana"},
+}
+
+
+@pytest.mark.parametrize(("words", "piped"), [(JOIN, ""), ("join -", "{url}/join#ptc_x\n")])
 def test_a_key_is_printed_unless_it_is_to_be_saved(
-    newcomer: ScriptedHouse, server: ScriptedServer, capsys: Captured
+    newcomer: CommandLine, words: str, piped: str
 ) -> None:
-    assert run(newcomer, ["join", f"{server.url}/join#ptc_x"]) == 0
+    got = newcomer(words, LETS_IN, piped=piped)
 
-    said = capsys.readouterr()
-    assert said.out == "ptc_new\n"
-    assert str(newcomer.whereabouts().key_file) in said.err
-    assert f"portico config set client.server {server.url}" in said.err
-    assert newcomer.asked == []
+    assert (got.code, got.out, newcomer.house.asked) == (0, "ptc_new\n", [])
+    assert str(newcomer.key_file) in got.err
+    assert f"portico config set client.server {got.url}" in got.err
 
 
-def test_a_key_that_is_there_already_stays(
-    newcomer: ScriptedHouse, server: ScriptedServer, capsys: Captured
+def test_a_key_that_is_there_already_stays(newcomer: CommandLine) -> None:
+    newcomer.key_file.write_text("ptc_old")
+
+    got = newcomer(JOIN, LETS_IN)
+
+    assert f"{newcomer.key_file} has another key" in got.err
+    assert newcomer.key_file.read_text() == "ptc_old"
+
+
+@pytest.mark.parametrize(
+    ("known_as", "changed"), [(None, True), ("server_url", True), ("remote", False)]
+)
+def test_a_saved_key_takes_its_server_along_unless_it_is_set_already(
+    newcomer: CommandLine, known_as: Any, changed: bool
 ) -> None:
-    file = newcomer.whereabouts().key_file
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("ptc_old")
+    """A server on the port that ours would have is somebody else's where we have none."""
+    newcomer.known_as = known_as
+    newcomer.house.overruled_by = "environment PORTICO_CLIENT__SERVER"
 
-    assert run(newcomer, ["join", f"{server.url}/join#ptc_x"]) == 0
+    got = newcomer(f"{JOIN} --save", LETS_IN)
 
-    assert f"{file} has another key" in capsys.readouterr().err
-    assert file.read_text() == "ptc_old"
+    setting = [("client.server", got.url)] if changed else []
+    assert (got.code, newcomer.house.asked) == (0, ["ptc_new", *setting])
+    assert (f"Commands now talk to {got.url}" in got.err) is changed
+    assert ("… but environment PORTICO_CLIENT__SERVER wins" in got.err) is changed
 
 
-def test_a_link_may_come_from_standard_input(
-    newcomer: ScriptedHouse,
-    server: ScriptedServer,
-    capsys: Captured,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("may", [True, False])
+def test_whoever_joins_gets_a_second_key_for_programs_if_they_may_make_one(
+    newcomer: CommandLine, may: bool
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{server.url}/join#ptc_x\n"))
+    newcomer.known_as = "remote"
 
-    assert run(newcomer, ["join", "-"]) == 0
+    got = newcomer(f"{JOIN} --save", LETS_IN | {"POST /keys": MADE if may else None})
 
-    assert capsys.readouterr().out == "ptc_new\n"
-
-
-def test_a_saved_key_takes_its_server_along(
-    newcomer: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    newcomer.overruled_by = "environment PORTICO_CLIENT__SERVER"
-
-    assert run(newcomer, ["join", f"{server.url}/join#ptc_x", "--save"]) == 0
-
-    assert newcomer.asked == ["ptc_new", ("client.server", server.url)]
-    told = capsys.readouterr().err
-    assert f"Commands now talk to {server.url}" in told
-    assert "… but environment PORTICO_CLIENT__SERVER wins" in told
+    assert newcomer.house.asked == ["ptc_new", *([MADE["key"]] if may else [])]
+    assert ("POST /keys", {"name": "ana-desktop", "agent": True}) in got.asked
+    assert ("portico keys create NAME --agent --save" in got.err) is not may
 
 
-def test_a_server_on_the_port_that_ours_would_have_is_somebody_else_s_where_we_have_none(
-    newcomer: ScriptedHouse, server: ScriptedServer
-) -> None:
-    newcomer.server_url = server.url
+def test_a_key_that_is_there_is_replaced_only_when_told_to(cli: CommandLine) -> None:
+    kept = cli(f"{JOIN} --save", LETS_IN)
 
-    assert run(newcomer, ["join", f"{server.url}/join#ptc_x", "--save"]) == 0
-
-    assert newcomer.asked == ["ptc_new", ("client.server", server.url)]
-
-
-def test_a_saved_key_of_the_server_that_is_set_already_changes_no_setting(
-    newcomer: ScriptedHouse, server: ScriptedServer
-) -> None:
-    newcomer.remote = server.url
-
-    assert run(newcomer, ["join", f"{server.url}/join#ptc_x", "--save"]) == 0
-
-    assert newcomer.asked == ["ptc_new"]
+    assert (kept.code, kept.asked) == (Exit.FAILED, [])
+    assert "--replace" in kept.err
+    assert cli(f"{JOIN} --save --replace", LETS_IN).code == 0
+    assert cli.house.asked == ["ptc_new"]
 
 
-def test_a_key_that_is_there_is_replaced_only_when_told_to(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    command = ["join", f"{server.url}/join#ptc_x", "--save"]
+def test_a_key_that_cannot_be_saved_is_not_lost(newcomer: CommandLine) -> None:
+    newcomer.house.failure = OSError(28, "No space left on device")
 
-    assert run(house, command) == 1
-    assert "--replace" in capsys.readouterr().err
-    assert server.asked == []
+    got = newcomer(f"{JOIN} --save", LETS_IN)
 
-    assert run(house, [*command, "--replace"]) == 0
-    assert house.asked == ["ptc_new"]
+    assert (got.code, got.out) == (Exit.FAILED, "ptc_new\n")
+    assert "No space left on device" in got.err
 
 
-def test_a_key_that_cannot_be_saved_is_not_lost(
-    tmp_path: Path, server: ScriptedServer, capsys: Captured
-) -> None:
-    house = ScriptedHouse(tmp_path / "newcomer", failure=OSError(28, "No space left on device"))
+@pytest.mark.parametrize(
+    "link",
+    ["nonsense", "http://127.0.0.1:9/join", "ptc_x", "http://#ptc_x", "file://x/join#ptc_x"],
+)
+def test_what_is_no_invitation_is_told(newcomer: CommandLine, link: str) -> None:
+    got = newcomer(f"join {link}")
 
-    assert run(house, ["join", f"{server.url}/join#ptc_x", "--save"]) == 1
-
-    captured = capsys.readouterr()
-    assert captured.out == "ptc_new\n"
-    assert "No space left on device" in captured.err
+    assert got.code == Exit.USAGE
+    assert "behind the #" in got.err
