@@ -30,37 +30,19 @@ async def there(doors: Doors, caller: Principal) -> list[tuple[str, str]]:
     return [(each.name, each.origin) for each in await doors.servers.all(caller)]
 
 
-async def test_it_is_in_every_space_that_somebody_looks_into(doors: Doors) -> None:
-    root, other = await doors.founded("home"), await doors.founded("acme")
-    servers = keeping(doors)
+async def test_it_is_in_every_space_that_somebody_looks_into_once(
+    doors: Doors, root: Principal
+) -> None:
+    """Whatever becomes of what it was added for, by several processes and several callers."""
+    other, processes = await doors.founded("acme"), [keeping(doors, str(n)) for n in range(3)]
 
-    await servers.all(root)
-
-    assert await there(doors, root) == [(BUILTIN, OURS)]
-    assert await there(doors, other) == []
-    assert (await servers.get(other, BUILTIN)).launch == LAUNCH
-
-
-async def test_several_processes_and_several_callers_add_it_once(doors: Doors) -> None:
-    root = await doors.founded("home")
-    processes = [keeping(doors, str(number)) for number in range(3)]
+    with pytest.raises(LookupError):
+        async with doors.together(other):
+            await processes[0].all(other)
+            raise LookupError
+    assert await there(doors, other) == [(BUILTIN, OURS)]
+    assert await there(doors, root) == []
 
     await asyncio.gather(*(each.all(root) for each in processes * 2))
-
     assert await there(doors, root) == [(BUILTIN, OURS)]
-
-
-class NeverMind(Exception):
-    """Somebody thinks better of what they have begun."""
-
-
-async def test_it_stays_whatever_becomes_of_what_it_was_added_for(doors: Doors) -> None:
-    root = await doors.founded("home")
-    servers = keeping(doors)
-
-    with pytest.raises(NeverMind):
-        async with doors.together(root):
-            await servers.all(root)
-            raise NeverMind
-
-    assert (await servers.get(root, BUILTIN)).origin == OURS
+    assert (await processes[0].get(root, BUILTIN)).launch == LAUNCH

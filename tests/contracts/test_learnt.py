@@ -77,7 +77,7 @@ async def test_what_was_passed_on_most_often_comes_first(doors: Doors, home: Pri
 
 async def test_of_what_several_learn_at_once_nothing_is_lost(doors: Doors, home: Principal) -> None:
     apart, kept = replace(PASSED, path=""), [SERVER, BOTH, NONE]
-    async with asyncio.TaskGrouSHAPE as group:
+    async with asyncio.TaskGroup() as group:
         for step in (1, -1) * 5:
             places, edges = [READ, LIST, SEND][::step], [LISTED, FED][::step]
             group.create_task(doors.shapes.learn(home, dict.fromkeys(places, SHAPE)))
@@ -303,8 +303,8 @@ async def test_each_space_learns_for_itself_and_takes_it_with_it(
     assert await exported(below) == own
     assert await exported(home) == {**own, **above}
     rows = [row.values async for row in doors.spaces.export(home) if row.table == "tool_shape"]
-    members = {"id": {"kinds": {"string": 1}}}
-    assert {"kinds": {"object": 1}, "members": members} in [row["shape"] for row in rows]
+    members = {"id": {"kinds": {"string": 2}}}
+    assert {"kinds": {"object": 2}, "members": members} in [row["shape"] for row in rows]
     await doors.servers.put(home, replace(MAIL, label=Label(Level.RESTRICTED)))
     assert await exported(home) == {
         "learnt_count": sorted([SERVER.key, NONE.key] * 2),

@@ -19,6 +19,7 @@ from portico.testing.logins import SIGN_IN
 from tests.contracts.doors import REFUSED, Doors
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+EARLY = NOW - timedelta(minutes=1)
 URL = "https://tools.example/mcp"
 KNOWN = Known(server=SIGN_IN, client_id="c", secret="hush", method="none", resource=URL)
 
@@ -59,38 +60,31 @@ def begun(place: LoginPlace, expires_at: datetime = NOW) -> Attempt:
     )
 
 
-async def test_a_login_is_there_for_whoever_it_is_and_nobody_else(doors: Doors) -> None:
-    _, ana, ben = await a_town(doors)
+async def test_the_latest_login_is_there_for_whoever_it_is_and_nobody_else(doors: Doors) -> None:
+    """Until it is forgotten or its server goes."""
+    root, ana, ben = await a_town(doors)
+    logins = doors.logins
+    await logins.put(ana, tokens("ana"))
+    assert await logins.get(ana) == tokens("ana")
+    assert await logins.get(ben) is None
 
-    await doors.logins.put(ana, tokens("ana"))
-
-    assert await doors.logins.get(ana) == tokens("ana")
-    assert await doors.logins.get(ben) is None
-
-
-async def test_the_latest_login_counts(doors: Doors) -> None:
-    _, ana, ben = await a_town(doors)
-    await doors.logins.put(ben, tokens("ben"))
-    await doors.logins.put(ana, tokens("ana"))
-
+    await logins.put(ben, tokens("ben"))
     plain = replace(tokens("ana"), expires_at=None, refresh=None, access="another")
-    await doors.logins.put(ana, plain)
+    await logins.put(ana, plain)
+    assert await logins.get(ana) == plain
+    assert await logins.get(ben) == tokens("ben")
+    with pytest.raises(REFUSED):
+        await logins.put(replace(ana, server=a_server("other").id), tokens("ana"))
 
-    assert await doors.logins.get(ana) == plain
-    assert await doors.logins.get(ben) == tokens("ben")
-
-
-async def test_what_is_forgotten_is_gone_once(doors: Doors) -> None:
-    _, ana, _ = await a_town(doors)
-    await doors.logins.put(ana, tokens("ana"))
-
-    assert await doors.logins.forget(ana)
-    assert not await doors.logins.forget(ana)
-    assert await doors.logins.get(ana) is None
+    assert await logins.forget(ana)
+    assert not await logins.forget(ana)
+    assert await logins.get(ana) is None
+    await doors.servers.remove(root, (await doors.servers.get(root, "tools")).id)
+    assert await logins.get(ben) is None
 
 
 async def test_only_one_changes_a_login_at_a_time(doors: Doors) -> None:
-    _, ana, _ = await a_town(doors)
+    _, ana, ben = await a_town(doors)
     await doors.logins.put(ana, tokens("0"))
 
     async def renew() -> None:
@@ -103,95 +97,61 @@ async def test_only_one_changes_a_login_at_a_time(doors: Doors) -> None:
     await asyncio.gather(*(renew() for _ in range(5)))
 
     assert await doors.logins.get(ana) == tokens("5")
+    async with doors.logins.holding(ben) as nothing:
+        assert nothing is None
 
 
-async def test_there_is_nothing_to_hold_where_nobody_is_logged_in(doors: Doors) -> None:
-    _, ana, _ = await a_town(doors)
-
-    async with doors.logins.holding(ana) as held:
-        assert held is None
-
-
-async def test_what_was_begun_is_taken_once(doors: Doors) -> None:
+async def test_what_was_begun_is_taken_once_and_in_time(doors: Doors) -> None:
     _, ana, ben = await a_town(doors)
-    await doors.logins.begun(digest_of("a"), begun(ana))
-    await doors.logins.begun(digest_of("b"), begun(ben))
-    early = NOW - timedelta(minutes=1)
+    logins = doors.logins
+    for name, place in (("a", ana), ("b", ben), ("late", ana)):
+        await logins.begun(digest_of(name), begun(place))
 
-    assert await doors.logins.take(digest_of("nobody's"), early) is None
-    seen = await doors.logins.find(digest_of("a"), early)
-    assert await doors.logins.find(digest_of("a"), NOW) is None
-    taken = await doors.logins.take(digest_of("a"), early)
+    assert await logins.take(digest_of("nobody's"), EARLY) is None
+    assert await logins.find(digest_of("a"), NOW) is None
+    seen = await logins.find(digest_of("a"), EARLY)
+    taken = await logins.take(digest_of("a"), EARLY)
     assert seen == taken
-    assert await doors.logins.find(digest_of("a"), early) is None
     assert taken is not None
-    assert (taken.place.principal, taken.place.name, taken.verifier) == (
-        ana.principal,
-        "tools",
-        "v",
-    )
-    assert taken.known == KNOWN
-    assert await doors.logins.take(digest_of("a"), early) is None
-
-
-async def test_what_was_begun_too_long_ago_is_gone(doors: Doors) -> None:
-    _, ana, _ = await a_town(doors)
-    await doors.logins.begun(digest_of("a"), begun(ana))
-
-    assert await doors.logins.take(digest_of("a"), NOW) is None
-    assert await doors.logins.take(digest_of("a"), NOW - timedelta(minutes=1)) is None
+    assert (taken.place.principal, taken.place.name) == (ana.principal, "tools")
+    assert (taken.verifier, taken.known) == ("v", KNOWN)
+    for ask in (logins.find, logins.take):
+        assert await ask(digest_of("a"), EARLY) is None
+    for when in (NOW, EARLY):
+        assert await logins.take(digest_of("late"), when) is None
 
 
 async def test_of_what_one_person_has_begun_only_the_latest_few_stay(doors: Doors) -> None:
     _, ana, ben = await a_town(doors)
-    early = NOW - timedelta(minutes=1)
     await doors.logins.begun(digest_of("ben's"), begun(ben))
     for number in range(6):
         await doors.logins.begun(digest_of(str(number)), begun(ana))
 
-    found = [await doors.logins.take(digest_of(str(number)), early) for number in range(6)]
+    found = [await doors.logins.take(digest_of(str(number)), EARLY) for number in range(6)]
 
     assert [each is not None for each in found] == [False, False, True, True, True, True]
-    assert await doors.logins.take(digest_of("ben's"), early) is not None
-
-
-async def test_a_login_goes_with_its_server(doors: Doors) -> None:
-    root, ana, _ = await a_town(doors)
-    await doors.logins.put(ana, tokens("ana"))
-    server = await doors.servers.get(root, "tools")
-
-    await doors.servers.remove(root, server.id)
-
-    assert await doors.logins.get(ana) is None
-
-
-async def test_nobody_logs_in_to_what_is_not_there(doors: Doors) -> None:
-    _, ana, _ = await a_town(doors)
-
-    with pytest.raises(REFUSED):
-        await doors.logins.put(replace(ana, server=a_server("other").id), tokens("ana"))
+    assert await doors.logins.take(digest_of("ben's"), EARLY) is not None
 
 
 async def test_what_we_are_known_as_is_kept_for_everybody_of_a_space(doors: Doors) -> None:
     root, ana, _ = await a_town(doors)
+    clients, elsewhere = doors.login_clients, await doors.founded("elsewhere")
     client = LoginClient(
         url=URL, issuer="https://login.example", client_id="c", secret="hush", configured=True
     )
 
-    await doors.login_clients.put(root, ana.server, client)
-    assert await doors.login_clients.get(ana.holder, ana.server) == client
-    plain = replace(client, secret=None, secret_reference="secret:x")
-    await doors.login_clients.put(root, ana.server, plain)
-    assert await doors.login_clients.get(root, ana.server) == plain
-    elsewhere = await doors.founded("elsewhere")
-    assert await doors.login_clients.get(elsewhere, ana.server) is None
+    for known in (client, replace(client, secret=None, secret_reference="secret:x")):
+        await clients.put(root, ana.server, known)
+        assert await clients.get(ana.holder, ana.server) == known
+    assert await clients.get(elsewhere, ana.server) is None
 
-    await doors.login_clients.remove(root, ana.server)
-    assert await doors.login_clients.get(root, ana.server) is None
+    await clients.remove(root, ana.server)
+    assert await clients.get(root, ana.server) is None
 
 
-async def test_somebody_who_was_made_for_a_subject_is_found_by_it(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_somebody_who_was_made_for_a_subject_is_found_by_it(
+    doors: Doors, root: Principal
+) -> None:
     space = a_space("home")
     zoe, twin = an_identity("zoe", space=space), an_identity("zoe-2", space=space)
 
@@ -206,8 +166,7 @@ async def test_somebody_who_was_made_for_a_subject_is_found_by_it(doors: Doors) 
         await doors.subjects.bind(root, an_identity("zoe", space=space), "i", "t")
 
 
-async def test_a_grant_is_written_down_once(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_a_grant_is_written_down_once(doors: Doors, root: Principal) -> None:
     ana = await doors.joined(root, "ana")
     grant = StoredKey(
         id=ApiKey.mint(SeededEntropy("grant")).id,
