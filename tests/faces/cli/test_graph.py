@@ -1,21 +1,14 @@
 """The learnt graph, at a terminal."""
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.app import run
-from portico.faces.cli.server import Server
-from portico.faces.cli.terminal import Terminal
-from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
-from tests.faces.cli.test_ahead import EDGE, FIGURES, gateway
-
-Captured = pytest.CaptureFixture[str]
+from portico.faces.cli.exits import Exit
+from tests.faces.cli.command_line import CommandLine, Outcome
+from tests.faces.cli.scripted_server import Problem
+from tests.faces.cli.test_ahead import EDGE, FIGURES
 
 HOP = {
     "earlier": "git.log",
@@ -66,24 +59,22 @@ GRAPH = {
     "nodes": [{"id": "git.log"}, {"id": "größe.x"}],
     "edges": [{"source": "git.log", "target": "größe.x"}],
 }
+NEAR = {"tool": "git.show", "after": [NEXT], "before": [HOP], "beside": ["git.log"]}
 
 
-def told(folder: Path, answers: Mapping[str, Any], arguments: list[str]) -> None:
-    with gateway(folder, answers) as (house, _):
-        assert run(house, ["graph", *arguments]) == 0
+def graph(
+    cli: CommandLine, words: str, found: Any = None, *, beside: Any = None, screen: Any = None
+) -> Outcome:
+    """`found`: of the graph, at the address that the first words name."""
+    verb, *tool = words.split()[:2]
+    path = f"{verb}/{tool[0]}" if verb == "neighbours" else verb
+    return cli(f"graph {words}", {f"GET /graph/{path}": found, **(beside or {})}, screen=screen)
 
 
-def test_the_figures_are_shown_with_what_running_ahead_has_brought(
-    tmp_path: Path, capsys: Captured
-) -> None:
-    answers = {
-        "GET /graph/stats": STATS,
-        "GET /ahead": {"figures": FIGURES},
-        "GET /ahead/edges": {"data": [EDGE]},
-    }
-    told(tmp_path, answers, ["stats"])
+def test_the_figures_are_shown_with_what_running_ahead_has_brought(cli: CommandLine) -> None:
+    ahead = {"GET /ahead": {"figures": FIGURES}, "GET /ahead/edges": {"data": [EDGE]}}
 
-    assert capsys.readouterr().out == snapshot("""\
+    assert graph(cli, "stats", STATS, beside=ahead).out == snapshot("""\
 tools	3
 offered	40
 edges	2
@@ -102,158 +93,113 @@ files.read	0.41
 git.log	git.show	0.83	0.70	40	38	31	2026-01-01	json.commits[0].id as revision
 lab.list, lab.find	lab.read	live	38 of 40	90%	18	17	16.9 s
 """)
-
-    told(tmp_path, answers, ["stats", "--json"])
-    assert json.loads(capsys.readouterr().out) == {
-        **STATS,
-        "ahead": FIGURES,
-        "ahead_edges": [EDGE],
-    }
+    told = graph(cli, "stats --json", STATS, beside=ahead).json
+    assert told == {**STATS, "ahead": FIGURES, "ahead_edges": [EDGE]}
 
 
-def test_of_an_empty_graph_it_is_said_what_it_takes(tmp_path: Path, capsys: Captured) -> None:
+def test_of_an_empty_graph_it_is_said_what_it_takes(cli: CommandLine) -> None:
     nothing = STATS | {"edges": 0, "central": [], "surest": []}
-    answers = {
-        "GET /graph/stats": nothing,
-        "GET /ahead": {"figures": {"coverage": None}},
-        "GET /ahead/edges": {"data": []},
-    }
-    told(tmp_path, answers, ["stats"])
-    stats = capsys.readouterr()
-    told(tmp_path, {"GET /graph/communities": []}, ["communities"])
-    communities = capsys.readouterr()
+    ahead = {"GET /ahead": {"figures": {"coverage": None}}, "GET /ahead/edges": {"data": []}}
 
-    assert (len(stats.out.splitlines()), communities.out) == (6, "")
+    stats = graph(cli, "stats", nothing, beside=ahead)
+    communities = graph(cli, "communities", [])
+
+    assert (len(stats.lines), communities.out) == (6, "")
     assert stats.err == communities.err
     assert "Nothing was learnt yet" in stats.err
 
 
-def test_whoever_may_not_know_of_servers_is_told_of_the_graph_alone(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def denied(self: Server, path: str, **query: object) -> object:
-        if path == "/ahead":
-            raise NotPermitted("ana", Scope.SERVERS_READ)
-        return STATS
+def test_whoever_may_not_know_of_servers_is_told_of_the_graph_alone(cli: CommandLine) -> None:
+    denied = {"GET /ahead": Problem(403, {"code": "not_permitted"})}
 
-    monkeypatch.setattr(Server, "get", denied)
-    told(tmp_path, {}, ["stats", "--json"])
-
-    assert json.loads(capsys.readouterr().out) == STATS
+    assert graph(cli, "stats --json", STATS, beside=denied).json == STATS
 
 
-def test_other_trouble_with_it_is_told(tmp_path: Path, capsys: Captured) -> None:
-    with gateway(tmp_path, {"GET /graph/stats": STATS}) as (house, _):
-        assert run(house, ["graph", "stats"]) != 0
+def test_other_trouble_with_it_is_told(cli: CommandLine) -> None:
+    got = graph(cli, "stats", STATS)
 
-    assert capsys.readouterr().err
+    assert got.code != 0
+    assert got.err
 
 
-def test_a_way_is_told_in_words_and_hop_by_hop(tmp_path: Path, capsys: Captured) -> None:
-    answers = {"GET /graph/path": {"likeliest": BY_WAY, "shortest": DIRECT}}
-    told(tmp_path, answers, ["path", "git.log", "files.read"])
+def test_a_way_is_told_in_words_and_hop_by_hop(cli: CommandLine) -> None:
+    way = {"likeliest": BY_WAY, "shortest": DIRECT}
 
-    assert capsys.readouterr().out == snapshot("""\
+    got = graph(cli, "path git.log files.read", way)
+
+    assert got.out == snapshot("""\
 git.log -> files.read, by way of git.show (0.83 x 0.50 = 0.42)
 shortest: git.log -> files.read, directly (0.05)
 git.log	git.show	0.83	0.70	40	38	31	2026-01-01	json.commits[0].id as revision
 git.show	files.read	0.50	0.70	40	9	31	2026-01-01	json.files[0] as path
 """)
+    once = graph(cli, "path git.log files.read", way | {"likeliest": DIRECT})
+    assert once.out.count("directly") == 1
 
 
-def test_a_way_that_is_also_the_shortest_is_told_once(tmp_path: Path, capsys: Captured) -> None:
-    answers = {"GET /graph/path": {"likeliest": DIRECT, "shortest": DIRECT}}
-    told(tmp_path, answers, ["path", "git.log", "files.read"])
+def test_where_no_way_is_known_that_is_said(cli: CommandLine) -> None:
+    got = graph(cli, "path a.b c.d", {"likeliest": None, "shortest": None})
 
-    assert capsys.readouterr().out.count("directly") == 1
-
-
-def test_where_no_way_is_known_that_is_said(tmp_path: Path, capsys: Captured) -> None:
-    answers = {"GET /graph/path": {"likeliest": None, "shortest": None}}
-    told(tmp_path, answers, ["path", "a.b", "c.d"])
-
-    said = capsys.readouterr()
-    assert said.out == "No way from a.b to c.d is known.\n"
-    assert "portico graph neighbours a.b" in said.err
+    assert got.out == "No way from a.b to c.d is known.\n"
+    assert "portico graph neighbours a.b" in got.err
 
 
-def test_communities_are_shown(tmp_path: Path, capsys: Captured) -> None:
+def test_communities_are_shown(cli: CommandLine) -> None:
     groups = [{"number": 1, "tools": ["git.log", "git.show"]}]
-    told(tmp_path, {"GET /graph/communities": groups}, ["communities"])
 
-    assert capsys.readouterr().out == "1\tgit.log, git.show\n"
+    assert graph(cli, "communities", groups).out == "1\tgit.log, git.show\n"
 
 
-def test_neighbours_are_shown(tmp_path: Path, capsys: Captured) -> None:
-    near = {"tool": "git.show", "after": [NEXT], "before": [HOP], "beside": ["git.log"]}
-    told(tmp_path, {"GET /graph/neighbours/git.show": near}, ["neighbours", "git.show"])
+def test_neighbours_are_shown(cli: CommandLine) -> None:
+    got = graph(cli, "neighbours git.show", NEAR)
 
-    captured = capsys.readouterr()
-    assert [line.split("\t")[:2] for line in captured.out.splitlines()] == [
-        ["git.show", "files.read"],
-        ["git.log", "git.show"],
-    ]
-    assert "Belongs with git.show: git.log" in captured.err
+    assert [row[:2] for row in got.rows] == [["git.show", "files.read"], ["git.log", "git.show"]]
+    assert "Belongs with git.show: git.log" in got.err
 
 
 @pytest.mark.parametrize("fed", [HOP["fed"], []])
-def test_a_person_sees_what_is_handed_on_where_anything_is(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, fed: list[object]
-) -> None:
-    monkeypatch.setattr(Terminal, "for_a_person", True)
-    near = {"tool": "git.show", "after": [], "before": [HOP | {"fed": fed}], "beside": []}
-    told(tmp_path, {"GET /graph/neighbours/git.show": near}, ["neighbours", "git.show"])
+def test_a_person_sees_what_is_handed_on_where_anything_is(cli: CommandLine, fed: Any) -> None:
+    near = NEAR | {"after": [], "before": [HOP | {"fed": fed}], "beside": []}
 
-    captured = capsys.readouterr()
-    assert ("hands on" in captured.out) == bool(fed)
-    assert "What it came after" in captured.err
-    assert "What came after it" not in captured.err
+    shown = graph(cli, "neighbours git.show", near, screen=100).out
+
+    assert ("hands on" in shown) == bool(fed)
+    assert "What it came after" in shown
+    assert "What came after it" not in shown
 
 
 @pytest.mark.parametrize(
-    ("asked", "path", "answer"),
+    ("words", "answer"),
     [
-        ("path git.log files.read", "path", {"likeliest": BY_WAY, "shortest": DIRECT}),
-        ("path a.b c.d", "path", {"likeliest": None, "shortest": None}),
-        (
-            "neighbours git.log",
-            "neighbours/git.log",
-            {"tool": "git.log", "after": [HOP], "before": [], "beside": []},
-        ),
+        ("path git.log files.read", {"likeliest": BY_WAY, "shortest": DIRECT}),
+        ("path a.b c.d", {"likeliest": None, "shortest": None}),
+        ("neighbours git.show", NEAR),
     ],
 )
 def test_a_program_is_told_all_of_it(
-    tmp_path: Path, capsys: Captured, asked: str, path: str, answer: dict[str, object]
+    cli: CommandLine, words: str, answer: dict[str, object]
 ) -> None:
-    told(tmp_path, {f"GET /graph/{path}": answer}, [*asked.split(), "--json"])
-
-    assert json.loads(capsys.readouterr().out) == answer
+    assert graph(cli, f"{words} --json", answer).json == answer
 
 
-def test_so_many_neighbours_nobody_has(tmp_path: Path, capsys: Captured) -> None:
-    with gateway(tmp_path, {}) as (house, _):
-        assert run(house, ["graph", "neighbours", "a.b", "--limit", "0"]) == 2
+def test_so_many_neighbours_nobody_has(cli: CommandLine) -> None:
+    got = graph(cli, "neighbours a.b --limit 0")
 
-    assert "--limit" in capsys.readouterr().err
+    assert got.code == Exit.USAGE
+    assert "--limit" in got.err
 
 
-def test_it_is_exported_to_a_file_or_to_standard_output(tmp_path: Path, capsys: Captured) -> None:
-    target = tmp_path / "graph.json"
-    told(tmp_path, {"GET /graph": GRAPH}, ["export", str(target)])
-    assert json.loads(target.read_text()) == GRAPH
+def test_it_is_exported_to_a_file_or_to_standard_output(cli: CommandLine) -> None:
+    target, some = cli.root / "graph.json", {"GET /graph": GRAPH}
+
+    got = cli(f"graph export {target}", some)
+
+    assert got.out == f"{target} (2 tools, 1 edges)\n"
     assert target.stat().st_mode & 0o777 == 0o600
-    assert capsys.readouterr().out == f"{target} (2 tools, 1 edges)\n"
-
-    told(tmp_path, {"GET /graph": GRAPH}, ["export"])
-    assert json.loads(capsys.readouterr().out) == GRAPH
-
-
-def test_a_file_that_is_there_is_not_lost(tmp_path: Path, capsys: Captured) -> None:
-    target = tmp_path / "graph.json"
+    assert cli("graph export", some).json == GRAPH
+    written = target.read_text()
     target.write_text("mine")
-    with gateway(tmp_path, {"GET /graph": GRAPH}) as (house, _):
-        assert run(house, ["graph", "export", str(target)]) != 0
-        assert target.read_text() == "mine"
-        assert run(house, ["graph", "export", str(target), "--replace"]) == 0
-
-    assert json.loads(target.read_text()) == GRAPH
+    assert cli(f"graph export {target}", some).code != 0
+    assert target.read_text() == "mine"
+    assert cli(f"graph export {target} --replace", some).code == 0
+    assert target.read_text() == written
