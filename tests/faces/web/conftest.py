@@ -15,6 +15,10 @@ from portico.faces.web.app import build
 from portico.faces.web.house import House
 from portico.faces.web.live import PageWords
 from portico.faces.web.wall import COOKIE
+from portico.guard.core.roles import Role
+from portico.guard.manage_principals import PrincipalWish
+from portico.kernel.label import Label
+from portico.kernel.principal import PrincipalKind
 from tests.faces.http.asgi import Answer, Header, ask
 from tests.faces.http.conftest import HOST, Site, built
 from tests.faces.http.streaming import Stream, streaming
@@ -110,18 +114,22 @@ async def stranger() -> Browser:
     return console_of(await built())
 
 
-async def another(
-    console: Browser, name: str, *, roles: tuple[str, ...] = ("member",), clearance: str = "team"
+async def somebody(
+    console: Browser, name: str, *, role: Role = Role.MEMBER, clearance: str = "team"
 ) -> Browser:
-    """Somebody else at the same console, with less."""
-    invited = await console.site.ask(
-        "POST",
-        "/api/v1/invitations",
-        {"name": name, "roles": list(roles), "clearance": clearance},
+    """Another person at the same console, with less than Ana has."""
+    use = console.site.use
+    ana = (await use.authenticate(console.site.key)).principal
+    wish = PrincipalWish(
+        kind=PrincipalKind.PERSON,
+        name=name,
+        roles=frozenset({role}),
+        clearance=Label.parse(clearance),
     )
-    assert invited.status == 201, invited.json
-    carried = invited.json["link"].partition("#")[2]
-    key = await console.site.ask("POST", "/api/v1/invitations/accept", key=carried)
+    made = await use.add_principal(ana, wish)
+    key = await console.site.ask(
+        "POST", "/api/v1/keys", {"name": f"{name}s", "principal": str(made.id)}
+    )
     assert key.status == 201, key.json
     browser = Browser(console.app, console.site, console.house)
     await browser.log_in(key.json["key"])

@@ -62,19 +62,6 @@ async def asking() -> tuple[Browser, str]:
     return console, run
 
 
-async def person(
-    console: Browser, name: str, role: str = "member", clearance: str = "team"
-) -> Browser:
-    """Somebody else at the same console."""
-    wish = {"name": name, "roles": [role], "clearance": clearance}
-    link = (await console.site.ask("POST", "/api/v1/invitations", wish)).json["link"]
-    token = link.partition("#")[2]
-    key = (await console.site.ask("POST", "/api/v1/invitations/accept", key=token)).json["key"]
-    browser = Browser(console.app, console.site, console.house)
-    await browser.log_in(key)
-    return browser
-
-
 async def an_agents(console: Browser) -> str:
     """A run of the agent `clerk`, over, with one use of a tool that ran ahead."""
     site = console.site

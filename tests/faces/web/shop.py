@@ -45,16 +45,16 @@ async def offers(console: Browser, *tools: JsonObject, server: str = "shop") -> 
     await site.ask("POST", f"/api/v1/servers/{server}/accept", body)
 
 
-async def handed_on(console: Browser) -> None:
+async def handed_on(console: Browser, find: JsonObject = FIND, server: str = "shop") -> None:
     """A customer that was found is deleted: one edge is learnt."""
     site = console.site
-    await offers(console, FIND, DROP)
-    site.upstreams.replies[ToolRef("shop", "find_customer")] = Answer(
+    await offers(console, find, DROP, server=server)
+    site.upstreams.replies[ToolRef(server, "find_customer")] = Answer(
         [], structured={"id": "cus-000017"}
     )
     for tool, arguments in (
-        ("shop.find_customer", {"name": "Ana"}),
-        ("shop.delete_customer", {"id": "cus-000017"}),
+        (f"{server}.find_customer", {"name": "Ana"}),
+        (f"{server}.delete_customer", {"id": "cus-000017"}),
     ):
         made = await site.ask("POST", "/api/v1/calls", {"tool": tool, "arguments": arguments})
         assert made.status == 200, made.json

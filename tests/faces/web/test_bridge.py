@@ -1,27 +1,17 @@
-"""The bridge in the console: what waits, conversations, saying something."""
+"""The bridge in the console: talk, single messages, and what else a project holds."""
 
 import pytest
 
 from tests.faces.http.asgi import Header
 from tests.faces.web.bridge_scene import Scene, staged, words
-from tests.faces.web.conftest import Browser
+from tests.faces.web.conftest import Browser, somebody
 
 HTMX: Header = (b"hx-request", b"true")
-HOSTILE = "<img src=x onerror=alert(1)>\"'{{7*7}}"
-ESCAPED = "&lt;img src=x onerror=alert(1)&gt;"
 
 
 @pytest.fixture
 async def scene(console: Browser) -> Scene:
     return await staged(console)
-
-
-async def test_without_a_project_one_is_told_how_to_begin(console: Browser) -> None:
-    text = await console.sees("/bridge")
-
-    assert "Create a project" in text
-    assert "/mcp/bridge" in text
-    assert "mcpServers" in text
 
 
 async def test_a_project_is_made_once_however_often_the_form_is_sent(console: Browser) -> None:
@@ -51,16 +41,6 @@ async def test_the_inbox_tells_what_is_unread_and_what_names_one(scene: Scene) -
 
     assert "2 unread messages in 1 conversation" in text
     assert "Nests heron 1 for you 2 unread" in text
-
-
-async def test_the_next_unread_is_one_key_away(scene: Scene) -> None:
-    await scene.says("Three eggs.")
-
-    answer = await scene.console.get("/bridge/next")
-    then = await scene.console.get(f"/bridge/next?from={scene.table.conversation}")
-
-    assert (answer.status, answer.headers["location"]) == (303, scene.at)
-    assert then.headers["location"] == "/bridge"
 
 
 async def test_a_conversation_shows_who_said_what_with_its_label(scene: Scene) -> None:
@@ -164,19 +144,6 @@ async def test_older_messages_come_by_cursor_and_none_twice(scene: Scene) -> Non
     assert len(seen) == len(set(seen)) == 60
 
 
-async def test_no_part_is_large_whatever_is_said(scene: Scene) -> None:
-    for number in range(30):
-        await scene.says(f"{number} " + "<&> word " * 900)
-
-    page = await scene.console.sees(scene.at)
-    before = page.split("/older?before=")[1].split('"')[0].split("&")[0]
-    part = await scene.console.get(f"{scene.at}/older?before={before}", part=True)
-
-    assert len(part.body) < 50_000
-    assert len(page) < 75_000
-    assert "Read the whole message" in page
-
-
 async def test_what_comes_is_added_where_the_page_ends(scene: Scene) -> None:
     await scene.says("One.")
     page = await scene.console.sees(scene.at)
@@ -203,16 +170,6 @@ async def test_a_secret_that_comes_raises_the_least_that_one_can_write(scene: Sc
 
     assert 'id="bridge-labels" hx-swap-oob' in part
     assert '<option value="team"' not in part
-
-
-async def test_a_page_is_told_that_something_was_said(scene: Scene) -> None:
-    async with scene.console.live(scene.table.conversation) as stream:
-        await stream.until(lambda: stream.status == 200)
-        await scene.says("Three eggs.")
-        await stream.until(lambda: any(each.data for each in stream.messages))
-
-    told = [each.data for each in stream.messages if each.data]
-    assert {each["topic"] for each in told} == {scene.table.conversation}
 
 
 async def test_muting_joining_and_leaving(scene: Scene) -> None:
@@ -248,21 +205,229 @@ async def test_messages_are_found_by_their_words(scene: Scene) -> None:
     assert "Nothing was found" in nothing
 
 
-async def test_hostile_words_are_text(scene: Scene) -> None:
-    made = await scene.console.does(f"{scene.project}/new", {"title": HOSTILE, "label": "team"})
-    await scene.console.does(made, {"body": HOSTILE, "label": "team"})
-
-    for path in [made, scene.project, "/bridge", "/bridge/search?q=img"]:
-        text = await scene.console.sees(path)
-
-        assert "<img" not in text
-        assert ESCAPED in text
-        assert "49" not in words(text).replace("{{7*7}}", "")
+async def own(scene: Scene, text: str, **more: object) -> str:
+    """Ana's own message: where it is."""
+    sent = await scene.table.ana.says(scene.table.conversation, text, **more)
+    return f"{scene.at}/messages/{sent['id']}"
 
 
-async def test_what_is_not_there_is_not_found(scene: Scene) -> None:
-    answer = await scene.console.get(f"{scene.project}/cnv_nothing")
-    other = await scene.console.get(f"/bridge/prj_{'0' * 26}/{scene.table.conversation}")
+async def test_a_message_is_shown_with_its_thread(scene: Scene) -> None:
+    said = await scene.says("Three eggs.")
+    await scene.says("Four by now.", reply_to=said)
 
-    assert answer.status == 404
-    assert other.status == 404
+    page = await scene.console.sees(f"{scene.at}/messages/{said}")
+    text = words(page)
+
+    assert f'data-from="{scene.project}/list?at={scene.table.conversation}"' in page
+    assert "Thread" in text
+    assert "Four by now." in text
+
+
+async def test_what_was_changed_keeps_its_versions(scene: Scene) -> None:
+    at = await own(scene, "Three eggs.")
+
+    to = await scene.console.does(f"{at}/edit", {"body": "Four eggs."})
+
+    text = words(await scene.console.sees(to))
+    assert "Four eggs." in text
+    assert "1 earlier version" in text
+    assert "Three eggs." in text
+
+
+async def test_an_edit_without_words_is_refused_where_it_was_written(scene: Scene) -> None:
+    at = await own(scene, "Three eggs.")
+
+    answer = await scene.console.post(f"{at}/edit", {"body": " "})
+
+    assert answer.status == 422
+    assert b"must be filled in" in answer.body
+
+
+async def test_a_deleted_message_says_that_it_was_there(scene: Scene) -> None:
+    at = await own(scene, "Three eggs.")
+
+    to = await scene.console.does(f"{at}/delete", {})
+
+    text = words(await scene.console.sees(to))
+    assert "Deleted." in text
+    assert "Three eggs." not in text
+
+
+async def test_whoever_has_it_says_so(scene: Scene) -> None:
+    me = (await scene.table.ana.got("GET", "/me"))["id"]
+    said = await scene.says("Have you got it?", addressed=[me], acknowledge={})
+    before = await scene.console.sees(scene.at)
+
+    await scene.console.does(f"{scene.at}/messages/{said}/confirm", {})
+
+    assert "I have it" in before
+    after = await scene.console.sees(scene.at)
+    assert "I have it" not in after
+    assert "confirmed by ana" in words(after)
+
+
+async def test_a_file_is_fetched_and_never_shown_as_a_page(scene: Scene) -> None:
+    added = await scene.table.site.ask(
+        "POST", f"/api/v1/projects/{scene.table.project}/attachments", query="name=eggs.html"
+    )
+    await own(scene, "See this.", attachments=[added.json["digest"]])
+
+    page = await scene.console.sees(scene.at)
+    answer = await scene.console.get(f"/bridge/attachments/{added.json['digest']}")
+    nothing = await scene.console.get(f"/bridge/attachments/{'0' * 64}")
+
+    assert f"/bridge/attachments/{added.json['digest']}" in page
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert nothing.status == 404
+
+
+async def test_lowering_is_asked_for_and_shows_what_would_be_said(scene: Scene) -> None:
+    at = await own(scene, "The key is AKIAIOSFODNN7EXAMPLE.", label="confidential")
+    page = await scene.console.sees(at)
+
+    answer = await scene.console.post(f"{at}/lower", {"to": "team"})
+
+    assert "Ask for a copy that is" in page
+    text = words(answer.body.decode())
+    assert answer.status == 200
+    assert "Somebody else has to say yes" in text
+    assert "AKIAIOSFODNN7EXAMPLE" not in answer.body.decode().split("What the copy would say")[1]
+    assert "waits for an answer" in words(await scene.console.sees(at))
+
+
+async def test_what_is_remembered_is_listed_searched_and_forgotten(scene: Scene) -> None:
+    memory = f"{scene.project}/memory"
+    for value in ("In the reeds.", "By the river."):
+        await scene.console.does(memory, {"key": "notes/nest", "value": value, "label": "team"})
+
+    listed = words(await scene.console.sees(memory))
+    found = words(await scene.console.sees(f"{memory}?q=river"))
+    history = words(await scene.console.sees(f"{memory}/history?key=notes%2Fnest"))
+    await scene.console.does(f"{memory}/forget", {"key": "notes/nest", "label": "team"})
+
+    assert "notes/nest By the river." in listed
+    assert "notes/nest" in found
+    assert "Version 2" in history
+    assert "In the reeds." in history
+    assert "Nothing is remembered yet." in await scene.console.sees(memory)
+
+
+async def test_a_changed_memory_is_not_written_over(scene: Scene) -> None:
+    memory = f"{scene.project}/memory"
+    await scene.console.does(memory, {"key": "k", "value": "one", "label": "team"})
+    form = {"key": "k", "value": "two", "label": "team", "version": "7"}
+
+    answer = await scene.console.post(memory, form)
+
+    assert answer.status == 409
+    assert "Changed meanwhile" in words(answer.body.decode())
+    assert ">two</textarea>" in answer.body.decode()
+
+
+async def test_work_is_added_claimed_handed_over_and_ended(scene: Scene) -> None:
+    at = f"{scene.project}/work"
+    await scene.console.does(at, {"title": "Count eggs", "label": "team", "once": "w"})
+    page = await scene.console.sees(at)
+    work = page.split(f'action="{at}/')[1].split('"')[0]
+
+    await scene.console.does(f"{at}/{work}", {"do": "claim"})
+    mine = await scene.console.sees(at)
+    token = mine.split('name="token" value="')[1].split('"')[0]
+    end = {"do": "end", "token": token, "state": "done", "outcome": "Three."}
+    await scene.console.does(f"{at}/{work}", end)
+
+    assert "Hand over to" in mine
+    over = words(await scene.console.sees(f"{at}?state=done"))
+    assert "Count eggs done" in over
+    assert "Three." in over
+
+
+async def test_leases_are_seen_taken_and_released(scene: Scene) -> None:
+    await scene.table.robin.got(
+        "POST", f"/projects/{scene.table.project}/leases", {"resource": "nest/**"}
+    )
+    form = {"resource": "river/**", "minutes": "10", "once": "l"}
+
+    refused = await scene.console.post(
+        f"{scene.project}/leases", {**form, "resource": "nest/eggs", "once": "m"}
+    )
+    await scene.console.does(f"{scene.project}/leases", form)
+    page = await scene.console.sees(scene.project)
+    lease = page.split("/release")[0].rsplit("/", 1)[1]
+    token = page.split("/release")[1].split('name="token" value="')[1].split('"')[0]
+    await scene.console.does(f"{scene.project}/leases/{lease}/release", {"token": token})
+
+    assert refused.status == 409
+    assert "robin holds" in words(refused.body.decode())
+    assert "nest/** robin" in words(page)
+    assert "river/**" not in await scene.console.sees(scene.project)
+
+
+async def test_who_is_there_is_shown(scene: Scene) -> None:
+    doing = {"doing": "busy", "note": "counting eggs"}
+    await scene.table.robin.got("PUT", f"/projects/{scene.table.project}/presence", doing)
+
+    part = await scene.console.get(f"{scene.project}/around", part=True)
+
+    assert "robin busy counting eggs" in words(part.body.decode())
+
+
+async def test_the_budget_of_debates_is_shown_and_set(scene: Scene) -> None:
+    form = {"tokens": "5000", "money": "2.50"}
+
+    to = await scene.console.does(f"{scene.project}/budget", form)
+    refused = await scene.console.post(f"{scene.project}/budget", {"money": "much"})
+
+    assert "of 5 k" in words(await scene.console.sees(to))
+    assert refused.status == 422
+    assert "must be an amount" in words(refused.body.decode())
+
+
+async def test_a_project_is_taken_out_line_by_line(scene: Scene) -> None:
+    await scene.says("Three eggs.")
+
+    answer = await scene.console.get(f"{scene.project}/export")
+
+    assert answer.status == 200
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert b"Three eggs." in answer.body
+    assert answer.body.count(b"\n") >= 3
+
+
+async def test_looking_at_names_does_not_bind_what_is_done_in_the_project(scene: Scene) -> None:
+    """A list of conversations beside the project is no reading in the project."""
+    await scene.also("Poachers", "restricted")
+    await scene.console.sees(scene.project)
+
+    to = await scene.console.does(
+        f"{scene.project}/leases", {"resource": "nest/**", "minutes": "10"}
+    )
+
+    assert "nest/** ana" in words(await scene.console.sees(to))
+
+
+async def test_a_project_is_put_away_and_taken_out_again(scene: Scene) -> None:
+    await scene.console.does(f"{scene.project}/archive", {"archived": "yes"})
+    away = await scene.console.sees(scene.project)
+    await scene.console.does(f"{scene.project}/archive", {"archived": "no"})
+
+    assert "archived" in words(away)
+    assert "Take a lease" not in away
+    assert "Take a lease" in await scene.console.sees(scene.project)
+
+
+async def test_an_audience_tells_nothing_of_an_agent_above_whoever_writes(scene: Scene) -> None:
+    """Scout is cleared for more than Mia: it is there, and it is not counted."""
+    mia = await somebody(scene.console, "mia")
+    await mia.does(f"{scene.at}/join", {})
+
+    page = words(await mia.sees(scene.at))
+    asked = await mia.get(f"{scene.at}/audience?label=team", part=True)
+    higher = await mia.get(f"{scene.at}/audience?label=confidential", part=True)
+
+    assert "ana, robin will see this." in page
+    for told in (words(asked.body.decode()), words(higher.body.decode())):
+        assert "scout" not in told
+    assert "1 participant is not cleared." in words(higher.body.decode())

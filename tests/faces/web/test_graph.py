@@ -3,34 +3,28 @@
 import json
 import re
 from datetime import UTC, datetime
+from itertools import combinations
+from math import hypot
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portico.faces import web
+from portico.faces.web.screens.graph.placing import Dot, Placed, frame_of, placed, radius_of
 from portico.faces.web.screens.graph.view import community_name, community_rows, path_view
 from portico.gateway.core.graph.analysis import Community
 from portico.gateway.core.graph.path import Hop
 from portico.gateway.core.graph.path import Path as Way
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.graph.look_at_graph import Ways
-from tests.faces.web.conftest import Browser, another
+from tests.faces.web.conftest import Browser
 from tests.faces.web.shop import FIND, handed_on, offers
+from tests.gateway.core.catalogues import recorded
 
 FOUND, DELETED = "shop.find_customer", "shop.delete_customer"
 SHEET = Path(web.__file__).parent / "static" / "styles" / "graph.css"
-
-
-async def test_where_nothing_was_learnt_it_is_said_how_something_would_be(
-    console: Browser,
-) -> None:
-    await offers(console, FIND)
-
-    text = await console.sees("/graph")
-
-    assert "Nothing learnt yet." in text
-    assert "sigma" not in text
-    assert 'href="/graph?all=1"' in text
 
 
 async def test_the_page_says_in_words_what_the_picture_shows(console: Browser) -> None:
@@ -85,15 +79,6 @@ async def test_a_way_is_explained_hop_by_hop(console: Browser) -> None:
     assert "No way from" in back
 
 
-async def test_a_tool_that_is_not_there_is_told_on_the_page(console: Browser) -> None:
-    await handed_on(console)
-
-    for query in (f"from={FOUND}&to=shop.x", "tool=shop.x", "from=x&to=y"):
-        answer = await console.get(f"/graph?{query}")
-        assert answer.status in {404, 422}
-        assert b'role="alert"' in answer.body
-
-
 async def test_neighbours_and_members_are_lists(console: Browser) -> None:
     await handed_on(console)
 
@@ -105,16 +90,6 @@ async def test_neighbours_and_members_are_lists(console: Browser) -> None:
     assert f'data-tool="{DELETED}"' in tool
     assert f'data-tool="{FOUND}"' in group
     assert "Choose a tool" in none
-
-
-async def test_what_is_above_somebody_is_not_in_their_graph(console: Browser) -> None:
-    await handed_on(console)
-    await console.site.ask("PUT", "/api/v1/servers/shop/label", {"label": "confidential"})
-    bob = await another(console, "bob")
-
-    assert "Nothing learnt yet." in await bob.sees("/graph")
-    assert json.loads((await bob.get("/graph/data?all=1")).body)["nodes"] == []
-    assert (await bob.get(f"/graph?from={FOUND}&to={DELETED}")).status == 404
 
 
 def _refs(*names: str) -> tuple[ToolRef, ...]:
@@ -180,3 +155,77 @@ def test_every_colour_of_a_community_stands_out_in_both_themes() -> None:
     for _, light, dark in found:
         assert _contrast(light, "#ffffff") >= 3
         assert _contrast(dark, "#111319") >= 3
+
+
+def nearest(spots: tuple[Placed, ...]) -> float:
+    """How far the two nearest ones are from touching."""
+    cells: dict[tuple[int, int], list[Placed]] = {}
+    for spot in spots:
+        cells.setdefault((int(spot.x // 30), int(spot.y // 30)), []).append(spot)
+    found = [float("inf")]
+    for (column, row), here in cells.items():
+        around = [
+            other
+            for i in (-1, 0, 1)
+            for j in (-1, 0, 1)
+            for other in cells.get((column + i, row + j), ())
+        ]
+        found += [
+            hypot(a.x - b.x, a.y - b.y) - a.radius - b.radius
+            for a in here
+            for b in around
+            if a is not b
+        ]
+    return min(found)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 6), st.floats(0, 1)), min_size=1, max_size=60),
+    st.lists(st.tuples(st.integers(0, 59), st.integers(0, 59)), max_size=120),
+)
+def test_no_two_tools_overlap(tools: list[tuple[int, float]], links: list[tuple[int, int]]) -> None:
+    dots = tuple(Dot(f"s.t{n}", group, size) for n, (group, size) in enumerate(tools))
+    edges = tuple(link for link in links if max(link) < len(dots))
+
+    spots = placed(dots, edges)
+
+    assert [spot.id for spot in spots] == [dot.id for dot in dots]
+    for one, other in combinations(spots, 2):
+        assert hypot(one.x - other.x, one.y - other.y) > one.radius + other.radius
+
+
+def test_nine_hundred_tools_do_not_overlap_either() -> None:
+    names = [f"{it.server}.{it.raw['name']}" for it in recorded()]
+    servers = sorted({name.partition(".")[0] for name in names})
+    dots = tuple(
+        Dot(name, servers.index(name.partition(".")[0]) // 3 + 1, n % 11 / 10)
+        for n, name in enumerate(names)
+    )
+    edges = tuple((n, (n * 7 + 3) % len(dots)) for n in range(len(dots)))
+
+    spots = placed(dots, edges)
+
+    assert len(spots) > 500
+    assert nearest(spots) > 0
+
+
+def test_the_same_graph_looks_the_same() -> None:
+    dots = tuple(Dot(f"s.t{n}", n % 4, n / 40) for n in range(40))
+    edges = tuple((n, n * 3 % 40) for n in range(40))
+
+    first = placed(dots, edges)
+    placed.cache_clear()
+
+    assert placed(dots, edges) == first
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_few_tools_are_not_drawn_as_giants(count: int) -> None:
+    spots = placed(tuple(Dot(f"s.t{n}", 1, 1.0) for n in range(count)), ())
+
+    left, right, top, bottom = frame_of(spots)
+
+    assert min(right - left, bottom - top) > 20 * radius_of(1.0)
+    for spot in spots:
+        assert left < spot.x < right
+        assert top < spot.y < bottom

@@ -1,5 +1,6 @@
-"""What holds for every file of the console, whoever adds one."""
+"""What holds for every file of the console, whoever adds one, and for every page's questions."""
 
+import asyncio
 import hashlib
 import json
 import re
@@ -9,6 +10,8 @@ import pytest
 
 from portico.faces import web
 from portico.faces.web.app import every_route
+from portico.faces.web.together import together
+from portico.kernel.errors import Kind, PorticoError
 from portico.main.console import PATHS
 
 ROOT = Path(web.__file__).parent
@@ -72,3 +75,34 @@ def test_every_route_of_the_console_is_handed_to_it() -> None:
         first = "/" + route.path.lstrip("/").split("/")[0]
 
         assert first in PATHS, route.path
+
+
+class Refused(PorticoError):
+    kind = Kind.DENIED
+    code = "refused_here"
+    title = "No"
+    fix = "Nothing helps."
+
+
+async def given(value: str) -> str:
+    await asyncio.sleep(0)
+    return value
+
+
+async def refused() -> str:
+    raise Refused("No.")
+
+
+async def test_each_answer_is_told_in_its_place() -> None:
+    assert await together(given("a"), given("b"), given("c")) == ("a", "b", "c")
+
+
+async def test_one_that_is_refused_refuses_all_by_its_own_name() -> None:
+    under_way = asyncio.Event()
+
+    async def never() -> str:
+        await under_way.wait()
+        return "never"
+
+    with pytest.raises(Refused):
+        await together(given("a"), never(), refused())

@@ -1,25 +1,16 @@
-"""Approvals in the console: what is seen of them, and by whom."""
+"""Approvals in the console: what is seen of them, and how they are answered."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.roles import Role
-from portico.kernel.label import Label
 from portico.testing.kernel import BEGINNING
 from tests.faces.http.test_approvals import NEVER, agent, asks
+from tests.faces.http.test_servers import approved
 from tests.faces.web.conftest import Browser
-from tests.faces.web.requests_made import another_id, status, three
-from tests.faces.web.somebody import somebody
-
-HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e'
-
-
-async def test_with_nothing_waiting_it_says_so(console: Browser) -> None:
-    text = await console.sees("/inbox")
-
-    assert "Nothing waits for you." in text
+from tests.faces.web.requests_made import another_id, status, three, uncertain
+from tests.guard.approvals import an_act, an_approval
 
 
 async def test_what_waits_is_listed_and_the_newest_is_open(console: Browser) -> None:
@@ -71,19 +62,6 @@ async def test_a_long_list_goes_on_by_cursor(console: Browser) -> None:
     assert f"row-{made[0].id}" in second
 
 
-async def test_the_parts_are_asked_for_by_themselves(console: Browser) -> None:
-    _, (new, *_) = await three(console)
-
-    listed = (await console.get(f"/inbox/list?marked={new.id}", part=True)).body.decode()
-    one = (await console.get(f"/inbox/{new.id}/part", part=True)).body.decode()
-
-    assert listed.strip().startswith('<section id="inbox-list"')
-    assert 'data-live="approvals"' in listed
-    assert one.strip().startswith('<section id="inbox-detail"')
-    assert len(listed) < 50_000
-    assert len(one) < 50_000
-
-
 async def test_long_arguments_are_at_an_address_of_their_own(console: Browser) -> None:
     _, bot = await agent(console.site)
     asked = await asks(console.site, bot)
@@ -100,85 +78,147 @@ async def test_long_arguments_are_at_an_address_of_their_own(console: Browser) -
     assert whole.body.count(b"<b>") == 60_000
 
 
-async def test_why_is_told_or_why_not(console: Browser) -> None:
+async def test_one_yes_and_the_next_one_is_open(console: Browser) -> None:
+    _, (new, middle, _) = await three(console)
+
+    to = await console.does(f"/inbox/{new.id}/answer", {"answer": "once", "once": "a1"})
+
+    assert to == f"/inbox/{middle.id}?done=once"
+    found = await status(console, new)
+    assert (found["status"], found["answered"]["via"]) == ("approved", "web")
+    assert "Approved, once." in await console.sees(to)
+
+
+async def test_the_last_yes_leads_to_the_empty_list(console: Browser) -> None:
+    _, bot = await agent(console.site)
+    only = await asks(console.site, bot)
+
+    assert await console.does(f"/inbox/{only.id}/answer", {"answer": "once"}) == "/inbox?done=once"
+
+
+async def test_a_no_carries_its_reason(console: Browser) -> None:
     _, (new, *_) = await three(console)
 
-    answer = await console.get(f"/inbox/{new.id}/why", part=True)
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "reject", "reason": " not today "})
 
-    assert answer.status == 200
-    assert b"mail.send" in answer.body or b'role="alert"' in answer.body
-
-
-@pytest.mark.parametrize("path", ["/inbox/apr_nothing", "/inbox/run_00000000000000000000000000"])
-async def test_what_is_no_request_is_not_there(console: Browser, path: str) -> None:
-    assert (await console.get(path)).status == 404
+    found = await status(console, new)
+    assert (found["status"], found["answered"]["reason"]) == ("rejected", "not today")
 
 
-async def test_a_bad_cursor_is_told(console: Browser) -> None:
-    assert (await console.get("/inbox?after=bm9wZQ")).status == 422
-
-
-async def test_who_may_not_answer_sees_their_own_and_no_buttons(console: Browser) -> None:
+@pytest.mark.parametrize("word", ["", "yes", "Once", "approve", "true", "on", "ONCE"])
+async def test_only_the_exact_word_answers(console: Browser, word: str) -> None:
     _, (new, *_) = await three(console)
-    bo = await somebody(console, "bo")
 
-    listed = await bo.sees("/inbox")
+    answer = await console.post(f"/inbox/{new.id}/answer", {"answer": word})
 
-    assert "Nothing waits for you." in listed
-    assert (await bo.get(f"/inbox/{new.id}")).status == 404
-    assert (await bo.post(f"/inbox/{new.id}/answer", {"answer": "once"})).status in {403, 404}
+    assert answer.status == 422
     assert (await status(console, new))["status"] == "waiting"
 
 
-async def test_what_is_above_somebody_is_not_there(console: Browser) -> None:
+async def test_two_answers_at_once_are_none(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+
+    answer = await console.post(f"/inbox/{new.id}/answer", {"answer": ["once", "reject"]})
+
+    assert answer.status == 422
+    assert (await status(console, new))["status"] == "waiting"
+
+
+async def test_the_same_form_sent_twice_answers_once(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+    fields = {"answer": "once", "once": "abc123"}
+
+    await console.does(f"/inbox/{new.id}/answer", fields)
+    again = await console.post(f"/inbox/{new.id}/answer", fields)
+
+    assert again.status == 303
+
+
+async def test_who_comes_late_is_told_who_was_first(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "reject"})
+
+    late = await console.post(f"/inbox/{new.id}/answer", {"answer": "once"})
+
+    assert late.status == 409
+    assert b"rejected by ana" in late.body
+
+
+async def test_always_makes_a_rule(console: Browser) -> None:
+    _, (new, *_) = await three(console)
+
+    await console.does(f"/inbox/{new.id}/answer", {"answer": "always", "pattern": "mail.*"})
+
+    made = (await status(console, new))["answered"]["rule"]
+    assert made in await console.sees("/settings/policy")
+
+
+async def test_edited_arguments_are_another_request_and_are_compared(console: Browser) -> None:
+    await approved(console.site)
     _, bot = await agent(console.site)
+    act = an_act(bot, tool="files.read_file", path="/etc/passwd")
+    made = an_approval(bot, act=act, expires_at=NEVER)
+    approvals = console.site.gateway.approvals.show_approval.approvals
+    asked = await approvals.add(bot, made, b"{}")
+
+    to = await console.does(f"/inbox/{asked.id}/edit", {"arguments": '{"path": "/srv/notes"}'})
+
+    found = await status(console, asked)
+    after = await console.sees(f"/inbox/{found['replaced_by']}")
+    assert to == "/inbox?done=edited"
+    assert found["status"] == "replaced"
+    assert "Arguments, and what they were" in after
+    assert '<del class="inbox-value">/etc/passwd</del>' in after
+    assert '<ins class="inbox-value">/srv/notes</ins>' in after
+
+
+async def test_arguments_that_are_none_are_shown_again_with_what_is_wrong(
+    console: Browser,
+) -> None:
+    _, (new, *_) = await three(console)
+
+    answer = await console.post(f"/inbox/{new.id}/edit", {"arguments": '{"to": '})
+
+    assert answer.status == 422
+    assert b"is not JSON: line 1" in answer.body
+    assert b"{&#34;to&#34;:" in answer.body
+    assert b'data-key="e" open' in answer.body
+    assert (await status(console, new))["status"] == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "came"), [("done", "done"), ("skip", "skipped"), ("retry", None)]
+)
+async def test_what_nobody_knows_is_said_by_a_person(
+    console: Browser, outcome: str, came: str | None
+) -> None:
+    unsure = await uncertain(console)
+
+    text = await console.sees("/inbox")
+    await console.does(f"/inbox/{unsure.id}/resolve", {"outcome": outcome})
+
+    assert "Nobody knows whether these were made" in text
+    assert (await status(console, unsure))["outcome"] == came
+
+
+async def test_another_word_for_what_became_of_it_is_refused(console: Browser) -> None:
+    unsure = await uncertain(console)
+
+    answer = await console.post(f"/inbox/{unsure.id}/resolve", {"outcome": "maybe"})
+
+    assert answer.status == 422
+    assert (await status(console, unsure))["outcome"] == "uncertain"
+
+
+async def test_nobody_answers_their_own_but_takes_it_back(console: Browser) -> None:
     ana = (await console.site.use.authenticate(console.site.key)).principal
-    approvals = console.site.gateway.approvals.show_approval.approvals
-    plain = await asks(console.site, bot)
-    secret = await asks(console.site, bot, "two", at=BEGINNING + timedelta(seconds=9))
-    hidden = replace(
-        secret,
-        id=another_id(secret),
-        hash="another",
-        label=Label.parse("restricted"),
-        tool="vault.open_the_safe",
-    )
-    await approvals.add(ana, hidden, b"{}")
-    op = await somebody(console, "op", role=Role.OPERATOR, clearance="team")
+    own = await asks(console.site, ana)
 
-    text = await op.sees("/inbox?show=all")
+    text = await console.sees(f"/inbox/{own.id}")
+    refused = await console.post(f"/inbox/{own.id}/answer", {"answer": "once"})
+    await console.does(f"/inbox/{own.id}/withdraw")
 
-    assert f"row-{plain.id}" in text
-    assert "open_the_safe" not in text
-    assert "open_the_safe" in await console.sees("/inbox?show=all")
-    for path in ("", "/part", "/why", "/arguments"):
-        assert (await op.get(f"/inbox/{hidden.id}{path}")).status == 404
-    assert (await op.post(f"/inbox/{hidden.id}/answer", {"answer": "once"})).status == 404
-
-
-async def test_hostile_names_are_text(console: Browser) -> None:
-    _, bot = await agent(console.site)
-    approvals = console.site.gateway.approvals.show_approval.approvals
-    plain = await asks(console.site, bot)
-    await console.does(f"/inbox/{plain.id}/answer", {"answer": "reject"})
-    hostile = replace(
-        plain,
-        id=another_id(plain),
-        hash="another",
-        tool=f"mail.{HOSTILE}",
-        server=HOSTILE,
-        rule=HOSTILE,
-        reason=HOSTILE,
-        asker=replace(plain.asker, name=HOSTILE),
-        arguments={HOSTILE: HOSTILE, "old": HOSTILE, "new": "b"},
-        before=({"tool": HOSTILE, "effect": HOSTILE, "at": HOSTILE, "outcome": HOSTILE},),
-        expires_at=NEVER,
-    )
-    await approvals.add(bot, hostile, b"{}")
-
-    text = await console.sees(f"/inbox/{hostile.id}")
-
-    assert "<script>alert" not in text
-    assert "<img" not in text
-    assert "&lt;script&gt;alert(1)" in text
-    assert "\u202e" not in text.replace("\\u202e", "")
+    assert 'data-key="a"' not in text
+    assert "Take it back" in text
+    assert refused.status == 403
+    assert (await status(console, own))["status"] == "withdrawn"

@@ -1,16 +1,23 @@
-"""The page of a run: its plan, its times, each step, and what can be done about it."""
+"""The page of a run: its plan, its times, each step, what is done about it, and how it goes on."""
 
 import json
 import re
+from typing import Any
 
+import pytest
+
+from portico.faces.web.screens.run.drawing import MOST_PARTS
+from portico.gateway.core.call import Answer
+from portico.testing.gateway_doors import ANYTHING
 from portico.testing.upstreams import text
-from tests.faces.http.test_workflows import LOOK, WAIT
-from tests.faces.web.conftest import Browser
+from tests.faces.http.conftest import built
+from tests.faces.http.test_workflows import LOOK, NOTE, WAIT, open_box
+from tests.faces.web.conftest import Browser, console_of, somebody
 from tests.faces.web.run_stage import (
-    PLAN,
+    ASK,
     an_agents,
+    asking,
     opened,
-    person,
     ran,
 )
 
@@ -65,7 +72,7 @@ async def test_others_see_how_it_went_and_none_of_the_values(console: Browser) -
     await opened(console)
     console.site.upstreams.replies[LOOK] = text("a secret")
     run = await ran(console.site, intent="Nobody else's business.")
-    bob = await person(console, "bob", clearance="restricted")
+    bob = await somebody(console, "bob", clearance="restricted")
 
     page = await bob.sees(f"/runs/{run}?step=look")
     output = await bob.get(f"/runs/{run}/output?step=look")
@@ -79,25 +86,6 @@ async def test_others_see_how_it_went_and_none_of_the_values(console: Browser) -
     assert output.status == 404
     assert "Fork from this step" not in page
     assert "Cancel" not in page
-
-
-async def test_a_run_above_ones_clearance_is_not_there(console: Browser) -> None:
-    await opened(console)
-    run = await ran(console.site, label="restricted")
-    bob = await person(console, "bob")
-
-    for path in ("", "/parts?steps=*", "/plan", "/timeline", "/log", "/export", "/steps/look"):
-        assert (await bob.get(f"/runs/{run}{path}")).status == 404
-    for act in ("cancel", "resume", "fork", "rerun"):
-        assert (await bob.post(f"/runs/{run}/{act}", {"step": "look"})).status == 404
-
-
-async def test_what_is_no_run_is_not_there(console: Browser) -> None:
-    for run in ("nothing", "run_", "run_01m7m92fh4ex3t904k96h25zea", "%00"):
-        answer = await console.get(f"/runs/{run}")
-
-        assert answer.status == 404
-        assert b"no such" in answer.body
 
 
 async def test_a_run_of_an_agent_shows_its_turns_and_what_ran_ahead(console: Browser) -> None:
@@ -163,18 +151,287 @@ async def test_an_inline_run_is_shown_as_far_as_it_is_known(console: Browser) ->
     assert re.search(r"look box · done [^>]*, step look", page)
 
 
-async def test_hostile_names_and_results_are_text(console: Browser) -> None:
+async def test_an_approval_is_given_from_the_run_and_leads_back_to_it() -> None:
+    console, run = await asking()
+
+    page = await console.sees(f"/runs/{run}")
+    [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+    answer = {"approval": approval, "answer": "once", "step": "note", "once": "a1"}
+    back = await console.does(f"/runs/{run}/answer", answer)
+    again = await console.does(f"/runs/{run}/answer", answer)
+    after = await console.sees(back)
+
+    assert "Needs approval" in page
+    assert 'data-key="a"' in page
+    assert 'data-key="x"' in page
+    assert back == again == f"/runs/{run}?done=once&step=note"
+    assert "Approved, once." in after
+    assert 'data-key="a"' not in after
+
+
+async def test_only_the_exact_word_approves_from_the_run() -> None:
+    console, run = await asking()
+    page = await console.sees(f"/runs/{run}")
+    [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+
+    for word in ("yes", "Once", "", "approve"):
+        answer = await console.post(
+            f"/runs/{run}/answer", {"approval": approval, "answer": word, "step": "note"}
+        )
+
+        assert answer.status == 422
+        assert "Needs approval" in answer.body.decode()
+
+
+async def test_arguments_are_edited_and_a_slip_in_them_is_told_beside_what_was_typed() -> None:
+    console, run = await asking()
+    page = await console.sees(f"/runs/{run}")
+    [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+    fields = {"approval": approval, "step": "note"}
+
+    slip = await console.post(f"/runs/{run}/edit", {**fields, "arguments": '{"text": oops'})
+    back = await console.does(f"/runs/{run}/edit", {**fields, "arguments": '{"text": "mine"}'})
+
+    assert slip.status == 422
+    assert "{&#34;text&#34;: oops</textarea>" in slip.body.decode()
+    assert "must be JSON" in slip.body.decode()
+    assert back == f"/runs/{run}?done=edited&step=note"
+
+
+async def test_whoever_asked_is_told_that_another_has_to_answer() -> None:
+    site = await built([ANYTHING, ASK])
+    console = console_of(site)
+    await console.log_in()
+    await open_box(site)
+    run = await ran(site)
+
+    page = await console.sees(f"/runs/{run}?step=note")
+
+    assert "Approval needed." in page
+    assert 'data-key="a"' not in page
+
+
+async def test_a_run_that_failed_says_why_and_is_taken_up_again(console: Browser) -> None:
     await opened(console)
-    bad = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)><hx-partial hx-target=body>"
-    console.site.upstreams.replies[LOOK] = text(bad)
-    plan = {**PLAN, "steps": [{**PLAN["steps"][0], "arguments": {bad: bad}}, PLAN["steps"][1]]}
-    run = await ran(console.site, plan, intent=bad)
+    console.site.upstreams.replies[NOTE] = Answer(
+        [{"type": "text", "text": "no room"}], failed=True
+    )
+    run = await ran(console.site)
 
-    for path in ("", "?step=look", "/output?step=look", "/log", f"?find={bad}", "?zoom=<b>"):
-        page = await console.sees(f"/runs/{run}{path}")
+    page = await console.sees(f"/runs/{run}")
+    back = await console.does(f"/runs/{run}/resume", {})
 
-        assert "<script>alert" not in page
-        assert "<img" not in page
-        assert "<hx-partial" not in page
-    part = await console.get(f"/runs/{run}/parts?steps={bad}&step={bad}", part=True)
-    assert b"<img" not in part.body
+    assert 'class="badge bad"><i></i>Failed' in page
+    assert 'data-for="note"' in page
+    assert "no room" in page
+    assert back == f"/runs/{run}?done=resumed"
+
+
+async def test_a_run_is_forked_run_again_and_cancelled(console: Browser) -> None:
+    await opened(console)
+    run = await ran(console.site)
+
+    forked = await console.does(f"/runs/{run}/fork", {"step": "note", "once": "f1"})
+    twice = await console.does(f"/runs/{run}/fork", {"step": "note", "once": "f1"})
+    again = await console.does(f"/runs/{run}/rerun", {"once": "r1"})
+    page = await console.sees(forked)
+    cancelled = await console.does(again.replace("?done=again", "/cancel"), {})
+    over = await console.post(again.replace("?done=again", "/cancel"), {})
+
+    assert forked == twice
+    assert run not in {forked, again}
+    assert f'href="/runs/{run}"' in page
+    assert "What does not depend on that step was kept." in page
+    assert cancelled.endswith("?done=cancelled")
+    assert over.status == 409
+    assert "Cancelled" in over.body.decode()
+
+
+async def test_a_drill_is_a_chain_that_is_resumed_and_run_again(console: Browser) -> None:
+    site = console.site
+    async with site.working():
+        made = await site.ask(
+            "POST",
+            "/api/v1/runs",
+            {"kind": "drill", "input": {"steps": 3, "fail_at": 2}},
+            headers=(WAIT,),
+        )
+    run = made.json["id"]
+
+    page = await console.sees(f"/runs/{run}")
+    resumed = await console.does(f"/runs/{run}/resume", {})
+    again = await console.does(f"/runs/{run}/rerun", {"once": "r2"})
+
+    assert re.search(r'data-step="step-2" data-s="failed"', page)
+    assert "1 / 3" in page
+    assert "It was told to fail here." in page
+    assert resumed == f"/runs/{run}?done=resumed"
+    assert again.endswith("?done=again")
+
+
+LARGEST = 50_000
+
+
+def fan(many: int) -> dict[str, Any]:
+    inner = [
+        {"id": f"read{number}", "tool": "box.look", "after": ["list"]} for number in range(many)
+    ]
+    last = {"id": "all", "tool": "box.look", "after": [each["id"] for each in inner]}
+    return {"steps": [{"id": "list", "tool": "box.look"}, *inner, last]}
+
+
+def wide(many: int) -> dict[str, Any]:
+    """No two of which are alike."""
+    steps = [
+        {"id": f"s{at}", "tool": "box.look", "after": [f"s{max(at - 1 - at % 3, 0)}"] if at else []}
+        for at in range(many)
+    ]
+    return {"steps": steps}
+
+
+async def queued(console: Browser, plan: dict[str, Any]) -> str:
+    """Started, and carried out by nobody yet."""
+    answer = await console.site.ask("POST", "/api/v1/workflows", {"plan": plan})
+    assert answer.status == 202, answer.json
+    return str(answer.json["run"])
+
+
+async def parts(console: Browser, run: str, **asked: str) -> str:
+    page = await console.sees(f"/runs/{run}")
+    known = {
+        "shape": _data(page, "shape"),
+        "scale": _data(page, "scale"),
+        "mark": _data(page, "mark"),
+        **asked,
+    }
+    query = "&".join(f"{name}={value}".replace(" ", "+") for name, value in known.items())
+    answer = await console.get(f"/runs/{run}/parts?{query}", part=True)
+    assert answer.status == 200
+    assert len(answer.body) < LARGEST
+    return answer.body.decode()
+
+
+def _data(page: str, name: str) -> str:
+    found = re.search(rf'data-{name}="([^"]*)"', page)
+    assert found is not None
+    return found[1]
+
+
+def targets(part: str) -> list[str]:
+    return re.findall(r'<hx-partial hx-target="#([^"]+)"', part)
+
+
+ALWAYS = ["run-state", "run-error", "run-acts", "run-kpis"]
+
+
+async def test_only_the_step_and_what_follows_on_it_is_sent(console: Browser) -> None:
+    await opened(console)
+    run = await queued(console, fan(3))
+
+    part = await parts(console, run, steps="read1")
+
+    assert targets(part) == [*ALWAYS, "n2", "n4", "run-grid", "b2", "b4", "run-more"]
+    assert '<svg><a id="n2"' in part
+    assert 'data-anew=""' in part
+
+
+async def test_names_of_the_journal_are_those_of_their_steps(console: Browser) -> None:
+    await opened(console)
+    run = await queued(console, fan(2))
+
+    for name in ("read1~2", "read1[3]", "read1:skipped", "signal:~approval:read1:1", "read1/look"):
+        assert "n2" in targets(await parts(console, run, steps=name))
+    assert "n2" not in targets(await parts(console, run, steps="nothing,-,~output"))
+
+
+async def test_of_a_thousand_steps_a_part_stays_small_and_says_that_there_is_more(
+    console: Browser,
+) -> None:
+    await opened(console)
+    run = await queued(console, wide(60))
+
+    part = await parts(console, run, steps="*")
+
+    sent = [name for name in targets(part) if re.fullmatch(r"n\d+", name)]
+    more = _data(part, "more").split(",")
+    assert len(sent) == MOST_PARTS
+    assert len(sent) + len(more) == 60
+
+
+@pytest.mark.timeout(30)
+async def test_pages_and_parts_of_a_thousand_steps_are_small(console: Browser) -> None:
+    await opened(console)
+    for plan in (fan(998), wide(1000)):
+        run = await queued(console, plan)
+
+        whole = await console.sees(f"/runs/{run}")
+        for path in ("/plan", "/timeline", "/parts?steps=*", "/steps/all", "/steps/s999"):
+            answer = await console.get(f"/runs/{run}{path}", part=True)
+            assert len(answer.body) < LARGEST, path
+        assert len(whole) < 200_000
+        assert whole.count('class="run-node') <= 60
+
+
+@pytest.mark.timeout(30)
+async def test_one_looks_into_a_group_and_finds_a_step_in_it(console: Browser) -> None:
+    await opened(console)
+    run = await queued(console, fan(998))
+
+    whole = await console.sees(f"/runs/{run}")
+    inside = await console.sees(f"/runs/{run}?zoom=1")
+    deeper = await console.sees(f"/runs/{run}?zoom=1.0")
+    found = await console.sees(f"/runs/{run}?find=read997")
+    nothing = await console.sees(f"/runs/{run}?find=elephant")
+
+    assert "look \u00d7 998" in whole
+    assert f'href="/runs/{run}?zoom=1"' in whole
+    assert f'href="/runs/{run}?zoom=1.0"' in inside
+    assert 'data-step="read7"' in deeper
+    assert "One level up" in deeper
+    assert 'data-step="read997"' in found
+    assert "Nothing here is called “elephant”." in nothing
+
+
+async def test_a_page_that_was_drawn_otherwise_is_told_to_draw_anew(console: Browser) -> None:
+    await opened(console)
+    run = await queued(console, fan(2))
+
+    shape = await parts(console, run, steps="list", shape="9.9")
+    scale = await parts(console, run, steps="list", scale="other")
+    mark = await parts(console, run, steps="list", mark="other")
+
+    assert _data(shape, "anew") == "plan timeline"
+    assert "n0" not in targets(shape)
+    assert _data(scale, "anew") == "timeline"
+    assert "b0" not in targets(scale)
+    assert _data(mark, "anew") == "inspector"
+    assert _data(mark, "picked") == "list"
+
+
+async def test_what_begins_to_wait_for_people_is_shown_unless_another_was_chosen() -> None:
+    console, run = await asking()
+
+    followed = await parts(console, run, steps="note", mark="look+done")
+    chosen = await parts(console, run, steps="note", step="look")
+
+    assert _data(followed, "picked") == "note"
+    assert "Needs approval" in followed
+    assert _data(chosen, "picked") == "look"
+
+
+async def test_a_page_hears_of_its_run_and_its_steps(console: Browser) -> None:
+    await opened(console)
+    run = await queued(console, fan(1))
+
+    async with console.live(run) as stream:
+        await stream.until(lambda: stream.status == 200)
+        async with console.site.working():
+            await stream.until(
+                lambda: any(
+                    each.data and each.data["type"] == "run.done" for each in stream.messages
+                )
+            )
+
+    told = [each.data for each in stream.messages if each.data]
+    steps = {each["facts"].get("step") for each in told if each["type"] == "step.done"}
+    assert {"list", "read0", "all"} <= steps

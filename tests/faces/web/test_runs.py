@@ -17,7 +17,7 @@ from portico.testing.agent_data import an_agent_run
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.faces.http.conftest import Site
 from tests.faces.web.conftest import Browser
-from tests.faces.web.run_stage import an_agents, opened, person, ran
+from tests.faces.web.run_stage import an_agents, opened, ran
 
 ENTROPY = SeededEntropy("runs")
 NOBODY = Known(names={}, traces={}, questions={}, tools={})
@@ -54,13 +54,6 @@ async def drills(site: Site, many: int, **more: object) -> list[str]:
         for _ in range(many)
     ]
     return [answer.json["id"] for answer in made]
-
-
-async def test_where_there_are_none_it_says_how_to_start_one(console: Browser) -> None:
-    page = await console.sees("/runs")
-
-    assert "No runs yet." in page
-    assert "portico run plan.toml" in page
 
 
 async def test_runs_are_listed_newest_first_with_who_and_how_far(console: Browser) -> None:
@@ -136,28 +129,6 @@ async def test_each_kind_is_ended_by_its_own_room(console: Browser) -> None:
 
 
 PLAIN = {"steps": [{"id": "look", "tool": "box.look"}]}
-
-
-async def test_who_may_not_end_them_is_not_offered_it(console: Browser) -> None:
-    [run] = await drills(console.site, 1)
-    bob = await person(console, "bob", "viewer")
-
-    page = await bob.sees("/runs")
-    refused = await bob.post("/runs/cancel", {"one": run})
-
-    assert run in page
-    assert "Cancel</" not in page
-    assert 'type="checkbox"' not in page
-    assert refused.status == 403
-
-
-async def test_what_is_above_ones_clearance_is_neither_listed_nor_ended(console: Browser) -> None:
-    [run] = await drills(console.site, 1, label="restricted")
-    bob = await person(console, "bob", "operator")
-
-    for path in ("/runs", "/runs/list", "/runs?show=running"):
-        assert run not in await bob.sees(path)
-    assert (await bob.post("/runs/cancel", {"one": run})).status == 404
 
 
 async def test_the_list_alone_is_a_part(console: Browser) -> None:

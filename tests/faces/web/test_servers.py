@@ -3,19 +3,16 @@
 from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from portico.faces.web.screens.servers.paste import Reading, read_paste
 from portico.gateway.core.errors import UpstreamDown
+from portico.gateway.core.launch_text import check_launch, shown, to_json
 from portico.testing.upstreams import seen
 from tests.faces.web.bridge_scene import words
-from tests.faces.web.conftest import Browser, another
-from tests.faces.web.shop import DROP, FIND, HOSTILE, LAUNCH, offers, once_in, pin_in
-
-
-async def test_without_servers_it_is_said_how_to_add_some(console: Browser) -> None:
-    text = await console.sees("/servers")
-
-    assert "No servers yet." in text
-    assert "mcpServers" in text
+from tests.faces.web.conftest import Browser, somebody
+from tests.faces.web.shop import DROP, FIND, LAUNCH, offers, once_in, pin_in
 
 
 async def test_a_pasted_block_is_looked_at_before_it_is_added(console: Browser) -> None:
@@ -181,15 +178,14 @@ async def test_what_is_not_possible_is_told_on_the_page(
 
 async def test_its_last_words_are_for_those_who_approve(console: Browser) -> None:
     await offers(console, FIND)
-    console.site.upstreams.last_words["shop"] = ["listening", HOSTILE]
-    bob = await another(console, "bob")
+    console.site.upstreams.last_words["shop"] = ["listening"]
+    bob = await somebody(console, "bob")
 
     mine, his = await console.sees("/servers/shop"), await bob.sees("/servers/shop")
     part = (await console.get("/servers/shop/vitals", part=True)).body.decode()
 
     for text in (mine, part):
         assert "listening" in text
-        assert "<img" not in text
     assert "listening" not in his
 
 
@@ -207,34 +203,6 @@ async def test_the_list_is_asked_for_again_as_a_part(console: Browser) -> None:
     assert 'id="server-shop"' not in look
 
 
-async def test_who_may_only_look_is_offered_nothing_to_change(console: Browser) -> None:
-    await offers(console, FIND)
-    vera = await another(console, "vera", roles=("viewer",))
-
-    page, listed = await vera.sees("/servers/shop"), await vera.sees("/servers")
-
-    assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
-    assert "/servers/_add" not in listed
-    assert (await vera.get("/servers/_add")).status == 403
-    assert (await vera.get("/servers/shop/review")).status == 403
-    for path in ("switch", "restart", "allow", "accept", "remove"):
-        fields = {"to": "off", "pin": "x", "proposed": "all"}
-        assert (await vera.post(f"/servers/shop/{path}", fields)).status == 403
-
-
-async def test_a_server_above_ones_clearance_is_not_there(console: Browser) -> None:
-    await offers(console, FIND)
-    await console.site.ask("PUT", "/api/v1/servers/shop/label", {"label": "confidential"})
-    bob = await another(console, "bob")
-
-    text = await bob.sees("/servers")
-
-    assert "shop" not in text
-    assert "No servers yet." in text
-    for path in ("/servers/shop", "/servers/shop/vitals", "/servers/nothing"):
-        assert (await bob.get(path)).status == 404
-
-
 async def test_a_long_review_is_sent_in_pieces(console: Browser) -> None:
     many = [{**FIND, "name": f"find_{n}"} for n in range(100)]
     await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
@@ -247,3 +215,99 @@ async def test_a_long_review_is_sent_in_pieces(console: Browser) -> None:
     assert len(whole.body) < 50_000
     assert len(review.body) < 50_000
     assert b"start=40" in review.body
+
+
+OWN = "http://127.0.0.1:3100"
+TOKEN = "ghp_" + "0123456789abcdefghijklmnop"  # nobody's
+
+
+def read(text: str, name: str | None = None) -> Reading:
+    return read_paste(text, name=name, own_url=OWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "command"),
+    [
+        ("uvx mcp-server-time", ["time"], "uvx mcp-server-time"),
+        ("$ uvx mcp-server-time@2026.1", ["time"], "uvx mcp-server-time@2026.1"),
+        (
+            "npx -y @modelcontextprotocol/server-github",
+            ["github"],
+            "npx -y @modelcontextprotocol/server-github",
+        ),
+        ("TZ=UTC python serve_it.py", ["serve-it"], "TZ=UTC python serve_it.py"),
+        ("https://mcp.linear.app/mcp", ["linear"], "https://mcp.linear.app/mcp"),
+        ('{"mcpServers": {"A b": {"command": "x"}}}', ["a-b"], "x"),
+        ('{"servers": {"a": {"command": "x", "args": ["y"]}}}', ["a"], "x y"),
+        ('"mcpServers": {"a": {"command": "x"}},', ["a"], "x"),
+        ('{"a": {"command": "x"}} // mine', ["a"], "x"),
+        ('{"command": "npx", "args": ["foo-mcp"]}', ["foo"], "npx foo-mcp"),
+        ('{"a": {"command": "x", "env": {"K": "${K}"}}}', ["a"], "K=${K} x"),
+        ('{"a": {"command": "x", "env": {"K": "secret:k"}}}', ["a"], "K=${secret:k} x"),
+        ('{"a": {"command": "x", "env": {"LANG": "de"}}}', ["a"], "LANG=de x"),
+    ],
+)
+def test_a_block_a_command_and_an_address_are_understood(
+    text: str, names: list[str], command: str
+) -> None:
+    found = read(text)
+
+    assert found.flawed == []
+    assert [each.name for each in found.servers] == names
+    assert found.servers[0].command == command
+
+
+def test_a_name_that_is_given_is_taken() -> None:
+    assert [each.name for each in read("uvx mcp-server-time", "clock").servers] == ["clock"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"a": {{"command": "x", "env": {{"GITHUB_TOKEN": "{TOKEN}"}}}}}}',
+        f'{{"a": {{"command": "x", "args": ["--token", "{TOKEN}"]}}}}',
+        f'{{"a": {{"url": "https://x.example/mcp", "headers": {{"Authorization": "{TOKEN}"}}}}}}',
+        f'{{"a": {{"url": "https://x.example/mcp?key={TOKEN}"}}}}',
+        '{"a": {"command": "x", "env": {"API_KEY": "hunter2hunter2"}}}',
+        f"GITHUB_TOKEN={TOKEN} npx thing",
+    ],
+)
+def test_a_secret_is_not_taken_and_not_told(text: str) -> None:
+    found = read(text)
+
+    assert found.servers == []
+    [flaw] = found.flawed
+    assert TOKEN not in flaw.reason
+    assert "hunter2" not in flaw.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "{}", "[]]", '{"a": 1}', "A=b", "'open", '{"mcpServers": []}', "null", "\x00", "}{"],
+)
+def test_what_is_no_server_says_why(text: str) -> None:
+    found = read(text)
+
+    assert found.flawed or all(shown(each.launch) for each in found.servers)
+
+
+def test_portico_itself_is_not_put_behind_its_own_door() -> None:
+    found = read(f'{{"portico": {{"url": "{OWN}/mcp"}}}}')
+
+    assert found.servers == []
+    assert found.flawed
+
+
+def test_two_of_one_name_are_told_apart() -> None:
+    found = read('{"a b": {"command": "x"}, "A-B": {"command": "y"}}')
+
+    assert len({each.name for each in found.servers}) == 2
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_pasted_is_answered(text: str) -> None:
+    found = read(text)
+
+    for each in found.servers:
+        check_launch(each.launch)
+        assert to_json(each.launch)

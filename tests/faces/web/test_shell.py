@@ -1,4 +1,8 @@
-"""The shell: who comes in, what every page has, and what it may load."""
+"""The shell: who comes in, what every page has, and what it says of nothing."""
+
+import html
+
+import pytest
 
 from portico.faces.web.wall import COOKIE
 from tests.faces.web.conftest import Browser
@@ -103,14 +107,147 @@ async def test_the_palette_finds_places(console: Browser) -> None:
     assert b'href="/inbox"' not in answer.body
 
 
-async def test_the_stream_stands_at_the_end_and_tells_what_comes(console: Browser) -> None:
-    await console.site.ask("POST", "/api/v1/runs", {"kind": "drill", "input": {"steps": 1}})
+async def link_of(browser: Browser) -> str:
+    made = await browser.site.ask("POST", "/api/v1/console-links")
+    assert made.status == 201, made.json
+    link: str = made.json["link"]
+    return link
 
-    async with console.live("runs") as stream:
-        await stream.until(lambda: stream.status == 200)
-        await console.site.ask("POST", "/api/v1/runs", {"kind": "drill", "input": {"steps": 1}})
-        await stream.until(lambda: any(each.data for each in stream.messages))
 
-    told = [each for each in stream.messages if each.data]
-    assert {each.data["topic"] for each in told} == {"runs"}
-    assert all(each.id for each in told)
+async def test_the_link_leads_to_the_login_with_a_session_that_no_server_sees(
+    stranger: Browser,
+) -> None:
+    address, _, handed = (await link_of(stranger)).partition("#")
+
+    assert address == "http://127.0.0.1:3100/login"
+    assert handed.startswith("ptc_")
+
+
+async def test_what_it_carries_is_exchanged_once_and_is_no_cookie_of_the_browser(
+    stranger: Browser,
+) -> None:
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    first = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+    second = await stranger.post("/login", {"handed": handed})
+
+    assert first.status == 303, first.body[-1500:]
+    assert first.headers["location"] == "/runs"
+    assert handed not in first.headers["set-cookie"]
+    assert second.status == 401
+    assert b"portico ui" in second.body
+    assert b"Bearer" not in second.body
+
+
+async def test_what_it_carries_opens_no_other_door(stranger: Browser) -> None:
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    assert (await stranger.site.ask("GET", "/api/v1/me", key=handed)).status == 401
+    assert (await stranger.post("/login", {"key": handed})).status == 401
+
+
+async def test_an_agent_gets_no_link(stranger: Browser) -> None:
+    key = await stranger.site.ask("POST", "/api/v1/keys", {"name": "bot", "agent": True})
+
+    answer = await stranger.site.ask("POST", "/api/v1/console-links", key=key.json["key"])
+
+    assert (answer.status, answer.json["code"]) == (403, "session_for_people")
+
+
+async def test_a_link_of_somebody_else_asks_before_it_takes_the_browser_over(
+    stranger: Browser,
+) -> None:
+    asked = {"name": "eve", "roles": ["member"], "clearance": "team"}
+    invited = await stranger.site.ask("POST", "/api/v1/invitations", asked)
+    token = invited.json["link"].partition("#")[2]
+    eve = (await stranger.site.ask("POST", "/api/v1/invitations/accept", key=token)).json["key"]
+    made = await stranger.site.ask("POST", "/api/v1/console-links", key=eve)
+    handed = made.json["link"].partition("#")[2]
+    await stranger.log_in()
+
+    asks = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+    sure = await stranger.post("/login", {"handed": handed, "to": "/runs", "sure": "1"})
+
+    assert (asks.status, "set-cookie" in asks.headers) == (200, False)
+    assert b"Log in as eve in home" in asks.body
+    assert b"logged in as <b>ana in home</b>" in asks.body
+    assert (sure.status, sure.headers["location"]) == (303, "/runs")
+    assert COOKIE in sure.headers["set-cookie"]
+
+
+async def test_a_link_of_ones_own_asks_nothing(stranger: Browser) -> None:
+    await stranger.log_in()
+    handed = (await link_of(stranger)).partition("#")[2]
+
+    answer = await stranger.post("/login", {"handed": handed, "to": "/runs"})
+
+    assert (answer.status, answer.headers["location"]) == (303, "/runs")
+    assert "set-cookie" not in answer.headers
+
+
+async def test_who_is_logged_in_is_not_sent_on_with_what_a_link_carries(console: Browser) -> None:
+    """A browser keeps what is behind the # when a server sends it elsewhere."""
+    answer = await console.get("/login?to=/runs")
+    elsewhere = await console.get("/login?to=//else.example")
+
+    assert answer.status == 200
+    assert b'id="onward" href="/runs"' in answer.body
+    assert b'id="onward" href="/"' in elsewhere.body
+
+
+EMPTY = {
+    "/inbox": ("Nothing waits for you.", "you say yes or no"),
+    "/runs": ("No runs yet.", "portico run plan.toml"),
+    "/chat": ("There is no agent yet.", "Make an agent"),
+    "/bridge": ("No project yet.", "Create a project"),
+    "/debates": ("No debate yet.", "Ask something"),
+    "/tools?q=zzyzx": ("No tool fits", "Add a server"),
+    "/graph": ("Nothing learnt yet.", "Find a tool and call it"),
+    "/servers": ("No servers yet.", "Add servers"),
+    "/agents": ("No agents yet.", "Begin with a template"),
+    "/figures": ("Collecting: first numbers after some calls.", "Find a tool"),
+    "/audit?action=debate.": ("No such entries.", "Filter"),
+    "/settings/secrets": ("No secrets.", "Set a secret"),
+    "/welcome": ("No servers yet.", "portico init"),
+}
+NOBODY = "0" * 26
+GONE = {
+    f"/inbox/apr_{NOBODY}": 404,
+    f"/runs/run_{NOBODY}": 404,
+    f"/chat/run_{NOBODY}": 404,
+    f"/bridge/prj_{NOBODY}": 404,
+    f"/bridge/prj_{NOBODY}/cnv_{NOBODY}": 404,
+    f"/debates/dbt_{NOBODY}": 404,
+    "/debates/what-is-this": 404,
+    "/tools/library.nothing": 404,
+    "/graph?all=1&from=no.one&to=no.two": 404,
+    "/servers/nothing": 404,
+    "/agents/nothing": 404,
+    "/agents/a%2Fb": 404,
+    "/audit?after=nonsense": 422,
+    "/inbox?after=bm9wZQ": 422,
+    "/runs/%00": 404,
+    "/settings/nothing": 404,
+}
+
+
+@pytest.mark.requirement("console:screens:states")
+@pytest.mark.parametrize("path", EMPTY)
+async def test_screen_with_nothing_on_it_says_what_to_do(console: Browser, path: str) -> None:
+    text = html.unescape(await console.sees(path))
+
+    assert [words for words in EMPTY[path] if words not in text] == []
+
+
+@pytest.mark.requirement("console:screens:states")
+@pytest.mark.parametrize("path", GONE)
+async def test_what_is_not_there_is_said_on_a_page_of_the_console(
+    console: Browser, path: str
+) -> None:
+    answer = await console.get(path)
+
+    text = answer.body.decode()
+    assert answer.status == GONE[path]
+    assert 'role="alert"' in text
+    assert 'class="fix"' in text
+    assert '<nav class="side"' in text

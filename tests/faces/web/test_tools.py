@@ -6,17 +6,10 @@ from portico.gateway.core.tool import ToolRef
 from portico.testing.upstreams import text as says
 from tests.faces.http.conftest import built
 from tests.faces.web.bridge_scene import words
-from tests.faces.web.conftest import Browser, another, console_of
-from tests.faces.web.shop import DROP, FIND, HOSTILE, handed_on, offers, once_in
+from tests.faces.web.conftest import Browser, console_of
+from tests.faces.web.shop import DROP, FIND, handed_on, offers, once_in
 
 PAGE = "/tools/shop.find_customer"
-
-
-async def test_without_servers_it_is_said_where_tools_come_from(console: Browser) -> None:
-    text = await console.sees("/tools")
-
-    assert "No tools yet." in text
-    assert 'href="/servers/_add"' in text
 
 
 async def test_servers_are_listed_and_their_tools_come_when_they_are_opened(
@@ -216,46 +209,6 @@ async def test_what_was_learnt_stands_beside_the_tool(console: Browser) -> None:
     assert "Comes after it" in text
     assert 'href="/tools/shop.delete_customer"' in text
     assert "json.id becomes id" in text
-
-
-async def test_who_may_only_look_is_offered_nothing_to_change(console: Browser) -> None:
-    await offers(console, FIND)
-    viewer = await another(console, "vera", roles=("viewer",))
-
-    page, listed = await viewer.sees(PAGE), await viewer.sees("/tools")
-
-    assert "/tools/effect" not in page
-    assert "/tools/rule" not in page
-    assert "/tools/switch" not in listed
-    answer = await viewer.post("/tools/switch", {"server": "shop", "to": "off"})
-    assert answer.status == 403
-
-
-async def test_a_server_above_ones_clearance_is_not_there(console: Browser) -> None:
-    await offers(console, FIND)
-    await console.site.ask("PUT", "/api/v1/servers/shop/label", {"label": "confidential"})
-    bob = await another(console, "bob", clearance="team")
-
-    assert "shop" not in await bob.sees("/tools")
-    assert "find_customer" not in await bob.sees("/tools?q=find+a+customer")
-    assert (await bob.get(PAGE)).status == 404
-    assert (await bob.get("/tools/group?server=shop", part=True)).status == 404
-
-
-async def test_hostile_names_and_results_are_text(console: Browser) -> None:
-    bad = {**FIND, "description": HOSTILE, "inputSchema": {"properties": {HOSTILE: {"x": 1}}}}
-    await offers(console, bad)
-    console.site.upstreams.replies[ToolRef("shop", "find_customer")] = says(HOSTILE)
-
-    called = await console.post("/tools/call", {"tool": "shop.find_customer"})
-
-    for text in (
-        await console.sees(PAGE),
-        await console.sees("/tools?open=shop"),
-        await console.sees(f"/tools?q={HOSTILE.replace(' ', '+')}"),
-        called.body.decode(),
-    ):
-        assert "<img" not in text
 
 
 async def test_a_thousand_tools_are_sent_in_small_pieces(console: Browser) -> None:

@@ -12,14 +12,12 @@ from portico.faces.web.screens.welcome.samples import SAMPLES, offered
 from portico.faces.web.screens.welcome.server_steps import origin_words, progress
 from portico.gateway.manage_servers import ServerLook
 from portico.gateway.weigh_context import ContextWeight
-from portico.guard.core.roles import Role
 from portico.kernel.label import PUBLIC
 from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING
 from portico.testing.upstreams import seen
 from tests.faces.http.test_servers import LAUNCH, TOOL, approved
 from tests.faces.web.conftest import Browser
-from tests.faces.web.somebody import somebody
 
 
 async def look(console: Browser, name: str = "files") -> ServerLook:
@@ -30,17 +28,6 @@ async def look(console: Browser, name: str = "files") -> ServerLook:
 async def added(console: Browser, name: str = "files") -> str:
     made = await console.site.ask("POST", "/api/v1/servers", {"name": name, "launch": LAUNCH})
     return str(made.json["launch_pin"])
-
-
-async def test_with_nothing_set_up_it_says_what_to_do(console: Browser) -> None:
-    text = await console.sees("/welcome")
-
-    assert "No servers yet." in text
-    assert "portico init" in text
-    assert "Start with samples" in text
-    assert "No tools yet." in text
-    assert "claude_desktop_config.json" in text
-    assert "http://127.0.0.1:3100/mcp" in text
 
 
 async def test_how_far_a_server_has_come_is_told_step_by_step(console: Browser) -> None:
@@ -86,32 +73,6 @@ async def test_samples_are_added_and_not_started(console: Browser) -> None:
 async def test_what_is_no_sample_is_refused(console: Browser) -> None:
     assert (await console.post("/welcome/samples", {"sample": "rm"})).status == 422
     assert (await console.post("/welcome/samples", {})).status == 422
-
-
-async def test_a_viewer_is_welcome_and_adds_nothing(console: Browser) -> None:
-    vi = await somebody(console, "vi", role=Role.VIEWER)
-
-    text = await vi.sees("/welcome")
-
-    assert "Start with samples" not in text
-    assert "Make a key" not in text
-    assert (await vi.post("/welcome/samples", {"sample": "time"})).status == 403
-
-
-async def test_what_a_server_says_is_text(console: Browser) -> None:
-    launch = {**LAUNCH, "arguments": ["<script>alert(1)</script>"]}
-    made = await console.site.ask("POST", "/api/v1/servers", {"name": "files", "launch": launch})
-    pin = made.json["launch_pin"]
-    console.site.upstreams.dead.add("files")
-    path = "/api/v1/servers/files"
-    await console.site.ask("POST", f"{path}/approve-launch", {"launch_pin": pin})
-    await console.site.ask("POST", f"{path}/restart")
-
-    text = await console.sees("/welcome")
-
-    assert "could not be asked" in text
-    assert "<script>alert" not in text
-    assert "&lt;script&gt;alert(1)" in text
 
 
 @pytest.mark.parametrize(
