@@ -10,7 +10,11 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
+from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.project import Project
 from portico.kernel.principal import Principal
+from tests.contracts.bridge_people import a_project, cleared_root, joined
+from tests.contracts.bridge_talk import a_conversation
 from tests.contracts.doors import Doors, memory_doors, postgres_doors
 
 _REAL = [pytest.mark.postgres, pytest.mark.timeout(60)]
@@ -50,3 +54,25 @@ async def doors(addresses: Addresses | None) -> AsyncIterator[Doors]:
 async def root(doors: Doors) -> Principal:
     """The admin of a space that has just been founded."""
     return await doors.founded("home")
+
+
+@pytest.fixture
+async def admin(doors: Doors) -> Principal:
+    """One who may see all that there is on the bridge and in debates."""
+    return await cleared_root(doors)
+
+
+@pytest.fixture
+async def low(doors: Doors, admin: Principal) -> Principal:
+    """Somebody of the admin's space who may see what the team may."""
+    return await joined(doors, admin, "low")
+
+
+@pytest.fixture
+async def project(doors: Doors, admin: Principal) -> Project:
+    return await a_project(doors, admin)
+
+
+@pytest.fixture
+async def talk(doors: Doors, admin: Principal, project: Project) -> Conversation:
+    return await a_conversation(doors, admin, project)
