@@ -1,18 +1,13 @@
 """Models at a terminal: which there are, and whether they work."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.scripted_server import Problem, ScriptedServer, answering
+from tests.faces.cli.command_line import CommandLine, Outcome
+from tests.faces.cli.scripted_server import Problem
 
-Captured = pytest.CaptureFixture[str]
 MODEL = {
     "model": "router:acme/large",
     "window": 131_072,
@@ -53,111 +48,79 @@ TESTED = {
     "problem": None,
     "fix": None,
 }
+SILENT = {"answers": False, "problem": "Nothing answers there.", "fix": "Start it."}
+NOT_FOUND = Problem(404, {"code": "no_such_model", "detail": "No.", "fix": "See."})
+LARGE = "router:acme/large"
 
 
-@pytest.fixture
-def answers() -> dict[str, Any]:
-    return {
+def models(cli: CommandLine, words: str, **changes: Any) -> Outcome:
+    usual = {
         "GET /models": [MODEL, FREE, UNKNOWN],
         "GET /models/providers": [AWAY],
         "GET /models/router%3Aacme/large": MODEL,
         "POST /models/test": TESTED,
     }
+    return cli(f"models {words}", usual | changes)
 
 
-@pytest.fixture
-def server(answers: dict[str, Any]) -> Iterator[ScriptedServer]:
-    with answering(answers) as found:
-        yield found
+def test_models_are_listed_with_window_abilities_and_price(cli: CommandLine) -> None:
+    large, free, unknown = models(cli, "list").rows
+
+    assert large == [LARGE, "131072", "yes", "no", "unknown", "0.5 / 10", "team", "server"]
+    assert free[5] == "free"
+    assert unknown[5:7] == ["unknown", "team"]
+    assert models(cli, "list --fresh --json").json == {"data": [MODEL, FREE, UNKNOWN]}
 
 
-@pytest.fixture
-def house(tmp_path: Path, server: ScriptedServer) -> ScriptedHouse:
-    (tmp_path / "client.key").write_text("ptc_key")
-    made = ScriptedHouse(tmp_path)
-    made.remote = server.url
-    return made
-
-
-def test_models_are_listed_with_window_abilities_and_price(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    assert run(house, ["models", "list"]) == 0
-
-    large, free, unknown = capsys.readouterr().out.splitlines()
-    told = "router:acme/large\t131072\tyes\tno\tunknown\t0.5 / 10\tteam\tserver"
-    assert large == told
-    assert "\tfree\t" in free
-    assert "\tunknown\tteam" in unknown
-
-
-def test_a_program_gets_them_as_json(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["models", "list", "--fresh", "--json"]) == 0
-
-    assert json.loads(capsys.readouterr().out) == {"data": [MODEL, FREE, UNKNOWN]}
-
-
+@pytest.mark.parametrize(
+    ("words", "route", "said"),
+    [
+        ("list", "GET /models", "portico models providers"),
+        ("providers", "GET /models/providers", "OPENAI_API_KEY"),
+    ],
+)
 def test_where_there_is_none_it_is_said_what_to_do(
-    house: ScriptedHouse, answers: dict[str, Any], capsys: Captured
+    cli: CommandLine, words: str, route: str, said: str
 ) -> None:
-    answers["GET /models"] = answers["GET /models/providers"] = []
+    got = models(cli, words, **{route: []})
 
-    assert run(house, ["models", "list"]) == 0
-    assert run(house, ["models", "providers"]) == 0
-
-    said = capsys.readouterr().err
-    assert "portico models providers" in said
-    assert "OPENAI_API_KEY" in said
+    assert got.code == 0
+    assert said in got.err
 
 
-def test_one_is_shown_by_its_name(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["models", "show", "router:acme/large"]) == 0
-    assert run(house, ["models", "show", "router:acme/large", "--json"]) == 0
-
-    plain, _, rest = capsys.readouterr().out.partition("{")
-    assert "price\t0.5 / 10" in plain
-    assert json.loads("{" + rest) == MODEL
+def test_one_is_shown_by_its_name(cli: CommandLine) -> None:
+    assert "price\t0.5 / 10" in models(cli, f"show {LARGE}").lines
+    assert models(cli, f"show {LARGE} --json").json == MODEL
 
 
 @pytest.mark.parametrize(
     ("words", "route"),
     [
-        (["show", "router:acme/lage"], "GET /models/router%3Aacme/lage"),
-        (["test", "routr:acme/large"], "POST /models/test"),
+        ("show router:acme/lage", "GET /models/router%3Aacme/lage"),
+        ("test routr:acme/large", "POST /models/test"),
     ],
 )
 def test_of_one_that_is_not_there_it_is_said_which_may_be_meant(
-    house: ScriptedHouse, answers: dict[str, Any], capsys: Captured, words: list[str], route: str
+    cli: CommandLine, words: str, route: str
 ) -> None:
-    answers[route] = Problem(404, {"code": "no_such_model", "detail": "No.", "fix": "See."})
+    got = models(cli, words, **{route: NOT_FOUND})
 
-    assert run(house, ["models", *words]) == Exit.FAILED
-    assert "Did you mean router:acme/large? See." in capsys.readouterr().err
-
-
-def test_whoever_does_not_answer_is_listed_with_why(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["models", "providers"]) == 0
-
-    assert "nothing answers there" in capsys.readouterr().out
+    assert got.code == Exit.FAILED
+    assert f"Did you mean {LARGE}? See." in got.err
 
 
-def test_a_model_is_tried(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["models", "test", "router:acme/large"]) == 0
-
-    said = capsys.readouterr().out
-    assert "tokens_a_second\t40.5" in said
-    assert "model\trouter:acme/large" in said
-    assert "problem" not in said
+def test_whoever_does_not_answer_is_listed_with_why(cli: CommandLine) -> None:
+    assert "nothing answers there" in models(cli, "providers").out
 
 
-def test_a_model_that_does_not_answer_fails_with_its_fix(
-    house: ScriptedHouse, answers: dict[str, Any], capsys: Captured
-) -> None:
-    away = {"answers": False, "problem": "Nothing answers there.", "fix": "Start it."}
-    answers["POST /models/test"] = {**TESTED, **away}
+def test_a_model_is_tried(cli: CommandLine) -> None:
+    got = models(cli, f"test {LARGE}")
+    silent = models(cli, f"test {LARGE}", **{"POST /models/test": TESTED | SILENT})
 
-    assert run(house, ["models", "test", "router:acme/large"]) == 4
-
-    said = capsys.readouterr()
-    assert "Nothing answers there." in said.err
-    assert "Start it." in said.err
+    assert got.code == 0
+    assert "tokens_a_second\t40.5" in got.lines
+    assert f"model\t{LARGE}" in got.lines
+    assert "problem" not in got.out
+    assert silent.code == Exit.NOT_RUNNING
+    assert "Nothing answers there." in silent.err
+    assert "Start it." in silent.err

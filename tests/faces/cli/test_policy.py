@@ -1,18 +1,11 @@
 """Who may do what, at a terminal: explained in words, said in one line."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.app import run
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.scripted_server import ScriptedServer, answering
-
-Captured = pytest.CaptureFixture[str]
+from tests.faces.cli.command_line import CommandLine, Outcome
 
 
 def a_rule(**changes: Any) -> dict[str, Any]:
@@ -84,26 +77,14 @@ ANSWERS = {
 }
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with answering(ANSWERS) as running:
-        yield running
+def said(cli: CommandLine, words: str, some: Any = None) -> Outcome:
+    return cli(words, ANSWERS | (some or {}))
 
 
-@pytest.fixture
-def house(tmp_path: Path, server: ScriptedServer) -> ScriptedHouse:
-    house = ScriptedHouse(tmp_path)
-    house.remote = server.url
-    house.whereabouts().key_file.write_text("ptc_mine")
-    return house
+def test_a_decision_is_told_with_what_would_change_it(cli: CommandLine) -> None:
+    words = "policy explain key:0123456789ab mail.send"
 
-
-def test_a_decision_is_told_with_what_would_change_it(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    assert run(house, ["policy", "explain", "key:0123456789ab", "mail.send"]) == 0
-
-    assert capsys.readouterr().out == snapshot("""\
+    assert said(cli, words).out == snapshot("""\
 ana may not use mail.send: a rule that ana made denies it
   rule     no-mail
   effect   external_write
@@ -111,140 +92,80 @@ ana may not use mail.send: a rule that ana made denies it
   matched  no-mail (deny, database)
   without the rule no-mail: needs approval
 """)
+    assert said(cli, f"{words} --json").json == EXPLAINED
 
 
-def test_what_is_told_of_a_name_is_told_of_no_key_and_how_to_ask_for_one(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    assert run(house, ["policy", "explain", "ana", "mail.send"]) == 0
-
+def test_what_is_told_of_a_name_is_told_of_no_key_and_how_to_ask_for_one(cli: CommandLine) -> None:
     assert (
         "  task     of no key, has read public and no strangers' words\n"
         "  keys     each has a task of its own, and may have fewer scopes and tools than this: "
         "portico policy explain key:ID TOOL\n"
-    ) in capsys.readouterr().out
+    ) in said(cli, "policy explain ana mail.send").out
 
 
-def test_a_decision_is_told_whole_to_a_program(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["policy", "explain", "key:0123456789ab", "mail.send", "--json"]) == 0
-
-    assert json.loads(capsys.readouterr().out) == EXPLAINED
-
-
-def test_the_rules_are_listed_in_a_few_words(house: ScriptedHouse, capsys: Captured) -> None:
-    assert run(house, ["policy", "list"]) == 0
-
-    assert capsys.readouterr().out == snapshot("""\
+def test_the_rules_are_listed_in_a_few_words(cli: CommandLine) -> None:
+    assert said(cli, "policy list").out == snapshot("""\
 no-mail	deny	mail.*	everybody		database	ana	-
 of-the-file	allow	mail.*	role:member	but git.drop, external_write, tainted up to team, in ctx_1	file	-	-
 """)  # noqa: E501 # a line as it is printed
 
 
+BARE = {"except": [], "who": [], "effects": [], "days": None, "name": None}
+
+
 @pytest.mark.parametrize(
     ("words", "sent"),
     [
-        (
-            ["allow", "git.*", "mail.send", "--but", "git.drop", "--who", "ana", "--tainted"],
-            {
-                "decision": "allow",
-                "tools": ["git.*", "mail.send"],
-                "except": ["git.drop"],
-                "who": ["ana"],
-                "effects": [],
-                "tainted": True,
-                "upto": "public",
-                "days": None,
-                "name": None,
-            },
-        ),
-        (
-            ["ask", "*", "--reads", "--who", "kind:agent", "--who", "key:0", "--name", "careful"],
-            {
-                "decision": "ask",
-                "tools": ["*"],
-                "except": [],
-                "who": ["kind:agent", "key:0"],
-                "effects": [],
-                "reads": True,
-                "days": None,
-                "name": "careful",
-            },
-        ),
-        (
-            ["deny", "*", "--effects", "irreversible", "--days", "7"],
-            {
-                "decision": "deny",
-                "tools": ["*"],
-                "except": [],
-                "who": [],
-                "effects": ["irreversible"],
-                "days": 7,
-                "name": None,
-            },
-        ),
+        ("allow git.* mail.send --but git.drop --who ana --tainted",
+         {"decision": "allow", "tools": ["git.*", "mail.send"], "except": ["git.drop"],
+          "who": ["ana"], "tainted": True, "upto": "public"}),
+        ("ask * --reads --who kind:agent --who key:0 --name careful",
+         {"decision": "ask", "tools": ["*"], "who": ["kind:agent", "key:0"], "reads": True,
+          "name": "careful"}),
+        ("deny * --effects irreversible --days 7",
+         {"decision": "deny", "tools": ["*"], "effects": ["irreversible"], "days": 7}),
     ],
-)
-def test_a_rule_is_said_in_one_line(
-    house: ScriptedHouse,
-    server: ScriptedServer,
-    capsys: Captured,
-    words: list[str],
-    sent: dict[str, Any],
-) -> None:
-    assert run(house, ["policy", *words]) == 0
+)  # fmt: skip
+def test_a_rule_is_said_in_one_line(cli: CommandLine, words: str, sent: dict[str, Any]) -> None:
+    got = said(cli, f"policy {words}")
 
-    assert server.asked[0] == ("POST /policy/rules", sent)
-    assert capsys.readouterr().out == "The rule no-mail is in force.\n"
+    assert got.asked[0] == ("POST /policy/rules", BARE | sent)
+    assert got.out == "The rule no-mail is in force.\n"
 
 
-def test_a_rule_is_removed_by_its_name(
-    house: ScriptedHouse, server: ScriptedServer, capsys: Captured
-) -> None:
-    assert run(house, ["policy", "remove", "no-mail"]) == 0
+def test_a_rule_is_removed_by_its_name(cli: CommandLine) -> None:
+    got = said(cli, "policy remove no-mail")
 
-    assert server.asked == [("DELETE /policy/rules/no-mail", None)]
-    assert capsys.readouterr().out == "Removed no-mail.\n"
+    assert got.asked == [("DELETE /policy/rules/no-mail", None)]
+    assert got.out == "Removed no-mail.\n"
 
 
-def test_a_name_that_is_no_name_reaches_no_other_place(
-    house: ScriptedHouse, server: ScriptedServer
-) -> None:
-    assert run(house, ["policy", "remove", "../../keys/0123"]) != 0
+def test_a_key_and_an_agent_are_made_for_some_tools(cli: CommandLine) -> None:
+    key = said(cli, "keys create ci --tools git.* --tools mail.send")
+    agent = said(cli, "people add scout --tools git.*")
 
-    assert server.asked == []
-
-
-def test_a_key_and_an_agent_are_made_for_some_tools(
-    house: ScriptedHouse, server: ScriptedServer
-) -> None:
-    assert run(house, ["keys", "create", "ci", "--tools", "git.*", "--tools", "mail.send"]) == 0
-    assert run(house, ["people", "add", "scout", "--tools", "git.*"]) == 0
-
-    assert [sent["tools"] for _, sent in server.asked] == [["git.*", "mail.send"], ["git.*"]]
+    assert key.sent[0]["tools"] == ["git.*", "mail.send"]
+    assert agent.sent[0]["tools"] == ["git.*"]
 
 
 @pytest.mark.parametrize(
     ("made", "named"),
     [
         (["mail.*", "post.*"], "post.* fits no tool that there is now."),
-        (["*.resource"], None),
-        (["mail.send"], None),
+        (["*.resource"], ""),
+        (["mail.send"], ""),
     ],
 )
 def test_a_rule_about_nothing_that_there_is_says_so(
-    house: ScriptedHouse,
-    server: ScriptedServer,
-    capsys: Captured,
-    made: list[str],
-    named: str | None,
+    cli: CommandLine, made: list[str], named: str
 ) -> None:
-    server.answers = {
+    some = {
         "POST /policy/rules": a_rule(tools=made),
         "GET /tools": {"data": [{"tool": "mail.send"}], "next": None},
         "GET /servers": [{"name": "mail"}],
     }
 
-    assert run(house, ["policy", "deny", *made]) == 0
+    err = said(cli, f"policy deny {' '.join(made)}", some).err
 
-    err = capsys.readouterr().err
-    assert (named in err) if named else ("fits no tool" not in err)
+    assert named in err
+    assert ("fits no tool" in err) == bool(named)
