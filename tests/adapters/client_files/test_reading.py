@@ -145,27 +145,20 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
 OFTEN = timedelta(milliseconds=5)
 
 
-def _in_place(file: Path) -> None:
-    file.write_text("two")
-
-
-def _put_there(file: Path) -> None:
-    other = file.with_suffix(".new")
-    other.write_text("two")
-    other.replace(file)
-
-
-def _taken_away_first(file: Path) -> None:
-    file.unlink()
-    file.write_text("two")
-
-
-def _gone(file: Path) -> None:
-    file.unlink()
-
-
-@pytest.mark.parametrize("change", [_in_place, _put_there, _taken_away_first, _gone])
-async def test_a_change_is_noticed(tmp_path: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file.write_text("two"),
+        lambda file: (
+            file.with_suffix(".new").write_text("two"),
+            file.with_suffix(".new").replace(file),
+        ),
+        lambda file: (file.unlink(), file.write_text("two")),
+        lambda file: file.unlink(),
+    ],
+    ids=["in place", "put there", "taken away first", "gone"],
+)
+async def test_a_change_is_noticed(tmp_path: Path, change: Callable[[Path], object]) -> None:
     file, other = tmp_path / "a.json", tmp_path / "b.json"
     file.write_text("one")
     other.write_text("one")

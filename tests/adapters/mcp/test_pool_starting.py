@@ -39,25 +39,21 @@ pytestmark = pytest.mark.timeout(30)
 PLAIN = target(launched("plain"))
 
 
-async def test_nothing_runs_before_it_is_called(pool: UpstreamPool) -> None:
+async def test_nothing_runs_before_it_is_called_and_a_hundred_first_calls_start_one_process(
+    pool: UpstreamPool,
+) -> None:
     door: Upstreams = pool
 
     assert door.vitals(HOME, "server").phase is Phase.IDLE
     assert pool.running() == 0
     assert children() == []
 
-    await door.call(PLAIN, "echo", {}, timeout=AMPLE)
-
-    assert door.vitals(HOME, "server").phase is Phase.RUNNING
-    assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
-
-
-async def test_a_hundred_first_calls_start_one_process(pool: UpstreamPool) -> None:
-    answers = await asyncio.gather(
-        *(pool.call(PLAIN, "where", {}, timeout=AMPLE) for _ in range(100))
-    )
+    calls = (door.call(PLAIN, "where", {}, timeout=AMPLE) for _ in range(100))
+    answers = await asyncio.gather(*calls)
 
     assert len({said(answer) for answer in answers}) == 1
+    assert door.vitals(HOME, "server").phase is Phase.RUNNING
+    assert [child.pid for child in children()] == [door.vitals(HOME, "server").process]
     assert pool.vitals(HOME, "server").starts == 1
 
 
@@ -72,30 +68,21 @@ async def test_a_start_goes_on_when_the_one_who_wanted_it_has_gone(pool: Upstrea
 
 
 async def test_a_server_that_ends_at_the_modern_greeting_is_started_again_in_its_own_way(
-    pool: UpstreamPool,
-    tmp_path: Path,
+    pool: UpstreamPool, tmp_path: Path
 ) -> None:
-    starts = tmp_path / "starts"
+    """Twice the first time, and from then on it is known; or at once if it was learnt elsewhere."""
+    starts, few = tmp_path / "starts", tmp_path / "few"
     old = target(launched("old", str(starts)))
+    known = target(launched("old", str(few)), "known", era=Era.LEGACY)
 
     seen = await pool.look(old)
     await pool.stop(HOME, "server")
     await pool.call(old, "echo", {}, timeout=AMPLE)
+    await pool.call(known, "echo", {}, timeout=AMPLE)
 
     assert seen.era is Era.LEGACY
-    # Twice the first time, and from then on it is known.
     assert starts.read_text().count("started") == 3
-
-
-async def test_what_was_learnt_of_its_era_elsewhere_is_believed(
-    pool: UpstreamPool, tmp_path: Path
-) -> None:
-    starts = tmp_path / "starts"
-    old = target(launched("old", str(starts)), era=Era.LEGACY)
-
-    await pool.call(old, "echo", {}, timeout=AMPLE)
-
-    assert starts.read_text().count("started") == 1
+    assert few.read_text().count("started") == 1
 
 
 async def test_a_server_that_was_thought_to_be_old_and_is_not_is_understood(
@@ -229,27 +216,20 @@ async def test_a_value_in_a_file_is_read_anew_at_each_start(
     assert found == ["first", "second"]
 
 
-async def test_another_launch_is_another_process(pool: UpstreamPool) -> None:
-    first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
-    moved = target(launched("plain", "--more"), pin="another")
-    second = await pool.call(moved, "where", {}, timeout=AMPLE)
-    await until(lambda: not lives(int(said(first))))
-
-    assert pool.vitals(HOME, "server").process == int(said(second))
-    assert pool.running() == 1
-
-
-async def test_who_was_being_served_by_the_former_launch_is_served_to_the_end(
+async def test_another_launch_is_another_process_and_the_former_serves_to_the_end(
     pool: UpstreamPool,
 ) -> None:
-    await pool.look(PLAIN)
+    first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
     moved = target(launched("plain", "--more"), pin="another")
-    former, _ = await together(
-        pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE),
-        pool.call(moved, "echo", {}, timeout=AMPLE),
-    )
+    serving = asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE))
+    await until(lambda: pool.vitals(HOME, "server").calls_now)
 
-    assert said(former) == "woke up"  # type: ignore[arg-type] # if it is an error, it has no text  # ty: ignore[invalid-argument-type] # checked by mypy
+    second = await pool.call(moved, "where", {}, timeout=AMPLE)
+
+    assert said(await serving) == "woke up"
+    await until(lambda: not lives(int(said(first))))
+    assert pool.vitals(HOME, "server").process == int(said(second))
+    assert pool.running() == 1
 
 
 async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again(
@@ -267,21 +247,12 @@ async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tri
     await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
     await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
     probed = pool.vitals(HOME, "server").starts
+    await pool.stop(HOME, "server")
+    forgiven = pool.vitals(HOME, "server").phase
 
     assert (resting.phase, resting.starts, still) == (Phase.RESTING, 2, 2)
     assert resting.until is not None
-    assert probed == 3
-
-
-async def test_to_stop_a_server_is_to_forgive_it(pool: UpstreamPool) -> None:
-    crashing = target(launched("crashing"), era=Era.LEGACY)
-
-    for _ in range(3):
-        with pytest.raises(UpstreamDown):
-            await pool.call(crashing, "echo", {}, timeout=AMPLE)
-    await pool.stop(HOME, "server")
-
-    assert pool.vitals(HOME, "server").phase is Phase.IDLE
+    assert (probed, forgiven) == (3, Phase.IDLE)
 
 
 FORMER = target(launched("plain"), pin="former")

@@ -101,99 +101,63 @@ async def test_callers_and_their_models_are_asked_by_the_sdks_server_in_every_wa
 
 
 @pytest.mark.parametrize("server", [OLD, NEW])
-async def test_whoever_declines_has_answered(pool: UpstreamPool, server: Any) -> None:
+async def test_whoever_declines_has_answered_and_without_an_answer_it_is_refused_or_copes(
+    pool: UpstreamPool, server: Any
+) -> None:
+    there, gone = target(server), InputRefused("elicitation/create", "gone")
     caller = Caller([{"action": "decline"}])
 
-    answer = await pool.call(target(server), "ask", {}, timeout=AMPLE, line=caller)
+    answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=caller)
+    for refusal in (UNABLE, gone):
+        with pytest.raises(type(refusal)):
+            await pool.call(there, "ask", {}, timeout=AMPLE, line=Caller([refusal]))
+    coped = await pool.call(there, "ask", {"coping": True}, timeout=AMPLE, line=Caller([UNABLE]))
 
     assert "decline" in said(answer)
     assert not answer.failed
+    assert '"action": "cancel"' in said(coped)
 
 
-@pytest.mark.parametrize("server", [OLD, NEW])
-@pytest.mark.parametrize("refusal", [UNABLE, InputRefused("elicitation/create", "gone")])
-async def test_a_tool_that_fails_for_want_of_an_answer_is_a_refusal(
-    pool: UpstreamPool, server: Any, refusal: InputUnsupported | InputRefused
+async def test_a_modern_server_asks_several_things_at_once_and_gets_its_own_state_back(
+    pool: UpstreamPool,
 ) -> None:
-    with pytest.raises(type(refusal)):
-        await pool.call(target(server), "ask", {}, timeout=AMPLE, line=Caller([refusal]))
-
-
-@pytest.mark.parametrize("server", [OLD, NEW])
-async def test_a_tool_that_copes_without_an_answer_has_done_what_it_has_done(
-    pool: UpstreamPool, server: Any
-) -> None:
-    answer = await pool.call(
-        target(server), "ask", {"coping": True}, timeout=AMPLE, line=Caller([UNABLE])
-    )
-
-    assert '"action": "cancel"' in said(answer)
-
-
-async def test_a_modern_server_gets_its_own_state_back(pool: UpstreamPool) -> None:
-    caller = Caller([ANA])
+    """Of those only whom it may ask, which it is told; and not for ever."""
+    roots = {"roots": [{"uri": "file:///home/ana"}]}
+    caller, several = Caller([ANA]), Caller([WORDS, roots])
+    one = Caller(able=frozenset({Wanted.SAMPLING}))
 
     answer = await pool.call(target(NEW), "ask", {}, timeout=AMPLE, line=caller)
+    both = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=several)
+    nobody = await pool.call(target(NEW), "able", {}, timeout=AMPLE)
+    somebody = await pool.call(target(NEW), "able", {}, timeout=AMPLE, line=one)
+    with pytest.raises(UpstreamDown, match="ever more questions"):
+        await pool.call(target(NEW), "endless", {}, timeout=AMPLE)
 
     assert json.loads(said(answer)) == [ANA, "kept"]
     assert caller.asked[0].key == "who"
-
-
-async def test_several_questions_are_put_at_once(pool: UpstreamPool) -> None:
-    caller = Caller([WORDS, {"roots": [{"uri": "file:///home/ana"}]}])
-
-    answer = await pool.call(target(NEW), "model", {}, timeout=AMPLE, line=caller)
-
-    assert json.loads(said(answer)) == ["It", {"roots": [{"uri": "file:///home/ana"}]}]
-    assert [question.key for question in caller.asked] == ["say", "folders"]
-
-
-async def test_a_modern_server_is_told_of_each_caller_what_that_one_can_be_asked(
-    pool: UpstreamPool,
-) -> None:
-    nobody = await pool.call(target(NEW), "able", {}, timeout=AMPLE)
-    one = Caller(able=frozenset({Wanted.SAMPLING}))
-    somebody = await pool.call(target(NEW), "able", {}, timeout=AMPLE, line=one)
-
+    assert json.loads(said(both)) == ["It", roots]
+    assert [question.key for question in several.asked] == ["say", "folders"]
     assert json.loads(said(nobody)) == []
     assert json.loads(said(somebody)) == ["sampling"]
 
 
-async def test_a_server_that_wants_to_be_asked_again_for_ever_is_not(pool: UpstreamPool) -> None:
-    with pytest.raises(UpstreamDown, match="ever more questions"):
-        await pool.call(target(NEW), "endless", {}, timeout=AMPLE)
-
-
-async def test_nobody_is_sent_to_an_address(pool: UpstreamPool) -> None:
-    caller = Caller([ANA])
+async def test_nobody_is_sent_to_an_address_and_no_ones_folders_are_told(
+    pool: UpstreamPool,
+) -> None:
+    """What nobody knows is refused in the protocol's way."""
+    caller, old = Caller([ANA]), target(OLD)
     link = {"params": {"mode": "url", "url": "https://evil.example", "message": "Log in"}}
+    folders: JsonObject = {"method": "roots/list", "params": {}}
+    tasks: JsonObject = {"method": "tasks/list", "params": {}, "coping": True}
 
     with pytest.raises(InputUnsupported, match="a visit to an address"):
-        await pool.call(target(OLD), "ask", link, timeout=AMPLE, line=caller)
+        await pool.call(old, "ask", link, timeout=AMPLE, line=caller)
+    told = await pool.call(old, "ask", folders, timeout=AMPLE, line=caller)
+    refused = await pool.call(old, "ask", tasks, timeout=AMPLE, line=caller)
 
+    assert json.loads(said(told))["result"] == {"roots": []}
+    assert json.loads(said(refused))["error"]["code"] == -32601
     assert caller.asked == []
-
-
-async def test_an_old_server_learns_of_no_ones_folders(pool: UpstreamPool) -> None:
-    caller = Caller()
-    folders: JsonObject = {"method": "roots/list", "params": {}}
-
-    answer = await pool.call(target(OLD), "ask", folders, timeout=AMPLE, line=caller)
-
-    assert json.loads(said(answer))["result"] == {"roots": []}
-    assert caller.asked == []
-
-
-async def test_what_nobody_knows_is_refused_in_the_protocols_way(pool: UpstreamPool) -> None:
-    answer = await pool.call(
-        target(OLD),
-        "ask",
-        {"method": "tasks/list", "params": {}, "coping": True},
-        timeout=AMPLE,
-        line=Caller(),
-    )
-
-    assert json.loads(said(answer))["error"]["code"] == -32601
 
 
 async def test_the_time_that_a_person_takes_is_not_the_tools(pool: UpstreamPool) -> None:

@@ -10,9 +10,8 @@ from portico.adapters.mcp.resolve import Ours, address, command
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Broken
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.gateway.core.errors import UpstreamDown, UpstreamRefused
+from portico.gateway.core.errors import UpstreamRefused
 from portico.gateway.core.server import FromEnvironment, FromFile, FromSecret, Http, Stdio, Template
-from portico.gateway.core.upstream import Target
 from portico.guard.core.secret import SecretRef, SecretsUnavailable
 from tests.adapters.mcp.pools import AMPLE, HOME, Caller, a_pool, launched, said, target
 
@@ -21,7 +20,8 @@ CANARY, OTHER = "canary-declared-1f2e", "canary-undeclared-9d8c"
 
 class Keeper:
     def __init__(self) -> None:
-        self.values = {(str(HOME), "secret:github"): CANARY, (str(HOME), "secret:slack"): OTHER}
+        kept = {"github": CANARY, "slack": OTHER, "option": "--eval=evil"}
+        self.values = {(str(HOME), f"secret:{name}"): value for name, value in kept.items()}
 
     def value(self, space: str, ref: SecretRef) -> str | None:
         if ref.name == "locked":
@@ -65,72 +65,41 @@ async def test_a_secret_that_was_changed_is_given_at_the_next_start() -> None:
     assert found == ["first value", "second value"]
 
 
-async def test_a_server_whose_secret_is_missing_does_not_start_and_says_how_to_set_it() -> None:
-    async with a_pool(keeper=Keeper()) as pool:
-        with pytest.raises(UpstreamDown, match="secret:gone") as down:
-            keyed = target(launched("plain", KEY=FromSecret("secret:gone")))
-            await pool.call(keyed, "environment", {}, timeout=AMPLE)
-
-    assert down.value.fix == "Set it: portico secrets set gone"
-    assert pool.running() == 0
+def keyed(ref: str) -> Stdio:
+    return Stdio("run", environment={"K": FromSecret(ref)})
 
 
-async def test_headers_are_filled_in_and_are_secrets() -> None:
+@pytest.mark.parametrize(
+    ("server", "space", "reason", "fix"),
+    [
+        (keyed("secret:gone"), HOME, "there is nothing at secret:gone", "secrets set gone"),
+        (keyed("keyring:s/n"), HOME, "there is nothing at keyring:s/n", "machine that Portico"),
+        (keyed("secret:locked"), HOME, "it is locked", "Unlock it."),
+        (keyed("env:PORTICO_PEPPER"), HOME, "gives nothing of its own away", "begin with PORTICO_"),
+        (keyed("env:MISSING"), HOME, "MISSING is not set", "Set MISSING"),
+        (keyed("secret:github"), "elsewhere", "there is nothing", "secrets set github"),
+        (Stdio("run", (FromSecret("secret:option"),)), HOME, "read as an option", ""),
+        (Stdio("run", environment={"K": FromFile("/pepper", "")}), HOME, "Portico's own", ""),
+    ],
+)
+async def test_what_cannot_be_given_is_told_without_starting(
+    server: Stdio, space: object, reason: str, fix: str
+) -> None:
+    with pytest.raises(Broken, match=reason) as broken:
+        await command(server, Ours({}, str(space), Keeper()))
+
+    assert fix in (broken.value.fix or "")
+    assert not broken.value.reached
+
+
+async def test_variables_and_headers_are_filled_in_and_are_secrets() -> None:
     launch = Http("https://x.example", {"A": Template(("Bearer ", FromSecret("secret:github")))})
 
     made = await address(launch, OURS)
 
     assert made.headers == {"A": f"Bearer {CANARY}"}
     assert CANARY in made.secrets
-
-
-@pytest.mark.parametrize(
-    ("ref", "reason", "fix"),
-    [
-        ("secret:gone", "there is nothing at secret:gone", "portico secrets set gone"),
-        ("keyring:s/n", "there is nothing at keyring:s/n", "machine that Portico runs on"),
-        ("secret:locked", "it is locked", "Unlock it."),
-        ("env:PORTICO_PEPPER", "gives nothing of its own away", "does not begin with PORTICO_"),
-        ("env:MISSING", "MISSING is not set", "Set MISSING"),
-    ],
-)
-async def test_what_cannot_be_given_is_told_without_starting(
-    ref: str, reason: str, fix: str
-) -> None:
-    with pytest.raises(Broken, match=reason) as broken:
-        await command(Stdio("run", environment={"K": FromSecret(ref)}), OURS)
-
-    assert fix in (broken.value.fix or "")
-    assert not broken.value.reached
-
-
-async def test_a_variable_inside_a_reference_is_found() -> None:
-    made = await command(Stdio("run", environment={"K": FromSecret("env:TOKEN")}), OURS)
-
-    assert made.environment == {"K": "of ours"}
-
-
-async def test_no_secret_becomes_an_option() -> None:
-    keeper = Keeper()
-    keeper.values[str(HOME), "secret:github"] = "--eval=evil"
-
-    with pytest.raises(Broken, match="read as an option"):
-        await command(Stdio("run", (FromSecret("secret:github"),)), Ours({}, str(HOME), keeper))
-
-
-async def test_nothing_of_portico_itself_is_read_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "pepper").write_text("never")
-
-    with pytest.raises(Broken, match="Portico's own"):
-        await command(Stdio("run", environment={"K": FromFile(str(tmp_path / "pepper"), "")}), OURS)
-
-
-async def test_another_space_is_given_nothing_of_ours() -> None:
-    with pytest.raises(Broken, match="there is nothing"):
-        await command(
-            Stdio("run", environment={"K": FromSecret("secret:github")}),
-            Ours({}, "elsewhere", Keeper()),
-        )
+    assert (await command(keyed("env:TOKEN"), OURS)).environment == {"K": "of ours"}
 
 
 QUOTED = 'canary/with "quotes" & 1f2e'
@@ -143,54 +112,42 @@ class OneSecret(Keeper):
         self.values = dict.fromkeys(self.values, QUOTED)
 
 
-def gossip() -> Target:
-    return target(launched("gossip", KEY=FromSecret("secret:github")))
+async def test_nothing_that_a_server_says_has_any_of_it_and_all_of_the_rest() -> None:
+    """Another server may say the same: whoever wrote it there may want to read it."""
+    gossip = target(launched("gossip", KEY=FromSecret("secret:github")))
+    echo, caller = target(launched("plain"), "other"), Caller([{"action": "accept", "content": {}}])
 
-
-async def test_an_answer_has_none_of_it_however_deep_and_all_of_the_rest() -> None:
     async with a_pool(keeper=OneSecret()) as pool:
-        answer = await pool.call(gossip(), "everywhere", {}, timeout=AMPLE)
+        seen = await pool.look(gossip)
+        answer = await pool.call(gossip, "everywhere", {}, timeout=AMPLE)
+        printed = await pool.call(gossip, "environment", {}, timeout=AMPLE)
+        backwards = await pool.call(gossip, "environment", {"backwards": True}, timeout=AMPLE)
+        resource = await pool.read_resource(gossip, "x:/", timeout=AMPLE)
+        prompt = await pool.get_prompt(gossip, "p", {}, timeout=AMPLE)
+        failed = await pool.call(gossip, "refuse", {}, timeout=AMPLE)
+        with pytest.raises(UpstreamRefused) as refused:
+            await pool.complete(gossip, {}, timeout=AMPLE)
+        await pool.call(gossip, "aloud", {}, timeout=AMPLE, line=caller)
+        elsewhere = await pool.call(echo, "echo", {"text": QUOTED}, timeout=AMPLE)
 
+    assert seen.instructions == f"Use {BLACK}."
+    assert {tool["description"] for tool in seen.tools} == {f"Uses {BLACK}."}
     assert said(answer) == f'password={BLACK}, and "{BLACK}" again; the other password=hunter2'
     assert answer.structured == {BLACK: [{"deep": {"deeper": [1, None, f"<{BLACK}>"]}}]}
     assert answer.meta == {"x/y": BLACK}
-
-
-async def test_a_server_that_prints_its_environment_does_not_give_its_credential_away() -> None:
-    async with a_pool(keeper=OneSecret()) as pool:
-        answer = await pool.call(gossip(), "environment", {}, timeout=AMPLE)
-        backwards = await pool.call(gossip(), "environment", {"backwards": True}, timeout=AMPLE)
-
-    assert json.loads(said(answer))["environment"]["KEY"] == BLACK
+    assert json.loads(said(printed))["environment"]["KEY"] == BLACK
     assert json.loads(said(backwards))["environment"]["KEY"] == QUOTED[::-1]
-
-
-async def test_resources_prompts_and_errors_have_none_of_it() -> None:
-    async with a_pool(keeper=OneSecret()) as pool:
-        resource = await pool.read_resource(gossip(), "x:/", timeout=AMPLE)
-        prompt = await pool.get_prompt(gossip(), "p", {}, timeout=AMPLE)
-        failed = await pool.call(gossip(), "refuse", {}, timeout=AMPLE)
-        with pytest.raises(UpstreamRefused) as refused:
-            await pool.complete(gossip(), {}, timeout=AMPLE)
-
     assert resource["contents"] == [{"uri": "x:/", "text": f"it is {BLACK}"}]
     assert f"Say {BLACK}" in json.dumps(prompt)
     assert (failed.failed, said(failed)) == (True, f"login failed with {BLACK}")
     assert f"no {BLACK}" in str(refused.value)
-
-
-async def test_what_it_says_on_the_way_has_none_of_it() -> None:
-    caller = Caller([{"action": "accept", "content": {}}])
-
-    async with a_pool(keeper=OneSecret()) as pool:
-        await pool.call(gossip(), "aloud", {}, timeout=AMPLE, line=caller)
-
     assert caller.steps == [(1, None, f"with {BLACK}")]
     assert caller.logged == [{"level": "info", "data": {"env": [BLACK]}}]
     assert [asked.params["message"] for asked in caller.asked] == [f"Is it {BLACK}?"]
+    assert said(elsewhere) == QUOTED
 
 
-async def test_neither_has_a_question_of_the_modern_era() -> None:
+async def test_no_question_of_the_modern_era_has_it() -> None:
     caller = Caller([{"action": "accept", "content": {}}])
     exchange = Exchange(subject="x", name="x", line=caller, veil=Veil(["lasting-1"]))
     question = {"method": "elicitation/create", "params": {"message": "Is it lasting-1?"}}
@@ -198,24 +155,6 @@ async def test_neither_has_a_question_of_the_modern_era() -> None:
     await exchange.answers({"who": question})
 
     assert [asked.params for asked in caller.asked] == [{"message": f"Is it {BLACK}?"}]
-
-
-async def test_what_it_says_of_itself_has_none_of_it() -> None:
-    async with a_pool(keeper=OneSecret()) as pool:
-        seen = await pool.look(gossip())
-
-    assert seen.instructions == f"Use {BLACK}."
-    assert {tool["description"] for tool in seen.tools} == {f"Uses {BLACK}."}
-
-
-async def test_another_server_may_say_the_same() -> None:
-    """It was not given it: whoever wrote it there may want to read it."""
-    async with a_pool(keeper=OneSecret()) as pool:
-        await pool.call(gossip(), "everywhere", {}, timeout=AMPLE)
-        echo = target(launched("plain"), "other")
-        answer = await pool.call(echo, "echo", {"text": QUOTED}, timeout=AMPLE)
-
-    assert said(answer) == QUOTED
 
 
 async def test_what_a_server_was_given_and_is_no_credential_stays() -> None:

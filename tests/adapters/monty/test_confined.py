@@ -64,53 +64,17 @@ class Others:
     """Of the same account."""
 
 
-def open_canary(others: Others) -> object:
-    return others.canary.read_text()
-
-
-def write_beside(others: Others) -> object:
-    return others.canary.with_name("new").write_text("x")
-
-
-def change_mode(others: Others) -> None:
-    others.canary.chmod(0o777)
-
-
-def list_folder(others: Others) -> object:
-    return list(others.canary.parent.iterdir())
-
-
-def start_another_program(others: Others) -> object:
-    return subprocess.run(["/bin/cat", others.canary], check=True, capture_output=True).stdout
-
-
-def make_a_socket(_: Others) -> object:
-    return socket.socket(socket.AF_INET)
-
-
-def make_a_unix_socket(_: Others) -> object:
-    return socket.socket(socket.AF_UNIX)
-
-
-def signal_another(others: Others) -> None:
-    os.kill(others.process, signal.SIGCONT)
-
-
-def look_into_another(others: Others) -> object:
-    return Path(f"/proc/{others.process}/environ").read_bytes()
-
-
-ATTEMPTS = [
-    open_canary,
-    write_beside,
-    change_mode,
-    list_folder,
-    start_another_program,
-    make_a_socket,
-    make_a_unix_socket,
-    signal_another,
-    look_into_another,
-]
+ATTEMPTS: dict[str, Callable[[Others], object]] = {
+    "open a file": lambda others: others.canary.read_text(),
+    "write beside it": lambda others: others.canary.with_name("new").write_text("x"),
+    "change its mode": lambda others: others.canary.chmod(0o777),
+    "list its folder": lambda others: list(others.canary.parent.iterdir()),
+    "start a program": lambda others: subprocess.check_output(["/bin/cat", others.canary]),
+    "make a socket": lambda _: socket.socket(socket.AF_INET),
+    "make a socket of this machine": lambda _: socket.socket(socket.AF_UNIX),
+    "signal another": lambda others: os.kill(others.process, signal.SIGCONT),
+    "look into another": lambda others: Path(f"/proc/{others.process}/environ").read_bytes(),
+}
 
 
 @pytest.fixture
@@ -121,7 +85,7 @@ def others(tmp_path: Path) -> Iterator[Others]:
         yield Others(canary, process.pid)
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
 def test_what_such_a_thread_has_given_up(
     attempt: Callable[[Others], object], others: Others
 ) -> None:

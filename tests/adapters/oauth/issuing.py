@@ -21,7 +21,6 @@ RSA = rsa.generate_private_key(65537, 2048)
 OTHER_RSA = rsa.generate_private_key(65537, 2048)
 SHORT_RSA = rsa.generate_private_key(65537, 1024)  # that it is weak is the point
 EC = ec.generate_private_key(ec.SECP256R1())
-WIDE_EC = ec.generate_private_key(ec.SECP384R1())
 
 Json = Mapping[str, Any]
 
@@ -64,6 +63,11 @@ class Issuing:
     more: Json = field(default_factory=dict)
     """What it says of itself beside, or instead."""
 
+    def begin_anew(self) -> "Issuing":
+        self.keys = [public(RSA, "first", use="sig", alg="RS256")]
+        self.fetched, self.broken, self.more = 0, False, {}
+        return self
+
     async def describe(self, _request: Request) -> Response:
         document = {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.more}
         return JSONResponse(document)
@@ -82,5 +86,4 @@ async def issuing() -> AsyncIterator[Issuing]:
     ]
     async with served(Starlette(routes=routes)) as url:
         made.url = url
-        made.keys = [public(RSA, "first", use="sig", alg="RS256")]
-        yield made
+        yield made.begin_anew()

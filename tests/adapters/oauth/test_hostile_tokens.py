@@ -68,8 +68,25 @@ class Door:
 HEADER: Mapping[str, Any] = {"alg": "RS256", "typ": "at+jwt", "kid": "first"}
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """Of the one issuer that all share."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def issuer() -> AsyncIterator[Issuing]:
+    async with issuing() as found:
+        yield found
+
+
 @pytest.fixture
-async def door() -> AsyncIterator[Door]:
+def made(issuer: Issuing) -> Issuing:
+    return issuer.begin_anew()
+
+
+@pytest.fixture
+def door(made: Issuing) -> Door:
     world, home = MemoryWorld(), a_space()
     world.spaces[home.id] = home
     ana = an_identity("ana")
@@ -79,20 +96,19 @@ async def door() -> AsyncIterator[Door]:
     async def space() -> SpaceId:
         return home.id
 
-    async with issuing() as made:
-        of_token = AuthenticateToken(
-            issuers={made.url: Issuer(url=made.url, audience=US)},
-            rules=[SubjectRule(subject="ana-at-login", principal="ana")],
-            grants=grants_of({f"portico:{role}": [role] for role in Role}),
-            token_keys=PublishedKeys(Documents()),
-            subjects=MemoryTokenSubjects(world),
-            key_ring=ring,
-            space=space,
-            clock=clock,
-            entropy=SeededEntropy(),
-            pepper=b"pepper",
-        )
-        yield Door(made, Authenticate(key_ring=ring, clock=clock, pepper=b"p", of_token=of_token))
+    of_token = AuthenticateToken(
+        issuers={made.url: Issuer(url=made.url, audience=US)},
+        rules=[SubjectRule(subject="ana-at-login", principal="ana")],
+        grants=grants_of({f"portico:{role}": [role] for role in Role}),
+        token_keys=PublishedKeys(Documents()),
+        subjects=MemoryTokenSubjects(world),
+        key_ring=ring,
+        space=space,
+        clock=clock,
+        entropy=SeededEntropy(),
+        pepper=b"pepper",
+    )
+    return Door(made, Authenticate(key_ring=ring, clock=clock, pepper=b"p", of_token=of_token))
 
 
 def claiming(**other: object) -> Callable[[Door], str]:
@@ -342,54 +358,50 @@ def of(made: Issuing) -> Issuer:
     return Issuer(url=made.url, audience="us")
 
 
-async def test_keys_are_fetched_once_for_many_tokens() -> None:
-    async with issuing() as made:
-        keys = PublishedKeys(Documents())
+async def test_keys_are_fetched_once_for_many_tokens(made: Issuing) -> None:
+    keys = PublishedKeys(Documents())
 
-        assert [await keys.signed(of(made), shown("first")) for _ in range(5)] == [True] * 5
+    assert [await keys.signed(of(made), shown("first")) for _ in range(5)] == [True] * 5
 
-        assert made.fetched == 1
-
-
-async def test_a_new_key_is_found_and_a_flood_of_unknown_ones_asks_nobody() -> None:
-    async with issuing() as made:
-        clock = Hands()
-        keys = PublishedKeys(Documents(), clock)
-        assert await keys.signed(of(made), shown("first"))
-        made.keys.append(public(OTHER_RSA, "second"))
-
-        flood = [await keys.signed(of(made), shown(f"unknown-{each}")) for each in range(50)]
-        soon = await keys.signed(of(made), shown("second", OTHER_RSA))
-        clock.at += 31
-        later = await keys.signed(of(made), shown("second", OTHER_RSA))
-
-        assert (set(flood), soon, later, made.fetched) == snapshot(({False}, False, True, 2))
+    assert made.fetched == 1
 
 
-async def test_a_key_that_was_taken_back_is_forgotten_after_ten_minutes() -> None:
-    async with issuing() as made:
-        clock = Hands()
-        keys = PublishedKeys(Documents(), clock)
-        assert await keys.signed(of(made), shown("first"))
-        made.keys = []
+async def test_a_new_key_is_found_and_a_flood_of_unknown_ones_asks_nobody(made: Issuing) -> None:
+    clock = Hands()
+    keys = PublishedKeys(Documents(), clock)
+    assert await keys.signed(of(made), shown("first"))
+    made.keys.append(public(OTHER_RSA, "second"))
 
-        assert await keys.signed(of(made), shown("first"))
-        clock.at += 601
-        assert not await keys.signed(of(made), shown("first"))
+    flood = [await keys.signed(of(made), shown(f"unknown-{each}")) for each in range(50)]
+    soon = await keys.signed(of(made), shown("second", OTHER_RSA))
+    clock.at += 31
+    later = await keys.signed(of(made), shown("second", OTHER_RSA))
+
+    assert (set(flood), soon, later, made.fetched) == snapshot(({False}, False, True, 2))
 
 
-async def test_an_issuer_that_is_away_for_a_while_keeps_nobody_out() -> None:
-    async with issuing() as made:
-        clock = Hands()
-        keys = PublishedKeys(Documents(), clock)
-        assert await keys.signed(of(made), shown("first"))
-        made.broken = True
-        clock.at += 1_000
-        assert await keys.signed(of(made), shown("first"))
+async def test_a_key_that_was_taken_back_is_forgotten_after_ten_minutes(made: Issuing) -> None:
+    clock = Hands()
+    keys = PublishedKeys(Documents(), clock)
+    assert await keys.signed(of(made), shown("first"))
+    made.keys = []
 
-        clock.at += 3_000
-        with pytest.raises(IssuerUnavailable):
-            await keys.signed(of(made), shown("first"))
+    assert await keys.signed(of(made), shown("first"))
+    clock.at += 601
+    assert not await keys.signed(of(made), shown("first"))
+
+
+async def test_an_issuer_that_is_away_for_a_while_keeps_nobody_out(made: Issuing) -> None:
+    clock = Hands()
+    keys = PublishedKeys(Documents(), clock)
+    assert await keys.signed(of(made), shown("first"))
+    made.broken = True
+    clock.at += 1_000
+    assert await keys.signed(of(made), shown("first"))
+
+    clock.at += 3_000
+    with pytest.raises(IssuerUnavailable):
+        await keys.signed(of(made), shown("first"))
 
 
 async def test_an_issuer_that_never_answered_is_no_reason_to_say_that_a_token_is_false() -> None:
@@ -411,28 +423,26 @@ async def test_an_issuer_that_never_answered_is_no_reason_to_say_that_a_token_is
     ],
 )
 async def test_an_issuer_that_describes_itself_falsely_is_not_believed(
+    made: Issuing,
     more: dict[str, object],
 ) -> None:
-    async with issuing() as made:
-        made.more = more
+    made.more = more
 
-        with pytest.raises(IssuerUnavailable):
-            await PublishedKeys(Documents()).signed(of(made), shown("first"))
-
-
-async def test_keys_can_be_at_an_address_that_was_set() -> None:
-    async with issuing() as made:
-        made.more = {"issuer": "somebody else"}
-        there = replace(of(made), keys_url=f"{made.url}/keys")
-
-        assert await PublishedKeys(Documents()).signed(there, shown("first"))
+    with pytest.raises(IssuerUnavailable):
+        await PublishedKeys(Documents()).signed(of(made), shown("first"))
 
 
-async def test_a_key_that_cannot_be_read_is_passed_over() -> None:
-    async with issuing() as made:
-        broken = {"kty": "RSA", "kid": "first", "n": "?", "e": "AQAB"}
-        made.keys = [broken, {"kty": "RSA"}, public(EC, "third", crv="P-384")]
-        keys = PublishedKeys(Documents())
+async def test_keys_can_be_at_an_address_that_was_set(made: Issuing) -> None:
+    made.more = {"issuer": "somebody else"}
+    there = replace(of(made), keys_url=f"{made.url}/keys")
 
-        assert not await keys.signed(of(made), shown("first"))
-        assert not await keys.signed(of(made), shown("third", algorithm="ES256"))
+    assert await PublishedKeys(Documents()).signed(there, shown("first"))
+
+
+async def test_a_key_that_cannot_be_read_is_passed_over(made: Issuing) -> None:
+    broken = {"kty": "RSA", "kid": "first", "n": "?", "e": "AQAB"}
+    made.keys = [broken, {"kty": "RSA"}, public(EC, "third", crv="P-384")]
+    keys = PublishedKeys(Documents())
+
+    assert not await keys.signed(of(made), shown("first"))
+    assert not await keys.signed(of(made), shown("third", algorithm="ES256"))

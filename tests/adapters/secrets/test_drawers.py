@@ -117,46 +117,26 @@ def test_the_file_shows_neither_values_nor_names_and_is_for_its_owner_alone(
     assert left == {"secrets.age", "secrets.lock", "age.identity"}
 
 
-def _without_identity(drawer: AgeFile) -> None:
-    drawer.identity.unlink()
-
-
 def _with_another_identity(drawer: AgeFile) -> None:
     other = age_file(drawer.file.parent / "other")
     put(other, "here", "x", KEPT)
     drawer.identity.write_text(other.identity.read_text())
 
 
-def _with_a_torn_file(drawer: AgeFile) -> None:
-    drawer.file.write_text(drawer.file.read_text()[:-120])
-
-
-def _with_an_open_identity(drawer: AgeFile) -> None:
-    drawer.identity.chmod(0o644)
-
-
-def _with_a_bad_identity(drawer: AgeFile) -> None:
-    drawer.identity.write_text("AGE-SECRET-KEY-1NOT")
-
-
-def _with_a_folder_in_its_place(drawer: AgeFile) -> None:
-    drawer.file.unlink()
-    drawer.file.mkdir()
-
-
 @pytest.mark.parametrize(
     "harm",
     [
-        _without_identity,
+        lambda drawer: drawer.identity.unlink(),
         _with_another_identity,
-        _with_a_torn_file,
-        _with_an_open_identity,
-        _with_a_bad_identity,
-        _with_a_folder_in_its_place,
+        lambda drawer: drawer.file.write_text(drawer.file.read_text()[:-120]),
+        lambda drawer: drawer.identity.chmod(0o644),
+        lambda drawer: drawer.identity.write_text("AGE-SECRET-KEY-1NOT"),
+        lambda drawer: (drawer.file.unlink(), drawer.file.mkdir()),
     ],
+    ids=["none", "another", "a torn file", "an open identity", "a bad identity", "a folder"],
 )
 def test_a_file_that_cannot_be_opened_is_never_begun_anew(
-    tmp_path: Path, harm: Callable[[AgeFile], None]
+    tmp_path: Path, harm: Callable[[AgeFile], object]
 ) -> None:
     drawer = age_file(tmp_path)
     put(drawer, "here", "github", KEPT)

@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import httpx2
 import pytest
@@ -13,7 +15,7 @@ from portico.adapters.web.redirects import next_request
 from portico.box.core.errors import AddressRefused
 from portico.box.core.profile import Place
 from tests.adapters.web.canary import canary
-from tests.adapters.web.sites import Page, a_client, a_site
+from tests.adapters.web.sites import Page, Site, a_client, a_site
 
 SECRET = {"Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "s=s3cret"}
 
@@ -22,8 +24,16 @@ def plain(path: str) -> Page:
     return 200, {}, b"here"
 
 
+@asynccontextmanager
+async def reached(
+    page: Callable[[str], Page], *places: Place
+) -> AsyncIterator[tuple[Site, httpx2.AsyncClient]]:
+    async with a_site(page) as site, a_client(Place("site.test", site.port), *places) as client:
+        yield site, client
+
+
 async def test_what_an_allowed_place_says_is_read() -> None:
-    async with a_site(plain) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(plain) as (site, client):
         answer = await client.get(site.url("/a?b=c"))
 
     assert (answer.status_code, answer.content) == (200, b"here")
@@ -31,7 +41,7 @@ async def test_what_an_allowed_place_says_is_read() -> None:
 
 
 async def test_the_host_is_named_as_it_was_asked_for() -> None:
-    async with a_site(plain) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(plain) as (site, client):
         await client.get(site.url())
 
     assert site.asked[0].headers["host"] == f"site.test:{site.port}"
@@ -51,7 +61,7 @@ async def test_nothing_is_spoken_but_http(url: str) -> None:
 
 
 async def test_an_address_that_names_a_user_is_refused() -> None:
-    async with a_site(plain) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(plain) as (site, client):
         with pytest.raises(AddressRefused, match="names a user") as refused:
             await client.get(f"http://user:s3cret@site.test:{site.port}/")
 
@@ -60,10 +70,7 @@ async def test_an_address_that_names_a_user_is_refused() -> None:
 
 
 async def test_cookies_are_not_kept() -> None:
-    def page(path: str) -> Page:
-        return 200, {"Set-Cookie": "a=b; Path=/"}, b""
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (200, {"Set-Cookie": "a=b; Path=/"}, b"")) as (site, client):
         await client.get(site.url())
         await client.get(site.url())
 
@@ -102,10 +109,9 @@ async def test_what_the_operator_wrote_is_reached_by_their_proxy_and_nothing_els
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_is_followed_through_the_gate(status: int) -> None:
-    def page(path: str) -> Page:
-        return (status, {"Location": "/b#c"}, b"") if path == "/a" else (200, {}, b"there")
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(
+        lambda path: (status, {"Location": "/b#c"}, b"") if path == "/a" else (200, {}, b"there")
+    ) as (site, client):
         answer = await client.get(site.url("/a"))
 
     assert (answer.content, answer.url.path) == (b"there", "/b")
@@ -115,11 +121,9 @@ async def test_a_redirect_is_followed_through_the_gate(status: int) -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_to_what_nobody_allowed_is_refused(status: int) -> None:
     async with canary() as bird:
-
-        def page(path: str) -> Page:
-            return status, {"Location": f"http://127.0.0.1:{bird.port}/"}, b""
-
-        async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+        async with reached(
+            lambda path: (status, {"Location": f"http://127.0.0.1:{bird.port}/"}, b"")
+        ) as (site, client):
             with pytest.raises(AddressRefused):
                 await client.post(site.url(), content=b"body")
 
@@ -130,10 +134,9 @@ async def test_a_redirect_to_what_nobody_allowed_is_refused(status: int) -> None
 async def test_what_was_sent_goes_along_only_where_the_method_does(
     status: int, method: str
 ) -> None:
-    def page(path: str) -> Page:
-        return (status, {"Location": "/b"}, b"") if path == "/a" else (200, {}, b"")
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(
+        lambda path: (status, {"Location": "/b"}, b"") if path == "/a" else (200, {}, b"")
+    ) as (site, client):
         await client.post(site.url("/a"), content=b"body", headers={"Content-Type": "text/x"})
 
     last = site.asked[-1]
@@ -162,12 +165,11 @@ async def test_secrets_stay_with_the_host_they_were_given_for() -> None:
 
 async def test_credentials_given_beside_the_request_stay_too() -> None:
     async with a_site(plain) as other:
-
-        def page(path: str) -> Page:
-            return 302, {"Location": other.url(host="other.test")}, b""
-
         places = (Place("other.test", other.port),)
-        async with a_site(page) as site, a_client(Place("site.test", site.port), *places) as client:
+        async with (
+            a_site(lambda path: (302, {"Location": other.url(host="other.test")}, b"")) as site,
+            a_client(Place("site.test", site.port), *places) as client,
+        ):
             await client.get(site.url(), auth=("ana", "s3cret"))
 
     assert "authorization" in site.asked[0].headers
@@ -178,19 +180,13 @@ async def test_a_body_that_cannot_be_sent_again_is_not() -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"once"
 
-    def page(path: str) -> Page:
-        return 307, {"Location": "/b"}, b""
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (307, {"Location": "/b"}, b"")) as (site, client):
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.post(site.url(), content=pieces())
 
 
 async def test_redirects_end() -> None:
-    def page(path: str) -> Page:
-        return 302, {"Location": path + "x"}, b""
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (302, {"Location": path + "x"}, b"")) as (site, client):
         with pytest.raises(httpx2.TooManyRedirects):
             await client.get(site.url(), extensions={BOUNDS: Bounds(redirects=5)})
 
@@ -201,19 +197,16 @@ async def test_redirects_end() -> None:
     "place", ["http://[", "http://a:b:c/", "http://exa\u0308mple\u2100/", "\\\\"]
 )
 async def test_a_redirect_to_an_address_that_is_none_is_an_error_of_theirs(place: str) -> None:
-    def page(path: str) -> Page:
-        return 302, {"Location": place.encode().decode("latin-1")}, b""
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (302, {"Location": place.encode().decode("latin-1")}, b"")) as (
+        site,
+        client,
+    ):
         with pytest.raises((httpx2.RemoteProtocolError, AddressRefused, httpx2.TooManyRedirects)):
             await client.get(site.url())
 
 
 async def test_a_redirect_without_a_place_is_an_answer() -> None:
-    def page(path: str) -> Page:
-        return 302, {}, b"nowhere"
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (302, {}, b"nowhere")) as (site, client):
         assert (await client.get(site.url())).content == b"nowhere"
 
 
@@ -237,7 +230,7 @@ async def test_what_is_packed_is_unpacked() -> None:
         packed = gzip.compress(body[:half]) + gzip.compress(body[half:])
         return 200, {"Content-Encoding": "gzip"}, packed
 
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(page) as (site, client):
         answer = await client.get(site.url())
 
     assert answer.content == body
@@ -247,12 +240,9 @@ async def test_what_is_packed_is_unpacked() -> None:
 async def test_a_bomb_is_not_unpacked_further_than_the_answer_may_be_long() -> None:
     bomb = gzip.compress(bytes(200_000_000), 1)
 
-    def page(path: str) -> Page:
-        return 200, {"Content-Encoding": "gzip"}, bomb
-
     bounds = Bounds(largest=1_000_000)
     async with (
-        a_site(page) as site,
+        a_site(lambda path: (200, {"Content-Encoding": "gzip"}, bomb)) as site,
         a_client(Place("site.test", site.port), bounds=bounds) as client,
         client.stream("GET", site.url()) as answer,
     ):
@@ -273,108 +263,61 @@ async def test_a_bomb_is_not_unpacked_further_than_the_answer_may_be_long() -> N
     ids=["br", "zstd", "twice", "deflate", "none", "cut off"],
 )
 async def test_what_cannot_be_unpacked_is_an_error(packing: str, body: bytes) -> None:
-    def page(path: str) -> Page:
-        return 200, {"Content-Encoding": packing}, body
-
-    async with a_site(page) as site, a_client(Place("site.test", site.port)) as client:
+    async with reached(lambda path: (200, {"Content-Encoding": packing}, body)) as (site, client):
         with pytest.raises(httpx2.DecodingError):
             await client.get(site.url())
 
 
-async def test_an_answer_that_is_too_long_is_not_read_to_its_end() -> None:
-    sent = 0
+@dataclass
+class Speaker:
+    """Says this without end."""
 
-    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    begin: bytes
+    piece: bytes
+    pause: float = 0.0
+    said: int = 0
+
+    async def speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(self.begin)
         while True:
-            writer.write(bytes(65_536))
+            writer.write(self.piece)
             await writer.drain()
-            sent += 65_536
-
-    async with canary(endless) as bird, a_client(Place("site.test", bird.port)) as client:
-        with pytest.raises(TooLong):
-            await client.get(f"http://site.test:{bird.port}/")
-
-    assert sent < 30_000_000
+            self.said += len(self.piece)
+            await asyncio.sleep(self.pause)
 
 
-async def test_much_that_unpacks_to_nothing_is_too_long_as_well() -> None:
-    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
-        while True:
-            writer.write(gzip.compress(b"") * 3000)
-            await writer.drain()
+OK = b"HTTP/1.1 200 OK\r\n"
+PACKED = OK + b"Content-Encoding: gzip\r\n\r\n"
+SOON = Bounds(seconds=0.3)
 
-    bounds = Bounds(largest=300_000)
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    ("speaker", "bounds", "error"),
+    [
+        (Speaker(OK + b"\r\n", bytes(65_536)), Bounds(), TooLong),
+        (Speaker(PACKED, gzip.compress(b"") * 3000), Bounds(largest=300_000), TooLong),
+        (Speaker(OK, b"X-More: and more\r\n" * 1000), Bounds(), httpx2.RemoteProtocolError),
+        (Speaker(b"", b"H", 0.02), SOON, httpx2.ReadTimeout),
+        (Speaker(OK + b"Content-Length: 900000\r\n\r\n", b"H", 0.02), SOON, httpx2.ReadTimeout),
+        (Speaker(b"", b"HTTP/1.1 102 X\r\n\r\n" * 100, 0.01), SOON, httpx2.ReadTimeout),
+    ],
+    ids=["long", "much of nothing", "a head", "dripping", "a dripping body", "preparing"],
+)
+async def test_whoever_speaks_without_end_is_not_heard_for_ever(
+    speaker: Speaker, bounds: Bounds, error: type[Exception], streamed: bool
+) -> None:
+    speaker.said = 0
+
     async with (
-        canary(endless) as bird,
+        canary(speaker.speak) as bird,
         a_client(Place("site.test", bird.port), bounds=bounds) as client,
     ):
-        with pytest.raises(TooLong):
-            await client.get(f"http://site.test:{bird.port}/")
+        asked = client.build_request("GET", f"http://site.test:{bird.port}/")
+        with pytest.raises(error):
+            await (await client.send(asked, stream=streamed)).aread()
 
-
-async def test_headers_without_an_end_are_not_read_for_ever() -> None:
-    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\n")
-        while True:
-            writer.write(b"X-More: and more\r\n" * 1000)
-            await writer.drain()
-
-    async with canary(endless) as bird, a_client(Place("site.test", bird.port)) as client:
-        with pytest.raises(httpx2.RemoteProtocolError):
-            await client.get(f"http://site.test:{bird.port}/")
-
-
-@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n"])
-async def test_an_answer_that_drips_is_given_up(begun: bytes) -> None:
-    async def dripping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(begun)
-        while True:
-            writer.write(b"H")
-            await asyncio.sleep(0.02)
-
-    bounds = Bounds(seconds=0.3)
-    async with (
-        canary(dripping) as bird,
-        a_client(Place("site.test", bird.port), bounds=bounds) as client,
-    ):
-        with pytest.raises(httpx2.ReadTimeout):
-            await client.get(f"http://site.test:{bird.port}/")
-
-
-async def test_a_stream_is_given_up_as_well() -> None:
-    async def dripping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        while True:
-            writer.write(b"H")
-            await asyncio.sleep(0.02)
-
-    bounds = Bounds(seconds=0.3)
-    async with (
-        canary(dripping) as bird,
-        a_client(Place("site.test", bird.port), bounds=bounds) as client,
-        client.stream("GET", f"http://site.test:{bird.port}/") as answer,
-    ):
-        with pytest.raises(httpx2.ReadTimeout):
-            await answer.aread()
-
-
-async def test_answers_before_the_answer_do_not_keep_it_waiting_for_ever() -> None:
-    async def preparing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 100)
-            await writer.drain()
-            await asyncio.sleep(0.01)
-
-    bounds = Bounds(seconds=0.3)
-    async with (
-        canary(preparing) as bird,
-        a_client(Place("site.test", bird.port), bounds=bounds) as client,
-    ):
-        with pytest.raises(httpx2.ReadTimeout):
-            await client.get(f"http://site.test:{bird.port}/")
+    assert speaker.said < 30_000_000
 
 
 def test_an_address_in_a_setting_is_an_entry_for_its_host_and_port() -> None:
