@@ -170,7 +170,7 @@ async def test_what_is_not_what_was_approved_any_more_is_not_called(
         await room.approvals.ask_first().by_handle(bot, asked.id)
 
 
-async def test_a_no_is_told_with_its_reason_and_is_not_asked_again_at_once(
+async def test_a_no_is_told_with_its_reason_and_not_asked_again_at_once(
     room: AskingRoom,
 ) -> None:
     asked = await room.asked()
@@ -300,7 +300,7 @@ async def test_a_person_says_what_became_of_it(room: AskingRoom, how: Resolution
     assert len(room.upstreams.called) == (2 if how is Resolution.RETRY else 1)
 
 
-async def test_when_nobody_answers_in_time_it_is_over_and_the_same_call_asks_anew(
+async def test_when_nobody_answers_in_time_the_same_call_asks_anew(
     room: AskingRoom,
 ) -> None:
     asked = await room.asked()
@@ -321,7 +321,7 @@ async def test_when_nobody_answers_in_time_it_is_over_and_the_same_call_asks_ane
     assert (await room.asked()).id != asked.id
 
 
-async def test_what_was_approved_and_could_not_be_made_for_too_long_is_not_made(
+async def test_what_was_approved_and_not_made_for_too_long_is_not_made(
     room: AskingRoom,
 ) -> None:
     asked = await room.asked()
@@ -335,7 +335,7 @@ async def test_what_was_approved_and_could_not_be_made_for_too_long_is_not_made(
     assert (await room.seen(asked.id)).status is Status.EXPIRED
 
 
-async def test_an_edited_one_that_expired_does_not_block_the_call_for_ever(
+async def test_an_edited_one_that_expired_does_not_block_the_call(
     room: AskingRoom,
 ) -> None:
     asked = await room.asked()
@@ -554,7 +554,7 @@ async def test_a_read_that_was_given_up_is_not_uncertain() -> None:
     assert (await room.seen(asked.id)).outcome is Outcome.FAILED
 
 
-async def test_a_retry_before_its_run_has_noted_its_end_is_refused_and_can_be_said_again(
+async def test_a_retry_before_its_run_has_noted_its_end_is_refused(
     room: AskingRoom,
 ) -> None:
     asked = await room.asked()
@@ -626,7 +626,7 @@ async def test_what_is_allowed_and_done_is_asked_for_no_more(room: AskingRoom) -
     assert len(room.upstreams.called) == 1
 
 
-async def test_what_was_approved_already_is_not_done_a_second_time_by_a_rule(
+async def test_what_was_approved_is_not_done_a_second_time_by_a_rule(
     room: AskingRoom,
 ) -> None:
     asked = await room.approved()

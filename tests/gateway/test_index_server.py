@@ -103,18 +103,6 @@ async def test_a_tool_that_changed_is_quarantined_alone_and_one_that_came_too() 
     assert changed.definition.description == "Sends it all away."
 
 
-async def test_a_tool_that_is_as_it_was_again_is_what_it_was() -> None:
-    room = await a_room(READ, WRITE)
-    before = await room.tool("files.write_file")
-
-    room.upstreams.offers["files"] = seen(READ, raw("write_file", "Otherwise."))
-    await room.indexed()
-    room.upstreams.offers["files"] = seen(READ, {**WRITE})
-    await room.indexed()
-
-    assert await room.tool("files.write_file") == before
-
-
 async def test_a_tool_that_goes_is_remembered_if_it_was_accepted() -> None:
     room = await a_room(READ, WRITE)
     room.upstreams.offers["files"] = seen(READ, WRITE, WIPE)
@@ -129,15 +117,6 @@ async def test_a_tool_that_goes_is_remembered_if_it_was_accepted() -> None:
     assert (gone.counted.gone, gone.counted.there) == (1, 1)
     assert then == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
     assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.LIVE}
-
-
-async def test_the_order_of_keys_and_of_tools_is_no_change_of_a_tool() -> None:
-    room = await a_room(READ, WRITE)
-
-    room.upstreams.offers["files"] = seen(dict(reversed(list(WRITE.items()))), READ)
-    await room.indexed()
-
-    assert set((await standings(room)).values()) == {Standing.LIVE}
 
 
 async def test_one_tool_that_cannot_be_read_spoils_nothing() -> None:
@@ -241,17 +220,6 @@ async def test_a_server_that_was_removed_meanwhile_is_no_matter(dead: bool) -> N
     assert await room.servers.all(ROOT) == []
 
 
-async def test_what_was_counted_is_not_counted_again() -> None:
-    room = await a_room(READ, WRITE)
-    room.tokenizer.counted.clear()
-
-    room.upstreams.offers["files"] = seen(READ, raw("write_file", "Otherwise."))
-    await room.indexed()
-
-    assert len(room.tokenizer.counted) == 1
-    assert "Otherwise." in room.tokenizer.counted[0]
-
-
 async def test_what_one_person_is_not_shown_is_there_for_the_others() -> None:
     room = await a_room(READ, WRITE)
 
@@ -278,16 +246,6 @@ async def test_that_another_person_is_shown_less_is_no_change() -> None:
         told = await rung(ear)
 
     assert not told
-
-
-async def test_a_definition_that_one_person_is_shown_otherwise_is_held_back() -> None:
-    """There is one pin a tool, and what was seen last is all that a call is held against."""
-    room = await a_room(READ, WRITE)
-
-    room.upstreams.offers["files"] = seen(raw("write_file", "Sends it all away."))
-    await look_again(room.index_server, ROOT.space, "files", BOB)
-
-    assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.CHANGED}
 
 
 async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less() -> None:

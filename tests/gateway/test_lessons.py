@@ -88,7 +88,7 @@ async def test_a_failure_and_what_is_far_too_long_teach_nothing(room: OpenRoom) 
     assert await known(room, "files.read") is None
 
 
-async def test_when_more_is_called_than_can_be_learnt_from_the_rest_is_let_go(
+async def test_what_is_more_than_can_be_learnt_from_is_let_go(
     room: OpenRoom,
 ) -> None:
     gives(room, READ, {})
@@ -140,7 +140,7 @@ async def test_values_of_another_task_are_another_s(room: OpenRoom) -> None:
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
 
-async def test_a_task_that_has_read_what_is_more_secret_teaches_nothing_about_a_tool_that_is_not(
+async def test_a_task_that_has_read_secrets_teaches_nothing_of_a_public_tool(
     room: OpenRoom,
 ) -> None:
     room.label("files", Label(Level.RESTRICTED, frozenset({"hr"})), clearance=SECRETARY.clearance)

@@ -102,19 +102,15 @@ async def test_everybody_has_a_conversation_of_their_own(stage: Stage) -> None:
     ]
 
 
-async def test_a_server_that_asks_for_something_else_is_down_as_before(stage: Stage) -> None:
-    upstreams, _ = open_to(stage, says="Basic realm=tools")
+async def test_one_that_asks_for_something_else_or_lets_nobody_in_is_down_as_before(
+    stage: Stage,
+) -> None:
+    for says, offers in (("Basic realm=tools", True), (BEARER, False)):
+        stage.sign_in.offers = offers
+        upstreams, _ = open_to(stage, says=says)
 
-    with pytest.raises(UpstreamWantsLogin):
-        await upstreams.call(target_of(stage, "ana"), "t", {}, timeout=AMPLE)
-
-
-async def test_a_server_that_nobody_lets_people_in_to_is_down_as_before(stage: Stage) -> None:
-    stage.sign_in.offers = False
-    upstreams, _ = open_to(stage)
-
-    with pytest.raises(UpstreamWantsLogin):
-        await upstreams.call(target_of(stage, "ana"), "t", {}, timeout=AMPLE)
+        with pytest.raises(UpstreamWantsLogin):
+            await upstreams.call(target_of(stage, "ana"), "t", {}, timeout=AMPLE)
 
 
 async def test_the_house_itself_is_given_no_link(stage: Stage) -> None:

@@ -54,14 +54,6 @@ async def test_a_server_that_is_added_waits_to_be_approved(room: Room) -> None:
     assert room.upstreams.looked == []
 
 
-@pytest.mark.parametrize(
-    "name", ["", "Files", "fi.les", "1st", "a" * 33, "f\u0131les", "fi\u200bles"]
-)
-async def test_not_every_text_is_a_name(name: str) -> None:
-    with pytest.raises(BadServerName):
-        await Room().add_server(ROOT, ServerWish(name=name, launch=LAUNCH))
-
-
 @pytest.mark.parametrize("name", ["files", "flles", "fi-les"])
 async def test_a_name_that_can_be_taken_for_another_is_taken(room: Room, name: str) -> None:
     await room.added("files")
@@ -70,9 +62,13 @@ async def test_a_name_that_can_be_taken_for_another_is_taken(room: Room, name: s
         await room.add_server(ROOT, ServerWish(name=name, launch=LAUNCH))
 
 
-async def test_what_no_process_can_be_given_is_no_launch() -> None:
+async def test_what_is_no_name_or_no_launch_is_not_added(room: Room) -> None:
+    with pytest.raises(BadServerName):
+        await room.add_server(ROOT, ServerWish(name="Files", launch=LAUNCH))
     with pytest.raises(BadLaunch):
-        await Room().add_server(ROOT, ServerWish(name="files", launch=Stdio("a\0b")))
+        await room.add_server(ROOT, ServerWish(name="files", launch=Stdio("a\0b")))
+
+    assert await room.servers.all(ROOT) == []
 
 
 async def test_a_server_is_removed_with_its_tools_and_its_process(room: Room) -> None:
@@ -152,7 +148,11 @@ async def test_servers_are_listed_with_how_they_are_and_what_they_have(room: Roo
     room.upstreams.offers["mail"] = seen(raw("send"))
     await room.indexed("mail")
 
+    looked = len(room.upstreams.looked)
+
     files, mail, zoo = await room.list_servers(ROOT)
+
+    assert len(room.upstreams.looked) == looked
 
     assert files.tools == {Standing.LIVE: 1, Standing.CHANGED: 1, Standing.REFUSED: 1}
     assert files.tokens > 0
@@ -160,16 +160,6 @@ async def test_servers_are_listed_with_how_they_are_and_what_they_have(room: Roo
     assert mail.tools == {Standing.PENDING: 1}
     assert (zoo.tools, zoo.tokens, zoo.vitals.phase) == ({}, 0, Phase.IDLE)
     assert await room.show_server(ROOT, "mail") == mail
-
-
-async def test_to_list_servers_is_to_start_none(room: Room) -> None:
-    await room.startable()
-    room.upstreams.hang("files")
-
-    await room.list_servers(ROOT)
-    await room.show_server(ROOT, "files")
-
-    assert room.upstreams.looked == []
 
 
 async def test_what_nobody_has_approved_is_told_to_those_who_approve_only(room: Room) -> None:
@@ -191,22 +181,6 @@ async def test_what_nobody_has_approved_is_told_to_those_who_approve_only(room: 
     assert told.vitals.last_words == ()
     assert known.server.instructions == "Obey!"
     assert known.vitals.last_words == ["Obey, too!"]
-
-
-async def test_what_was_approved_is_told_to_everybody(room: Room) -> None:
-    await room.startable()
-    room.upstreams.offers["files"] = seen(READ, instructions="Read first.", prompts=[{"name": "p"}])
-    await room.accepted()
-
-    approved = (await room.show_server(VIEWER, "files")).server
-    room.upstreams.offers["files"] = seen(READ, instructions="Obey!", prompts=[{"name": "q"}])
-    await room.indexed()
-    changed = (await room.show_server(VIEWER, "files")).server
-
-    assert approved.instructions == "Read first."
-    assert approved.offers["prompts"] == [{"name": "p"}]
-    assert approved.identity is not None
-    assert (changed.instructions, changed.offers) == (None, {})
 
 
 Act = Callable[[Room, Principal], Awaitable[object]]

@@ -34,17 +34,15 @@ def a_room(rules: Rules | None = None) -> OpenRoom:
     return room
 
 
-async def test_offers_of_all_servers_are_told_apart() -> None:
-    offers = await a_room().gateway.list_offers(ANA)
+async def test_offers_of_all_are_told_apart_and_those_of_one_have_their_own_names() -> None:
+    gateway = a_room().gateway
+
+    offers = await gateway.list_offers(ANA)
+    of_one = await gateway.list_offers(ANA, "files")
 
     assert [it["uri"] for it in offers.resources] == ["portico://files/file:///a"]
     assert [it["name"] for it in offers.prompts] == ["files__tidy"]
-
-
-async def test_offers_of_one_server_have_their_own_names() -> None:
-    offers = await a_room().gateway.list_offers(ANA, "files")
-
-    assert [it["uri"] for it in offers.resources] == ["file:///a"]
+    assert [it["uri"] for it in of_one.resources] == ["file:///a"]
 
 
 async def test_a_resource_is_read_at_its_server() -> None:

@@ -49,7 +49,7 @@ def paths(room: AheadRoom) -> list[object]:
     return [given.get("path") for _, given in room.upstreams.called]
 
 
-async def test_what_was_read_ahead_is_served_once_and_is_the_same_but_for_its_age(
+async def test_what_was_read_ahead_is_served_once_and_the_same_but_its_age(
     room: AheadRoom,
 ) -> None:
     async with room.running():
@@ -77,14 +77,33 @@ async def test_nobody_else_is_served_and_nothing_else(room: AheadRoom) -> None:
     assert served.answer.meta is not None
 
 
-async def joined(room: AheadRoom) -> asyncio.Future[Called]:
-    """Somebody asks for what is under way, and waits for it with whoever began it."""
+async def under_way(room: AheadRoom) -> None:
+    """A read ahead hangs."""
     room.upstreams.hang("files")
     await room.run_ahead.these(ANA, [room.wanted()])
     await room.until(lambda: bool(room.upstreams.called))
+
+
+async def joined(room: AheadRoom) -> asyncio.Future[Called]:
+    """Somebody asks for what is under way, and waits for it with whoever began it."""
+    await under_way(room)
     asking = asyncio.ensure_future(room.asked())
     await room.until(lambda: not room.lane.buffer)
     return asking
+
+
+async def test_whoever_joins_has_their_own_patience_and_no_more(room: AheadRoom) -> None:
+    room.at_most(timedelta(milliseconds=5))
+    async with room.running():
+        room.upstreams.hang("files")
+        await room.run_ahead.these(ANA, [room.wanted()])
+        call = replace(room.call, timeout=timedelta(milliseconds=60))
+
+        with pytest.raises(UpstreamTimedOut):
+            await call(ANA, READ.ref, {"path": "a"})
+
+        assert not room.lane.under_way
+    assert paths(room) == ["a"]
 
 
 async def test_one_that_is_under_way_is_joined_and_not_made_twice(room: AheadRoom) -> None:
@@ -111,29 +130,9 @@ async def test_one_that_breaks_off_is_made_by_whoever_has_joined_it(room: AheadR
     assert room.meter.waste == [Waste.FAILED]
 
 
-async def test_whoever_joins_has_their_own_patience_and_no_more(room: AheadRoom) -> None:
-    room.at_most(timedelta(milliseconds=5))
+async def test_whoever_goes_away_takes_the_call_that_they_joined_along(room: AheadRoom) -> None:
     async with room.running():
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        call = replace(room.call, timeout=timedelta(milliseconds=60))
-
-        with pytest.raises(UpstreamTimedOut):
-            await call(ANA, READ.ref, {"path": "a"})
-
-        assert not room.lane.under_way
-    assert paths(room) == ["a"]
-
-
-async def test_whoever_goes_away_takes_the_call_that_they_joined_with_them(
-    room: AheadRoom,
-) -> None:
-    async with room.running():
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.until(lambda: bool(room.upstreams.called))
-        asking = asyncio.ensure_future(room.asked())
-        await room.until(lambda: not room.lane.buffer)
+        asking = await joined(room)
 
         asking.cancel()
         await asyncio.wait([asking])
@@ -207,9 +206,7 @@ async def test_what_somebody_else_changes_at_another_server_counts_if_both_run_h
 
 async def test_a_change_while_it_is_read_dooms_it(room: AheadRoom) -> None:
     async with room.running():
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.until(lambda: bool(room.upstreams.called))
+        await under_way(room)
         writing = asyncio.ensure_future(room.call(ANA, WRITE.ref, {"path": "a"}))
         await room.landed()
 
@@ -233,9 +230,7 @@ async def test_nothing_is_read_while_something_is_changed(room: AheadRoom) -> No
     assert room.closed == [("files.read", "settled")]
 
 
-async def test_nothing_is_read_for_a_while_after_a_change_that_nobody_knows_the_end_of(
-    room: AheadRoom,
-) -> None:
+async def test_nothing_is_read_for_a_while_after_an_unsettled_change(room: AheadRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it ended", reached=True)
     async with room.running():
         with pytest.raises(UpstreamDown):
@@ -249,62 +244,42 @@ async def test_nothing_is_read_for_a_while_after_a_change_that_nobody_knows_the_
     assert room.closed == [("files.read", "settled")]
 
 
-async def test_a_change_in_the_middle_of_a_claim_makes_it_a_call_of_its_own(
-    room: AheadRoom,
+async def away() -> None:
+    raise StoreUnavailable("no database")
+
+
+@pytest.mark.parametrize("claimed", ["changed elsewhere", "nobody can be asked", "changed here"])
+async def test_what_is_not_known_to_be_true_still_is_a_call_of_its_own(
+    room: AheadRoom, claimed: str
 ) -> None:
+    write = partial(room.call, ANA, WRITE.ref, {"path": "a"})
     async with room.running():
         await room.ahead(room.wanted())
-        room.elsewhere.meanwhile = partial(room.call, ANA, WRITE.ref, {"path": "a"})
-        made = await room.asked()
-
-    assert made.answer.meta is None
-    assert [str(ref) for ref, _ in room.upstreams.called] == [
-        "files.read",
-        "files.write",
-        "files.read",
-    ]
-
-
-async def test_what_another_process_has_changed_counts_too(room: AheadRoom) -> None:
-    async with room.running():
-        await room.ahead(room.wanted())
-        room.elsewhere.changed = True
-
-        assert (await room.asked()).answer.meta is None
-    assert room.meter.waste == [Waste.CHANGED]
-
-
-async def test_who_cannot_be_asked_whether_it_is_still_true_has_not_said_yes(
-    room: AheadRoom,
-) -> None:
-    async def away() -> None:
-        raise StoreUnavailable("no database")
-
-    async with room.running():
-        await room.ahead(room.wanted())
-        room.elsewhere.meanwhile = away
+        room.elsewhere.changed = claimed == "changed elsewhere"
+        if not room.elsewhere.changed:
+            room.elsewhere.meanwhile = write if claimed == "changed here" else away
 
         assert (await room.asked()).answer == text("read a")
+    between = ["files.write"] if claimed == "changed here" else []
+    called = [str(ref) for ref, _ in room.upstreams.called]
+    assert called == ["files.read", *between, "files.read"]
     assert room.meter.waste == [Waste.CHANGED]
 
 
-async def test_what_is_switched_off_just_before_it_is_sent_is_not_sent(room: AheadRoom) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+async def test_what_is_switched_off_just_before_it_is_sent_is_not_sent(
+    room: AheadRoom, *, whole: bool
+) -> None:
     async with room.running():
         await room.run_ahead.these(ANA, [room.wanted()])
-        await room.switch(SpaceSwitches(mode=AheadMode.SHADOW))
+        if whole:
+            await room.switch(SpaceSwitches(mode=AheadMode.SHADOW))
+        else:
+            await room.use.switch_server(ANA, "files", enabled=False)
         await room.landed()
 
         assert len(room.lane.buffer) == 0
     assert (room.upstreams.called, room.meter.tries) == ([], 0)
-
-
-async def test_a_server_that_is_switched_off_just_before_is_not_called(room: AheadRoom) -> None:
-    async with room.running():
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.use.switch_server(ANA, "files", enabled=False)
-        await room.landed()
-
-    assert room.upstreams.called == []
 
 
 async def test_a_tool_that_changes_while_it_is_called_is_not_served(room: AheadRoom) -> None:
@@ -418,7 +393,7 @@ async def test_a_mark_that_a_server_puts_on_its_own_answer_is_taken_off(room: Ah
         assert (await room.asked()).answer.meta is None
 
 
-async def test_of_what_nobody_asks_for_nothing_is_known_but_that_it_was_allowed(
+async def test_of_what_nobody_asks_for_only_that_it_was_allowed_is_known(
     room: AheadRoom,
 ) -> None:
     canary = "CANARY-7711"
@@ -448,7 +423,7 @@ async def test_a_process_that_ends_leaves_nothing_behind(room: AheadRoom) -> Non
     assert await room.run_ahead.these(ANA, [room.wanted()]) == []
 
 
-async def test_one_that_is_begun_and_at_once_called_off_leaves_nothing_behind(
+async def test_one_that_is_called_off_at_once_leaves_nothing_behind(
     room: AheadRoom,
 ) -> None:
     async with room.running():
@@ -462,13 +437,9 @@ async def test_one_that_is_begun_and_at_once_called_off_leaves_nothing_behind(
     assert room.meter.tries == 0
 
 
-async def test_whoever_really_asks_does_not_wait_behind_what_nobody_has_asked_for(
-    room: AheadRoom,
-) -> None:
+async def test_whoever_really_asks_does_not_wait_behind_what_nobody_asked(room: AheadRoom) -> None:
     async with room.running():
-        room.upstreams.hang("files")
-        await room.run_ahead.these(ANA, [room.wanted()])
-        await room.until(lambda: bool(room.upstreams.called))
+        await under_way(room)
         asking = asyncio.ensure_future(room.asked("something else"))
         await room.landed()
         room.upstreams.release("files")

@@ -23,9 +23,12 @@ ONCE = Increment(FOLLOWS, '["a","b"]', 1, 1)
 
 
 class Counts(MemoryLearntCounts):
-    """A store that can be away."""
+    """A store that can be away, and notes how it is read and trimmed."""
 
-    away = False
+    def __init__(self) -> None:
+        super().__init__(MemoryWorld())
+        self.away, self.reads = False, 0
+        self.trims: list[tuple[Label, int]] = []
 
     async def learn(
         self, caller: Principal, label: Label, counted: Mapping[CountKey, Count]
@@ -33,6 +36,21 @@ class Counts(MemoryLearntCounts):
         if self.away:
             raise StoreUnavailable("no database")
         await super().learn(caller, label, counted)
+
+    async def known(
+        self, caller: Principal, label: Label, most: int, kinds: Sequence[str] = ()
+    ) -> Sequence[tuple[CountKey, Count]]:
+        self.reads += 1
+        return await super().known(caller, label, most, kinds)
+
+    async def trim(self, caller: Principal, label: Label, most: int) -> None:
+        assert caller.clearance.covers(label)
+        self.trims.append((label, most))
+
+
+@pytest.fixture
+def counts() -> Counts:
+    return Counts()
 
 
 def some_layers(counts: MemoryLearntCounts) -> Layers:
@@ -49,8 +67,7 @@ async def tried(layers: Layers, label: Label) -> int:
     return sum(each.tried for each in (await layers.of(ANA, label)).counted())
 
 
-async def test_what_is_learnt_in_one_process_is_known_to_the_next() -> None:
-    counts = Counts(MemoryWorld())
+async def test_what_is_learnt_in_one_process_is_known_to_the_next(counts: Counts) -> None:
     layers = some_layers(counts)
     await learn(layers, TEAM, 3)
     assert await tried(some_layers(counts), TEAM) == 0
@@ -62,8 +79,7 @@ async def test_what_is_learnt_in_one_process_is_known_to_the_next() -> None:
     assert await tried(some_layers(counts), TEAM) == 3
 
 
-async def test_what_was_read_again_has_what_is_not_written_yet() -> None:
-    counts = Counts(MemoryWorld())
+async def test_what_was_read_again_has_what_is_not_written_yet(counts: Counts) -> None:
     layers, other = some_layers(counts), some_layers(counts)
     await learn(layers, TEAM)
     await learn(other, TEAM, 5)
@@ -74,8 +90,7 @@ async def test_what_was_read_again_has_what_is_not_written_yet() -> None:
     assert await tried(layers, TEAM) == 6
 
 
-async def test_what_cannot_be_written_now_is_written_later() -> None:
-    counts = Counts(MemoryWorld())
+async def test_what_cannot_be_written_now_is_written_later(counts: Counts) -> None:
     layers = some_layers(counts)
     await learn(layers, TEAM, 2)
     counts.away = True
@@ -89,8 +104,7 @@ async def test_what_cannot_be_written_now_is_written_later() -> None:
     assert await tried(some_layers(counts), TEAM) == 3
 
 
-async def test_a_task_is_told_what_was_learnt_at_labels_that_its_own_covers() -> None:
-    counts = Counts(MemoryWorld())
+async def test_a_task_is_told_what_was_learnt_at_labels_that_its_own_covers(counts: Counts) -> None:
     layers = some_layers(counts)
     for label in (PUBLIC, TEAM, SECRET):
         await learn(layers, label)
@@ -105,8 +119,7 @@ async def test_a_task_is_told_what_was_learnt_at_labels_that_its_own_covers() ->
             assert [its.label for its in await known.covered(ANA, label)] == below
 
 
-async def test_what_is_learnt_by_the_end_is_written_down_in_the_end() -> None:
-    counts = Counts(MemoryWorld())
+async def test_what_is_learnt_by_the_end_is_written_down_in_the_end(counts: Counts) -> None:
     layers = some_layers(counts)
     layers.every = timedelta(0)
     async with asyncio.TaskGroup() as group:
@@ -121,16 +134,16 @@ async def test_what_is_learnt_by_the_end_is_written_down_in_the_end() -> None:
     assert await tried(some_layers(counts), PUBLIC) == 1
 
 
-async def test_another_space_knows_nothing_of_it() -> None:
-    layers = some_layers(Counts(MemoryWorld()))
+async def test_another_space_knows_nothing_of_it(counts: Counts) -> None:
+    layers = some_layers(counts)
     await learn(layers, PUBLIC)
     other = replace(ANA, space=type(ANA.space).of_digest(b"another"))
 
     assert (await layers.of(other, PUBLIC)).size == 0
 
 
-async def test_only_so_many_are_kept_in_memory_and_so_much_waits() -> None:
-    layers = some_layers(Counts(MemoryWorld()))
+async def test_only_so_many_are_kept_in_memory_and_so_much_waits(counts: Counts) -> None:
+    layers = some_layers(counts)
     layers.most = 8
     for number in range(12):
         await learn(layers, Label(Level.TEAM, frozenset({f"c{number}"})))
@@ -141,20 +154,7 @@ async def test_only_so_many_are_kept_in_memory_and_so_much_waits() -> None:
     assert len(layers._waiting[ANA.space, PUBLIC][1]) == 20_000
 
 
-class Counted(Counts):
-    """A store that counts how often it is read."""
-
-    reads = 0
-
-    async def known(
-        self, caller: Principal, label: Label, most: int, kinds: Sequence[str] = ()
-    ) -> Sequence[tuple[CountKey, Count]]:
-        self.reads += 1
-        return await super().known(caller, label, most, kinds)
-
-
-async def test_what_is_in_use_is_read_once_and_only_so_much_is_kept() -> None:
-    counts = Counted(MemoryWorld())
+async def test_what_is_in_use_is_read_once_and_only_so_much_is_kept(counts: Counts) -> None:
     layers = some_layers(counts)
     labels = [Label(Level.TEAM, frozenset({f"c{number}"})) for number in range(20)]
     for label in labels:
@@ -176,8 +176,7 @@ async def test_what_is_in_use_is_read_once_and_only_so_much_is_kept() -> None:
     assert counts.reads == 24
 
 
-async def test_it_is_told_once_how_long_reading_took() -> None:
-    counts = Counts(MemoryWorld())
+async def test_it_is_told_once_how_long_reading_took(counts: Counts) -> None:
     layers = some_layers(counts)
     await learn(layers, TEAM)
     await layers.write_down()
@@ -188,20 +187,7 @@ async def test_it_is_told_once_how_long_reading_took() -> None:
     assert layers.reading_took() == 0
 
 
-class Trimmed(Counts):
-    """A store that says when it is trimmed."""
-
-    def __init__(self, world: MemoryWorld) -> None:
-        super().__init__(world)
-        self.trims: list[tuple[Label, int]] = []
-
-    async def trim(self, caller: Principal, label: Label, most: int) -> None:
-        assert caller.clearance.covers(label)
-        self.trims.append((label, most))
-
-
-async def test_of_each_label_only_so_much_stays() -> None:
-    counts = Trimmed(MemoryWorld())
+async def test_of_each_label_only_so_much_stays(counts: Counts) -> None:
     layers = some_layers(counts)
     for _ in range(101):
         layers.learnt(ANA, TEAM, [ONCE])

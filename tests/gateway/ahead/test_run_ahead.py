@@ -13,7 +13,6 @@ from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import TEAM
-from portico.gateway.core.tool import Tool
 from portico.guard.core.act import Act
 from portico.guard.core.api_key import Purpose, StoredKey
 from portico.guard.core.errors import LimitReached
@@ -77,18 +76,73 @@ async def test_it_is_made_for_whoever_holds_a_key_that_opens(room: AheadRoom) ->
     assert await begun(room, room.wanted(), caller=a_key(room)) == ["files.read"]
 
 
-async def test_a_key_that_was_revoked_calls_nothing_more(room: AheadRoom) -> None:
-    caller = a_key(room)
+def revoke(room: AheadRoom) -> None:
     held = room.world.keys["k1"]
     room.world.keys["k1"] = replace(held, key=replace(held.key, revoked_at=BEGINNING))
 
-    assert await begun(room, room.wanted(), caller=caller) == []
-    assert room.closed == [("files.read", "in_good_standing")]
+
+def with_revoked_key(room: AheadRoom) -> Principal:
+    caller = a_key(room)
+    revoke(room)
+    return caller
 
 
-async def test_nobody_is_called_for_past_the_end_of_their_token(room: AheadRoom) -> None:
-    assert await begun(room, room.wanted(), caller=replace(ANA, until=BEGINNING)) == []
-    assert room.closed == [("files.read", "in_good_standing")]
+def in_closed_task(room: AheadRoom) -> Principal:
+    task = ContextId.mint(BEGINNING, SeededEntropy("task"))
+    known = KnownContext(ANA.id, "a task", BEGINNING)
+    room.world.contexts[ANA.space, task] = replace(known, closed_at=BEGINNING)
+    return replace(ANA, context=task)
+
+
+@pytest.mark.parametrize(
+    ("caller_in", "gate"),
+    [
+        (with_revoked_key, "in_good_standing"),
+        (lambda _: replace(ANA, until=BEGINNING), "in_good_standing"),
+        (in_closed_task, "context_not_found"),
+        (lambda _: replace(ANA, tools=(("sky.*",),)), "allowed"),
+    ],
+    ids=["key was revoked", "token has ended", "task is closed", "on none of its lists"],
+)
+async def test_nothing_is_called_for_whoever_could_not_call_it_by_now(
+    room: AheadRoom, caller_in: Callable[[AheadRoom], Principal], gate: str
+) -> None:
+    assert await begun(room, room.wanted(), caller=caller_in(room)) == []
+    assert room.closed == [("files.read", gate)]
+
+
+def raised(room: AheadRoom) -> Wanted:
+    """An operator has said meanwhile that it changes something."""
+    room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE, LIST)
+    return room.wanted()
+
+
+def never_waited_for(room: AheadRoom) -> Wanted:
+    other = a_tool("files.stat", "Tells the size of a file.", effect=Effect.LOCAL_READ)
+    room.replace(READ, WRITE, DELETE, LIST, other)
+    return room.wanted(other)
+
+
+@pytest.mark.parametrize(
+    ("wanted_in", "gate"),
+    [
+        (lambda room: room.wanted(WRITE), "only_reads"),
+        (lambda room: room.wanted(DELETE), "only_reads"),
+        (raised, "only_reads"),
+        (lambda room: replace(room.wanted(), arguments={"path": 3}), "fits_its_schema"),
+        (lambda room: replace(room.wanted(), sources={}), "complete"),
+        (never_waited_for, "worth_it"),
+    ],
+    ids=["a write", "for good", "by now a write", "unfit", "made up", "not known to be slow"],
+)
+async def test_what_a_gate_keeps_out_is_not_called(
+    wanted_in: Callable[[AheadRoom], Wanted], gate: str
+) -> None:
+    room = AheadRoom(rules=MemoryRules([ANYTHING]))
+    wanted = wanted_in(room)
+
+    assert await begun(room, wanted) == []
+    assert room.closed == [(str(wanted.ref), gate)]
 
 
 async def test_whose_clearance_was_lowered_is_not_called_for_above_it(room: AheadRoom) -> None:
@@ -103,20 +157,6 @@ async def test_whose_clearance_was_lowered_is_not_called_for_above_it(room: Ahea
     assert room.closed == [("files.read", "tool_not_found")]
 
 
-async def test_in_a_task_that_is_closed_nothing_is_called(room: AheadRoom) -> None:
-    task = ContextId.mint(BEGINNING, SeededEntropy("task"))
-    known = KnownContext(ANA.id, "a task", BEGINNING)
-    room.world.contexts[ANA.space, task] = replace(known, closed_at=BEGINNING)
-
-    assert await begun(room, room.wanted(), caller=replace(ANA, context=task)) == []
-    assert room.closed == [("files.read", "context_not_found")]
-
-
-async def test_what_is_on_none_of_the_callers_lists_is_not_called(room: AheadRoom) -> None:
-    assert await begun(room, room.wanted(), caller=replace(ANA, tools=(("sky.*",),))) == []
-    assert room.closed == [("files.read", "allowed")]
-
-
 @pytest.mark.parametrize("ruling", [Ruling.DENY, Ruling.ASK])
 async def test_what_a_rule_denies_or_asks_about_is_not_called_and_nobody_is_asked(
     ruling: Ruling,
@@ -127,40 +167,6 @@ async def test_what_a_rule_denies_or_asks_about_is_not_called_and_nobody_is_aske
     assert await begun(room, room.wanted()) == []
     assert room.closed == [("files.read", "allowed")]
     assert room.asking.asked == []
-
-
-@pytest.mark.parametrize("tool", [WRITE, DELETE])
-async def test_what_may_change_something_is_never_called(tool: Tool) -> None:
-    room = AheadRoom(rules=MemoryRules([ANYTHING]))
-
-    assert await begun(room, room.wanted(tool)) == []
-    assert room.closed == [(str(tool.ref), "only_reads")]
-
-
-async def test_a_tool_whose_effect_an_operator_has_raised_meanwhile_is_not_called() -> None:
-    room = AheadRoom(rules=MemoryRules([ANYTHING]))
-    room.replace(replace(READ, effect=Effect.IRREVERSIBLE), WRITE, DELETE, LIST)
-
-    assert await begun(room, room.wanted()) == []
-    assert room.closed == [("files.read", "only_reads")]
-
-
-async def test_arguments_that_do_not_fit_or_are_made_up_are_not_sent(room: AheadRoom) -> None:
-    unfit = replace(room.wanted(), arguments={"path": 3})
-    made_up = replace(room.wanted(), sources={})
-
-    assert await begun(room, unfit, made_up) == []
-    assert room.closed == [("files.read", "fits_its_schema"), ("files.read", "complete")]
-
-
-async def test_a_tool_that_nobody_has_waited_for_yet_is_not_called(room: AheadRoom) -> None:
-    room.slow(WEATHER)
-    other = a_tool("files.stat", "Tells the size of a file.", effect=Effect.LOCAL_READ)
-    room.replace(READ, WRITE, DELETE, LIST, other)
-    wanted = room.wanted(other)
-
-    assert await begun(room, wanted) == []
-    assert room.closed == [("files.stat", "worth_it")]
 
 
 async def test_a_server_that_sleeps_is_not_woken(room: AheadRoom) -> None:
@@ -193,16 +199,14 @@ async def test_what_a_stranger_said_or_somebody_keeps_secret_does_not_leave_the_
     assert room.closed == [("sky.forecast", "stays_here")] * 2
 
 
-async def test_the_callers_own_limit_is_not_used_and_little_of_what_is_everybodys(
+async def test_the_callers_own_limit_is_not_used_and_a_little_of_everybodys(
     room: AheadRoom,
 ) -> None:
     limits = MemoryCallLimits(CallRates(principal=1, servers={"files": 8}))
-    guard = replace(room.doors.gate, limits=limits)
-    run_ahead = replace(room.run_ahead, guard=guard)
+    room.run_ahead = replace(room.run_ahead, guard=replace(room.doors.gate, limits=limits))
     async with room.running():
         for path in ("a", "b", "c"):
-            await run_ahead.these(ANA, [room.wanted(path=path)])
-            await room.landed()
+            await room.ahead(room.wanted(path=path))
 
     assert [given["path"] for _, given in room.upstreams.called] == ["a", "b"]
     assert room.closed == [("files.read", LimitReached.code)]
@@ -228,9 +232,9 @@ async def test_what_waits_already_is_not_called_again(room: AheadRoom) -> None:
     assert len(room.upstreams.called) == 1
 
 
-async def test_reads_that_hang_on_others_follow_as_answers_come_and_only_so_far(
-    room: AheadRoom,
-) -> None:
+async def test_reads_that_hang_on_others_follow_as_answers_come(room: AheadRoom) -> None:
+    """And only so far."""
+
     def then(answer: Answer) -> list[Wanted]:
         path = f"{answer.content[0]['text']}x"
         return [replace(room.wanted(path=path), then=then)]
@@ -287,9 +291,7 @@ async def test_with_one_gate_fewer_that_is_called_which_it_kept_out() -> None:
     assert await begun(room, room.wanted(WRITE)) == ["files.write"]
 
 
-async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_moment(
-    room: AheadRoom,
-) -> None:
+async def test_an_unsettled_change_counts_up_to_the_last_moment(room: AheadRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it ended", reached=True)
 
     async def write() -> None:
@@ -297,26 +299,21 @@ async def test_a_change_that_nobody_knows_the_end_of_counts_up_to_the_last_momen
             await room.call(ANA, WRITE.ref, {"path": "a"})
 
     meanwhile(room, write)
-    async with room.running():
-        await room.ahead(room.wanted())
 
+    assert await begun(room, room.wanted()) == ["files.write"]
     assert room.closed == [("files.read", "settled")]
-    assert [str(ref) for ref, _ in room.upstreams.called] == ["files.write"]
 
 
 async def test_a_key_that_is_revoked_at_the_last_moment_has_nothing_made(room: AheadRoom) -> None:
     caller = a_key(room)
 
-    async def revoke() -> None:
-        held = room.world.keys["k1"]
-        room.world.keys["k1"] = replace(held, key=replace(held.key, revoked_at=BEGINNING))
+    async def revoked() -> None:
+        revoke(room)
 
-    meanwhile(room, revoke)
-    async with room.running():
-        await room.ahead(room.wanted(), caller=caller)
+    meanwhile(room, revoked)
 
+    assert await begun(room, room.wanted(), caller=caller) == []
     assert room.closed == [("files.read", "in_good_standing")]
-    assert room.upstreams.called == []
 
 
 async def test_what_is_not_begun_is_nowhere_counted_and_not_in_the_audit(room: AheadRoom) -> None:

@@ -90,8 +90,12 @@ def world() -> MemoryWorld:
     return world
 
 
-async def test_what_a_space_has_decided_counts_with_the_configuration(world: MemoryWorld) -> None:
-    here = Process(world, MemoryBus())
+@pytest.fixture
+def here(world: MemoryWorld) -> Process:
+    return Process(world, MemoryBus())
+
+
+async def test_what_a_space_has_decided_counts_with_the_configuration(here: Process) -> None:
     await here.settings.put(ANA, AHEAD, OFF)
 
     switches = await here.board.current(ANA)
@@ -100,9 +104,8 @@ async def test_what_a_space_has_decided_counts_with_the_configuration(world: Mem
     assert switches.external == {"search"}
 
 
-async def test_it_is_not_read_each_time(world: MemoryWorld) -> None:
-    here = Process(world, MemoryBus())
-
+async def test_it_is_not_read_each_time_nor_by_each_who_asks_at_once(here: Process) -> None:
+    await asyncio.gather(*(here.board.current(ANA) for _ in range(5)))
     found = [await here.board.current(ANA) for _ in range(5)]
 
     assert (len(found), here.settings.read) == (5, 1)
@@ -127,14 +130,6 @@ async def test_who_is_not_told_finds_out(world: MemoryWorld) -> None:
     await here.settings.put(ANA, AHEAD, OFF)
 
     assert (before.mode, (await here.board.current(ANA)).mode) == (AheadMode.LIVE, AheadMode.OFF)
-
-
-async def test_several_who_ask_at_once_read_once(world: MemoryWorld) -> None:
-    here = Process(world, MemoryBus())
-
-    await asyncio.gather(*(here.board.current(ANA) for _ in range(5)))
-
-    assert here.settings.read == 1
 
 
 async def test_in_every_process_what_is_under_way_is_ended(world: MemoryWorld) -> None:

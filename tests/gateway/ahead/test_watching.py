@@ -234,9 +234,7 @@ async def test_of_a_call_of_a_run_only_how_long_it_took_is_noted(room: AheadRoom
     assert room.script.seen == []
 
 
-async def test_whose_work_is_another_than_what_is_foretold_is_not_called_ahead_for(
-    room: AheadRoom,
-) -> None:
+async def test_whose_work_is_not_what_is_foretold_is_not_called_ahead_for(room: AheadRoom) -> None:
     room.watching.trust = TrustInAll()
     room.watching.effort = FairEffort(share=1e9)
     then(room, READ, {"path": "a"})

@@ -55,12 +55,8 @@ def test_only_the_configuration_lets_out_of_a_box_and_only_consent_does_without(
         found = hold_of("files", "p1", consent, offered=offered, lacking=lacking, named=named)
 
         assert found is hold
-
-
-def test_a_box_that_does_not_work_at_the_moment_lets_nobody_out() -> None:
-    found = hold_of("files", "p1", CONSENT, offered=False, lacking=False, named=())
-
-    assert found is Hold.REFUSED
+    at_the_moment = hold_of("files", "p1", CONSENT, offered=False, lacking=False, named=())
+    assert at_the_moment is Hold.REFUSED
 
 
 def test_only_the_beginning_of_a_pin_has_to_be_named() -> None:
@@ -111,29 +107,25 @@ def test_a_folder_holds_what_is_below_it_and_no_namesake() -> None:
 
 
 def test_what_can_be_reached_now_and_could_not_before_is_more() -> None:
-    rows: list[tuple[Profile, bool]] = [
-        (BASE, False),
-        (Profile(), False),
-        (replace(BASE, write=("/srv/notes/today",)), False),
-        (replace(BASE, read=("/srv/notes",), write=()), False),
-        (replace(BASE, read=("/srv/keys/one",)), False),
-        (replace(BASE, read=("/srv",)), True),
-        (replace(BASE, write=("/srv/keys",)), True),
-        (replace(BASE, write=("/srv/notes-2",)), True),
-        (replace(BASE, network=Network.PUBLIC), True),
-        (replace(BASE, reach=(Place("db.example", 5433),)), True),
-        (replace(BASE, reach=()), False),
+    public = Profile(network=Network.PUBLIC)
+    rows: list[tuple[Profile, Profile, bool]] = [
+        (BASE, BASE, False),
+        (BASE, Profile(), False),
+        (BASE, replace(BASE, write=("/srv/notes/today",)), False),
+        (BASE, replace(BASE, read=("/srv/notes",), write=()), False),
+        (BASE, replace(BASE, read=("/srv/keys/one",)), False),
+        (BASE, replace(BASE, read=("/srv",)), True),
+        (BASE, replace(BASE, write=("/srv/keys",)), True),
+        (BASE, replace(BASE, write=("/srv/notes-2",)), True),
+        (BASE, replace(BASE, network=Network.PUBLIC), True),
+        (BASE, replace(BASE, reach=(Place("db.example", 5433),)), True),
+        (BASE, replace(BASE, reach=()), False),
+        (public, replace(public, reach=(Place("example.org", 443),)), True),
+        (public, Profile(), False),
     ]
 
-    for after, more in rows:
-        assert widens(BASE, after) is more
-
-
-def test_a_place_on_the_public_network_is_more_than_that() -> None:
-    public = Profile(network=Network.PUBLIC)
-
-    assert widens(public, replace(public, reach=(Place("example.org", 443),)))
-    assert not widens(public, Profile())
+    for before, after, more in rows:
+        assert widens(before, after) is more
 
 
 _FOLDERS = st.lists(st.sampled_from(["/a", "/a/b", "/a/b/c", "/ab", "/d"]), max_size=3)
@@ -227,15 +219,16 @@ def test_a_known_server_keeps_its_folders_and_loses_the_network_that_it_does_not
     assert time == Profile(write=("/srv",), reach=(Place("127.0.0.1", 8080),))
 
 
-def test_nothing_is_proposed_for_a_server_that_is_not_known() -> None:
-    rows: list[Package | None] = [None, Package("npm", "time"), Package("pypi", "mail")]
+def test_nothing_is_proposed_for_a_server_that_is_not_known_or_not_tighter() -> None:
+    rows: list[tuple[Package | None, Profile]] = [
+        (None, DEFAULT),
+        (Package("npm", "time"), DEFAULT),
+        (Package("pypi", "mail"), DEFAULT),
+        (Package("pypi", "time"), Profile(write=("/srv",))),
+    ]
 
-    for package in rows:
-        assert KNOWN.of(package, DEFAULT) is None
-
-
-def test_nothing_is_proposed_where_nothing_would_be_tighter() -> None:
-    assert KNOWN.of(Package("pypi", "time"), Profile(write=("/srv",))) is None
+    for package, default in rows:
+        assert KNOWN.of(package, default) is None
 
 
 def test_well_known_servers_are_known_by_the_command_that_runs_them() -> None:

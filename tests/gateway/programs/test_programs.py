@@ -78,20 +78,15 @@ async def test_a_call_that_is_not_waited_for_is_not_said_to_be_made(room: Progra
 
 
 async def test_others_see_how_its_calls_stand_and_no_word_of_it(room: ProgramsRoom) -> None:
-    mine = await room.program(READS)
+    run = RunId.parse((await room.program(READS)).run)
 
-    theirs = await room.report(RunId.parse(mine.run), by=ANA)
+    theirs = await room.report(run, by=ANA)
 
     assert [each.tool for each in theirs.whole.steps] == ["files.read"]
     assert (theirs.printed, theirs.whole.output, theirs.shown) == (None, None, "")
     assert theirs.whole.steps[0].handle is None
-
-
-async def test_only_whoever_may_see_runs_sees_that_of_another(room: ProgramsRoom) -> None:
-    mine = await room.program(READS)
-
     with pytest.raises(NotPermitted):
-        await room.report(RunId.parse(mine.run), by=replace(BEN, scopes=frozenset()))
+        await room.report(run, by=replace(BEN, scopes=frozenset()))
 
 
 async def test_an_error_is_told_to_its_caller_alone(room: ProgramsRoom) -> None:
@@ -302,24 +297,19 @@ async def test_a_program_is_as_secret_as_what_it_names(room: ProgramsRoom) -> No
     assert (await room.runs.get(ANA, by_name)).label == bot.clearance
 
 
-async def test_it_is_waited_for_until_it_ends(room: ProgramsRoom) -> None:
-    wait = room.program_use.wait_for_program
-    run = await room.begin(READS)
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [(READS, WorkflowStatus.DONE), ("await files__delete(path='/a')", WorkflowStatus.WAITING)],
+)
+async def test_it_is_waited_for_until_it_ends_or_waits_for_people(
+    room: ProgramsRoom, code: str, status: WorkflowStatus
+) -> None:
+    wait, run = room.program_use.wait_for_program, await room.begin(code)
 
     async with room.working(), asyncio.timeout(20):
         report = await wait(await room.bot(), run, patience=timedelta(seconds=20))
 
-    assert report.status is WorkflowStatus.DONE
-
-
-async def test_people_are_not_waited_for(room: ProgramsRoom) -> None:
-    wait = room.program_use.wait_for_program
-    run = await room.begin("await files__delete(path='/a')")
-
-    async with room.working(), asyncio.timeout(20):
-        report = await wait(await room.bot(), run, patience=timedelta(seconds=20))
-
-    assert report.status is WorkflowStatus.WAITING
+    assert report.status is status
 
 
 async def test_patience_ends(room: ProgramsRoom) -> None:

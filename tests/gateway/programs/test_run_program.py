@@ -17,7 +17,6 @@ from portico.gateway.programs.look_ahead import Ahead
 from portico.gateway.workflows.came import Broken
 from portico.gateway.workflows.outputs import MemoryOutputs
 from portico.guard.core.vault_keys import VaultClosed
-from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from tests.engine.room import ANA
@@ -109,12 +108,6 @@ async def test_a_chain_goes_on_while_another_call_is_slow(interpreter: MontyInte
     assert await room.result(code) == ["slow", 2]
 
 
-async def test_a_failed_call_is_raised_where_it_can_be_caught(room: ProgramRoom) -> None:
-    code = "try:\n    await tools__fail()\nexcept RuntimeError as error:\n    got = str(error)\ngot"
-
-    assert await room.result(code) == "no such file"
-
-
 async def test_an_error_that_nobody_catches_ends_it(room: ProgramRoom) -> None:
     run = await room.ran("print('before')\nawait tools__fail()")
 
@@ -154,22 +147,6 @@ async def test_the_journal_has_nothing_that_was_said(room: ProgramRoom) -> None:
     turns = [step for step in await room.steps(run.id) if step.name.startswith("turn-")]
     assert len(turns) == 2
     assert "secret" not in repr([turns, run.input, run.result])
-
-
-async def test_one_that_waits_for_somebody_is_put_away_and_goes_on_later(
-    interpreter: MontyInterpreter,
-) -> None:
-    room = ProgramRoom(interpreter, waiting={"tools.echo"})
-
-    run = await room.ran("print('a')\nx = await tools__echo(value=7)\nprint('b')\nx + 1")
-    assert run.status is RunStatus.WAITING
-    assert room.tools.made == []
-
-    await room.said(run.id, "~approval:call-1:1", "yes")
-    run = await room.leg(run.id)
-
-    left = await room.left(run.id)
-    assert (run.status, left.result, left.printed) == (RunStatus.DONE, 8, "a\nb\n")
 
 
 async def test_what_somebody_left_out_is_an_error_inside(interpreter: MontyInterpreter) -> None:
@@ -225,14 +202,6 @@ async def test_time_that_calls_take_is_counted(interpreter: MontyInterpreter) ->
     patience = [wish.timeout for wish in room.tools.wishes]
     assert patience == [timedelta(seconds=20), timedelta(seconds=5)]
     assert "20 seconds altogether" in str((await room.left(run.id)).error)
-
-
-async def test_in_memory_nothing_is_changed(room: ProgramRoom) -> None:
-    room.waits, room.effect = False, Effect.LOCAL_WRITE
-    code = "try:\n    await tools__echo()\nexcept PermissionError as e:\n    x = str(e)\nx"
-
-    assert "may change something" in str(await room.result(code))
-    assert room.tools.made == []
 
 
 async def test_too_many_calls_end_it(interpreter: MontyInterpreter) -> None:

@@ -1,6 +1,5 @@
 """Who says what they want is shown a plan, and what it reads first is under way if it is sure."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 from itertools import product
@@ -40,7 +39,7 @@ async def test_what_nothing_fits_has_to_be_said_explicitly(room: SuggestRoom) ->
     assert room.world.suggestions == {}
 
 
-async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed(
+async def test_what_is_not_found_and_nobody_did_before_is_not_guessed(
     room: SuggestRoom,
 ) -> None:
     nonsense = await room.suggested("xyzzy")
@@ -51,13 +50,6 @@ async def test_what_search_does_not_find_and_nobody_did_before_is_not_guessed(
     assert "Say more exactly" in nonsense.suggested.rationale
     assert nonsense.as_json()["steps"] == []
     assert known.plan is not None
-
-
-async def test_nor_is_it_once_much_was_accepted(room: SuggestRoom) -> None:
-    await room.learnt()
-    await room.accepted(25)
-
-    assert (await room.suggested("xyzzy")).mode is Mode.EXPLICIT_REQUIRED
 
 
 @pytest.mark.requirement("seed001:12")
@@ -86,7 +78,7 @@ async def test_what_went_well_before_is_suggested_with_the_values_of_now(room: S
 
 
 @pytest.mark.requirement("seed001:12")
-async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not(
+async def test_what_was_accepted_often_is_read_ahead_and_nothing_written(
     room: SuggestRoom,
 ) -> None:
     await room.learnt()
@@ -107,7 +99,7 @@ async def test_what_was_accepted_often_is_read_ahead_and_its_writes_are_not(
 
 
 @pytest.mark.requirement("seed001:11")
-async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same(
+async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion(
     room: SuggestRoom,
 ) -> None:
     await room.learnt()
@@ -120,7 +112,7 @@ async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion_all_the_same(
     assert made.id is not None
 
 
-async def test_whoever_may_only_look_is_shown_a_plan_and_nothing_is_read_for_them(
+async def test_for_whoever_may_only_look_nothing_is_read_ahead(
     room: SuggestRoom,
 ) -> None:
     await room.learnt()
@@ -147,7 +139,7 @@ async def test_nothing_and_too_much_are_no_intent(intent: str) -> None:
         await SuggestRoom().suggested(intent)
 
 
-async def test_whoever_leaves_what_is_suggested_raises_how_sure_the_next_has_to_be(
+async def test_who_leaves_a_suggestion_raises_how_sure_the_next_has_to_be(
     room: SuggestRoom,
 ) -> None:
     await room.learnt()
@@ -171,7 +163,7 @@ async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used(room: Su
     assert below.suggested.past == []
 
 
-async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in(
+async def test_who_is_shown_what_secret_work_has_taught_has_taken_it_in(
     room: SuggestRoom,
 ) -> None:
     await room.learnt()
@@ -187,7 +179,7 @@ async def test_whoever_is_shown_what_more_secret_work_has_taught_has_taken_it_in
     assert kept.label == SECRET
 
 
-async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret(
+async def test_a_secret_plan_for_something_else_makes_no_task_secret(
     room: SuggestRoom,
 ) -> None:
     await room.learnt(intent="water the flowers in the garden of my aunt")
@@ -200,7 +192,7 @@ async def test_a_secret_plan_for_something_else_does_not_make_the_task_secret(
     assert (await MemoryTaskContexts(room.world).get(cleared)).label == PUBLIC
 
 
-async def test_others_are_suggested_what_went_well_and_are_not_told_whose_words_it_was(
+async def test_others_are_suggested_what_went_well_and_not_told_whose_words(
     room: SuggestRoom,
 ) -> None:
     await room.learnt(intent="fire anna: copy the note /notes/a.md")
@@ -236,17 +228,6 @@ async def test_without_vectors_ones_own_words_are_compared(room: SuggestRoom) ->
 
     assert [step.tool for step in made.suggested.steps] == ["files.read", "files.write"]
     assert made.suggested.past != []
-
-
-async def test_a_plan_whose_tool_is_gone_is_not_suggested(room: SuggestRoom) -> None:
-    await room.learnt()
-    for place, past in [*room.world.past_plans.items()]:
-        gone = json.dumps(past.steps).replace(".write", ".no_more")
-        room.world.past_plans[place] = replace(past, steps=json.loads(gone))
-
-    made = await room.suggested()
-
-    assert made.suggested.past == []
 
 
 MANY = ["".join(letters) for letters in product("abcdefghijklmnop", repeat=3)]
@@ -294,7 +275,7 @@ def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
     return ANA.space, plan.principal, plan.label
 
 
-async def test_nobody_has_so_many_kept_that_there_is_no_room_for_others(
+async def test_nobody_has_so_many_kept_that_others_have_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.gateway.suggest.suggest_workflow._KEPT", 2)

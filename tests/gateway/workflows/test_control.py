@@ -137,7 +137,7 @@ async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew(room: P
     assert room.writes == {"delete /gone": 1}
 
 
-async def test_what_a_run_asked_before_it_was_taken_up_anew_and_lost_is_not_made(
+async def test_what_a_run_asked_and_lost_before_it_was_resumed_is_not_made(
     room: PlanRoom,
 ) -> None:
     """Whoever carried it out asked after it was cancelled, and nobody noted it."""
@@ -220,7 +220,7 @@ async def test_a_fork_of_one_that_waits_asks_for_itself(room: PlanRoom) -> None:
     assert (await room.over(run)).status is WorkflowStatus.DONE
 
 
-async def test_a_fork_with_arguments_that_its_tool_does_not_take_is_not_begun(
+async def test_a_fork_with_arguments_that_do_not_fit_is_not_begun(
     room: PlanRoom,
 ) -> None:
     run = await room.run(plan(step("read")))
@@ -246,7 +246,7 @@ async def test_a_fork_of_what_nobody_knows_waits_until_somebody_does(room: PlanR
     assert states(await room.show(fork)) == {"pay": DONE, "note": DONE}
 
 
-async def test_a_fork_of_one_that_was_killed_in_a_write_does_not_make_it_again(
+async def test_a_fork_of_one_killed_in_a_write_does_not_make_it_again(
     room: PlanRoom,
 ) -> None:
     run = await room.start(plan(step("note"), step("pay", WRITE, after=["note"])))
@@ -277,7 +277,7 @@ async def test_a_fork_is_checked_as_a_plan_that_is_started(room: PlanRoom) -> No
         await room.use.fork_workflow(await room.bot(), run, step="a")
 
 
-async def test_whoever_takes_a_run_up_again_lends_it_their_own_key_and_no_other(
+async def test_who_resumes_a_run_lends_it_their_own_key_and_no_other(
     room: PlanRoom,
 ) -> None:
     bad = failing(room, "/stop")
@@ -307,7 +307,7 @@ async def test_a_key_gets_nothing_of_what_a_tool_gave_that_it_may_not_use(room: 
         await room.use.fork_workflow(small, run, step="a")
 
 
-async def test_somebody_who_speaks_for_others_takes_a_run_up_as_whoever_started_it(
+async def test_who_speaks_for_others_resumes_a_run_as_who_started_it(
     room: PlanRoom,
 ) -> None:
     bad = failing(room, "/stop")
@@ -339,7 +339,7 @@ async def test_a_task_that_goes_on_with_what_another_read_has_read_it(
     assert (await contexts.get(other)).untrusted
 
 
-async def test_a_call_inside_a_saved_workflow_is_resolved_by_whoever_may_use_its_own_tool(
+async def test_an_inner_call_is_resolved_by_who_may_use_its_own_tool(
     room: PlanRoom,
 ) -> None:
     await room.save(inner={"steps": [step("pay", WRITE)]})

@@ -80,7 +80,7 @@ async def test_a_step_that_may_fail_is_left_out_with_what_needs_it(room: PlanRoo
     assert skipped == {"needs", "not"}
 
 
-async def test_items_that_a_stopped_plan_did_not_begin_are_not_done_and_are_when_taken_up(
+async def test_items_that_a_stopped_plan_did_not_begin_are_done_when_resumed(
     room: PlanRoom,
 ) -> None:
     room.upstreams.replies[READ.ref] = [text("no such file", failed=True), text("fine")]

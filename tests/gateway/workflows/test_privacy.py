@@ -75,19 +75,17 @@ async def test_so_is_why_somebody_said_no(room: PlanRoom) -> None:
     assert _CANARY in str(_why(await room.show(run), "gone"))
 
 
-async def test_so_is_what_a_step_could_not_be_given(room: PlanRoom) -> None:
+async def test_so_is_what_a_step_could_not_be_given_and_what_the_output_lacks(
+    room: PlanRoom,
+) -> None:
     """The plan is its caller's alone, and with it the expressions that failed."""
-    given = {"path": {"$from": "first.json.nothing.secretly"}}
-    run = await room.run(plan(step("first"), step("second", arguments=given)))
+    nothing: JsonObject = {"$from": "first.json.nothing.secretly"}
+    given = await room.run(plan(step("first"), step("second", arguments={"path": nothing})))
+    gives = await room.run(plan(step("first"), output=nothing))
 
-    assert "secretly" not in await _seen_by_others(room, run)
-    assert "secretly" in str(_why(await room.show(run), "second"))
-
-
-async def test_so_is_what_the_output_lacks(room: PlanRoom) -> None:
-    run = await room.run(plan(step("first"), output={"$from": "first.json.nothing.secretly"}))
-
-    assert "secretly" not in await _seen_by_others(room, run)
+    for run in (given, gives):
+        assert "secretly" not in await _seen_by_others(room, run)
+    assert "secretly" in str(_why(await room.show(given), "second"))
 
 
 async def test_so_is_what_failed_in_this_process_alone() -> None:
@@ -189,7 +187,7 @@ async def test_what_went_wrong_is_told_by_its_code(room: PlanRoom) -> None:
     assert run.steps[0].error == trouble.code
 
 
-async def test_an_agent_that_acts_for_several_is_told_of_what_it_began_in_this_task(
+async def test_who_acts_for_several_is_told_of_what_it_began_in_this_task(
     room: PlanRoom,
 ) -> None:
     bot = await room.bot()

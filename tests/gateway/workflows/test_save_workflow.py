@@ -286,7 +286,7 @@ async def test_whoever_may_use_other_tools_only_does_not_see_it(room: OpenRoom) 
     assert len(await saved(room, VIEWER)) == 1
 
 
-async def test_switched_off_none_of_them_may_be_used_and_whoever_looks_is_told(
+async def test_switched_off_none_of_them_may_be_used_and_that_is_told(
     room: OpenRoom,
 ) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)

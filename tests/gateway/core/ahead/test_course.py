@@ -75,6 +75,14 @@ def after(layer: Layer, *calls: SeenCall, words: str = "") -> Sequence[Predicted
     return course.ahead([layer], everything)
 
 
+def foreseeing(layer: Layer) -> Course:
+    """It has listed a folder, and what is usually read of it was foretold."""
+    course = Course()
+    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
+    course.ahead([layer], everything)
+    return course
+
+
 def test_what_was_done_often_is_foretold_with_its_arguments() -> None:
     (foretold,) = after(taught(), call(LIST, {"path": "/home/x"}, listed(7)))
 
@@ -124,9 +132,7 @@ def test_an_edge_that_is_wrong_falls_back_into_shadow() -> None:
 
 def test_a_prediction_that_is_used_later_was_right() -> None:
     layer = taught()
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
-    course.ahead([layer], everything)
+    course = foreseeing(layer)
 
     assert kinds(course.saw(call(QUERY, {}), layer), RECORD) == []
     used = course.saw(call(READ, {"path": "/home/x/a7.txt"}), layer)
@@ -137,9 +143,7 @@ def test_a_prediction_that_is_used_later_was_right() -> None:
 
 def test_a_prediction_that_is_not_used_for_long_was_wrong() -> None:
     layer = taught()
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
-    course.ahead([layer], everything)
+    course = foreseeing(layer)
 
     noted = [kinds(course.saw(call(QUERY, {"n": n}), layer), RECORD) for n in range(5)]
 
@@ -148,20 +152,15 @@ def test_a_prediction_that_is_not_used_for_long_was_wrong() -> None:
 
 def test_after_a_change_nothing_is_right_that_was_foretold_before() -> None:
     layer = taught()
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
-    course.ahead([layer], everything)
 
-    noted = course.saw(call(WRITE, {"path": "/home/x/z"}, reads=False), layer)
+    noted = foreseeing(layer).saw(call(WRITE, {"path": "/home/x/z"}, reads=False), layer)
 
     assert [it.hit for it in kinds(noted, RECORD)] == [0]
 
 
 def test_what_is_open_at_the_end_was_wrong() -> None:
     layer = taught()
-    course = Course()
-    course.saw(call(LIST, {"path": "/home/x"}, listed(7)), layer)
-    course.ahead([layer], everything)
+    course = foreseeing(layer)
 
     noted = course.end(layer)
 

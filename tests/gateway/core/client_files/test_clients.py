@@ -211,6 +211,9 @@ def test_what_vscode_would_ask_for_is_a_variable_and_said() -> None:
     told = said(VSCODE, text_of("vscode-mcp.json"), CODES)
     found = by_name(told)
 
+    github = found["github"].launch
+    assert isinstance(github, Http)
+    assert github.transport is None, "either"
     perplexity = found["perplexity"].launch
     assert isinstance(perplexity, Stdio)
     assert perplexity.environment == {"PERPLEXITY_API_KEY": FromEnvironment("PERPLEXITY_KEY")}
@@ -223,13 +226,6 @@ def test_what_vscode_would_ask_for_is_a_variable_and_said() -> None:
     assert left_out(told) == {
         "python": "it names ${command:python.interpreterPath}, which only its client knows"
     }
-
-
-def test_http_in_vscode_is_either_transport() -> None:
-    github = by_name(said(VSCODE, text_of("vscode-mcp.json"), CODES))["github"].launch
-
-    assert isinstance(github, Http)
-    assert github.transport is None
 
 
 def test_windsurf_says_server_url() -> None:

@@ -61,11 +61,6 @@ def test_the_value_of_a_document_is_its_json_or_its_text() -> None:
     assert document_value({"items": "a text", "json": 1}) == 1
 
 
-def test_a_short_name_is_its_own() -> None:
-    assert inner_name("read") == "read"
-    assert inner_name("a" * 30) == "a" * 30
-
-
 def test_long_names_are_short_and_stay_apart() -> None:
     one, other = inner_name("a" * 64), inner_name("a" * 63 + "b")
 
@@ -73,6 +68,7 @@ def test_long_names_are_short_and_stay_apart() -> None:
     assert one != other
     assert len(one) == len(other) == 30
     assert "#" in one
+    assert [inner_name(short) for short in ("read", "a" * 30)] == ["read", "a" * 30]
 
 
 _KEPT = "res_00000000000000000000000001"
@@ -84,27 +80,17 @@ def _trouble(message: str) -> Trouble:
     return Trouble(type="UpstreamRefused", message=message)
 
 
-def test_an_error_is_told_by_its_kind_and_where_its_words_are() -> None:
-    failure = discreet(_REFUSED, "read", _KEPT)
+def test_an_error_is_told_by_its_kind_and_where_its_words_are_if_they_could_be_kept() -> None:
+    kept, lost = discreet(_REFUSED, "read", _KEPT), discreet(_REFUSED, "read", None)
+    foreign = discreet(KeyError("SECRET"), None, None)
 
-    assert failure == Failure(
+    assert kept == Failure(
         "UpstreamRefused", f"{_TITLE} [in full: {_KEPT}]", "upstream_refused", "read"
     )
-    assert kept_words(failure.message) == _KEPT
-
-
-def test_words_that_could_not_be_kept_are_not_told_either() -> None:
-    failure = discreet(_REFUSED, "read", None)
-
-    assert failure.message == _TITLE
-    assert kept_words(failure.message) is None
-
-
-def test_what_is_no_error_of_ours_is_told_by_its_type() -> None:
-    failure = discreet(KeyError("SECRET"), None, None)
-
-    assert (failure.type, failure.code) == ("KeyError", None)
-    assert "SECRET" not in failure.message
+    assert kept_words(kept.message) == _KEPT
+    assert (lost.message, kept_words(lost.message)) == (_TITLE, None)
+    assert (foreign.type, foreign.code) == ("KeyError", None)
+    assert "SECRET" not in foreign.message
 
 
 def test_an_error_without_words_is_kept_by_its_name() -> None:
@@ -112,21 +98,18 @@ def test_an_error_without_words_is_kept_by_its_name() -> None:
     assert words_of(_REFUSED) == {"words": str(_REFUSED), "fix": _REFUSED.fix}
 
 
-def test_its_words_stand_where_its_kind_stood() -> None:
+def test_its_words_stand_where_its_kind_stood_while_they_are_kept() -> None:
     short = discreet(_REFUSED, "read", _KEPT).message
+    rows: list[tuple[str, JsonObject | None, str]] = [
+        (short, words_of(_REFUSED), str(_REFUSED)),
+        (f"The step 'read' failed: {short}", {"words": "no"}, "The step 'read' failed: no"),
+        (short, None, short),
+        (short, {"words": 1}, short),
+        ("It was cancelled.", {"words": "no"}, "It was cancelled."),
+    ]
 
-    assert spoken(short, words_of(_REFUSED)) == str(_REFUSED)
-    assert (
-        spoken(f"The step 'read' failed: {short}", {"words": "no"}) == "The step 'read' failed: no"
-    )
-
-
-def test_words_that_are_kept_no_longer_leave_its_kind() -> None:
-    short = discreet(_REFUSED, "read", _KEPT).message
-
-    assert spoken(short, None) == short
-    assert spoken(short, {"words": 1}) == short
-    assert spoken("It was cancelled.", {"words": "no"}) == "It was cancelled."
+    for message, words, told in rows:
+        assert spoken(message, words) == told
 
 
 def test_others_are_not_told_where_they_are() -> None:

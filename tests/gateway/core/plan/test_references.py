@@ -181,18 +181,6 @@ def test_open_and_odd_schemas_refuse_nothing_that_is_not_known() -> None:
         assert [*LiteralArguments(step, "", odd).faults([])] == []
 
 
-def test_an_argument_that_is_not_there_is_told_what_may_be_meant() -> None:
-    closed: JsonObject = {
-        "type": "object",
-        "properties": {"path": {"type": "string"}},
-        "additionalProperties": False,
-    }
-
-    [fault] = faults({"pth": "x"}, closed)
-
-    assert fault.fix == "Did you mean 'path'?"
-
-
 STEPS = [{"id": "a", "tool": "t.a"}]
 
 

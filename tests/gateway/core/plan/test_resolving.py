@@ -15,7 +15,6 @@ from portico.gateway.core.plan.resolving import (
     NotAList,
     TooManyItems,
     arguments,
-    output,
     wanted,
     with_item,
 )
@@ -246,18 +245,6 @@ def test_what_an_expression_took_is_spent_though_it_failed() -> None:
 
     with pytest.raises(TooMuchEffort):
         EXPRESSIONS.search("a.b.c", {"a": {"b": {"c": 1}}}, effort)
-
-
-def test_at_once_it_comes_to_the_same() -> None:
-    plan = read_plan(
-        {**plan_of(arguments={"a": {"$from": "inputs.big"}}), "output": {"$from": "b.json.x"}},
-        EXPRESSIONS,
-    )
-    resolving = output(plan, {"b": {"json": {"x": [1]}}}, EXPRESSIONS)
-
-    assert not [*resolving]
-    assert resolving.value() == [1]
-    assert arguments_of(plan.steps[0], {"inputs": {"big": [2]}}, EXPRESSIONS) == {"a": [2]}
 
 
 def over(number: int, items: int) -> JsonObject:

@@ -30,25 +30,20 @@ def test_a_function_is_named_after_its_server_and_its_tool() -> None:
 
 
 def test_a_program_has_the_functions_that_it_names_and_no_others() -> None:
-    code = "x = await my_git__log_all()\nprint('fs__read_file')"
+    three = [DASHED, READ, ToolRef("fs", "write_file")]
+    rows: list[tuple[str, list[ToolRef], dict[str, ToolRef]]] = [
+        (
+            "x = await my_git__log_all()\nprint('fs__read_file')",
+            three,
+            {**FUNCTIONS, "my_git__log_all": DASHED},
+        ),
+        ("xfs__read_file fs__read_file2", [READ], {}),
+        ("\uff46s__read_file()", [READ], FUNCTIONS),
+        ("fs__read_file()", [ToolRef("fs", "read-file"), READ], {}),
+    ]
 
-    found = functions_in(code, [DASHED, READ, ToolRef("fs", "write_file")])
-
-    assert found == {"fs__read_file": READ, "my_git__log_all": DASHED}
-
-
-def test_a_part_of_a_word_names_nothing() -> None:
-    assert functions_in("xfs__read_file fs__read_file2", [READ]) == {}
-
-
-def test_letters_that_python_takes_for_the_same_are_the_same() -> None:
-    assert functions_in("\uff46s__read_file()", [READ]) == FUNCTIONS
-
-
-def test_what_would_be_called_alike_is_neither() -> None:
-    alike = [ToolRef("fs", "read-file"), READ]
-
-    assert functions_in("fs__read_file()", alike) == {}
+    for code, refs, found in rows:
+        assert functions_in(code, refs) == found, code
 
 
 def test_call_is_there_for_whoever_names_it() -> None:
@@ -62,13 +57,20 @@ def test_call_is_there_for_whoever_names_it() -> None:
         assert uses_call(code) is uses
 
 
-def test_named_arguments_are_those_of_the_tool() -> None:
-    assert wanted(called("fs__read_file", path="a"), FUNCTIONS) == Wanted(3, READ, {"path": "a"})
+def test_arguments_are_given_by_their_names_or_as_one_object() -> None:
+    rows: list[Pending] = [
+        called("fs__read_file", path="a"),
+        called("fs__read_file", {"path": "a"}),
+        called("call", "fs.read_file", {"path": "a"}),
+        called("call", "fs.read_file", arguments={"path": "a"}),
+        called("call", tool="fs.read_file", arguments={"path": "a"}),
+    ]
 
-
-def test_a_single_object_is_taken_for_the_arguments() -> None:
-    assert wanted(called("fs__read_file", {"path": "a"}), FUNCTIONS) == Wanted(
-        3, READ, {"path": "a"}
+    for pending in rows:
+        assert wanted(pending, FUNCTIONS) == Wanted(3, READ, {"path": "a"})
+    assert wanted(called("call", "fs.read_file"), {}) == Wanted(3, READ, {})
+    assert wanted(called("call", "nothing"), {}) == Raised(
+        "'nothing' is not of the form server.tool.", "ValueError"
     )
 
 
@@ -83,21 +85,6 @@ def test_what_has_no_name_is_refused_with_the_reason() -> None:
         assert wanted(pending, FUNCTIONS) == Raised(
             "fs__read_file takes its arguments by their names", "TypeError"
         )
-
-
-def test_call_takes_any_tool_by_its_own_name() -> None:
-    rows: list[Pending] = [
-        called("call", "fs.read_file", {"path": "a"}),
-        called("call", "fs.read_file", arguments={"path": "a"}),
-        called("call", tool="fs.read_file", arguments={"path": "a"}),
-    ]
-
-    for pending in rows:
-        assert wanted(pending, {}) == Wanted(3, READ, {"path": "a"})
-
-
-def test_call_may_be_given_nothing_for_the_tool() -> None:
-    assert wanted(called("call", "fs.read_file"), {}) == Wanted(3, READ, {})
 
 
 def test_call_takes_nothing_else() -> None:
@@ -117,12 +104,6 @@ def test_call_takes_nothing_else() -> None:
 
         assert isinstance(meant, Raised), pending
         assert meant.kind == "TypeError", pending
-
-
-def test_what_cannot_be_a_tool_is_refused_inside() -> None:
-    meant = wanted(called("call", "nothing"), {})
-
-    assert meant == Raised("'nothing' is not of the form server.tool.", "ValueError")
 
 
 def test_a_small_program_with_inputs_can_be_begun() -> None:

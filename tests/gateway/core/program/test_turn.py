@@ -15,7 +15,6 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
-from portico.gateway.core.program.errors import BadProgram, ProgramFailed
 from portico.gateway.core.program.functions import Wanted
 from portico.gateway.core.program.left import Left, Source, left_from, source_from
 from portico.gateway.core.program.report import ProgramReport, calls_in, turns_in
@@ -200,8 +199,3 @@ def test_its_calls_are_found_in_the_turns_of_the_journal() -> None:
         ("call-1", "a.b"),
         ("call-2", "b.c"),
     ]
-
-
-def test_errors_say_what_is_wrong() -> None:
-    assert BadProgram("it is empty").reason == "it is empty"
-    assert ProgramFailed("too long").end == "too long"

@@ -109,25 +109,28 @@ def test_what_could_be_meant_otherwise_is_missing() -> None:
         assert found.missing == [MissingArgument("it", parameter.name)]
 
 
-def test_one_value_is_not_taken_for_two_that_could_be_meant() -> None:
-    found = filled('say "hello"', wanted("message"), wanted("subject"))
+def test_one_value_is_taken_once_and_only_for_what_it_is_sure_to_be_meant_for() -> None:
+    rows: list[tuple[str, tuple[str, ...], dict[str, Given]]] = [
+        ('say "hello"', ("message", "subject"), {}),
+        ('subject "hello"', ("subject", "message"), {"subject": "hello"}),
+        ("from 2026-11-20 on", ("start_date", "end_date"), {}),
+        ("go to Rome", ("where_to",), {}),
+    ]
 
-    assert found.arguments == {}
-
-
-def test_a_value_that_was_taken_by_name_is_not_taken_again() -> None:
-    found = filled('subject "hello"', wanted("subject"), wanted("message"))
-
-    assert found.arguments == {"subject": "hello"}
+    for intent, names, arguments in rows:
+        assert filled(intent, *map(wanted, names)).arguments == arguments
 
 
 def test_one_of_a_few_values_is_taken_if_the_intent_has_its_word() -> None:
     listed = {f"{TOOL}#state": ["open", "closed", "up"]}
-    state = wanted("state")
+    rows: list[tuple[str, dict[str, Given]]] = [
+        ("all closed issues", {"state": "closed"}),
+        ("open or closed issues", {}),
+        ("go up", {}),
+    ]
 
-    assert filled("all closed issues", state, listed=listed).arguments == {"state": "closed"}
-    assert filled("open or closed issues", state, listed=listed).arguments == {}
-    assert filled("go up", state, listed=listed).arguments == {}
+    for intent, arguments in rows:
+        assert filled(intent, wanted("state"), listed=listed).arguments == arguments
 
 
 def test_what_may_be_left_out_is_told_only_what_stands_in_its_own_part() -> None:
@@ -189,16 +192,6 @@ def test_of_two_steps_that_could_have_given_it_neither_is_taken() -> None:
     *_, send = fill(steps, INTENT, Learnt.of([READ_AND_SEND]), TOOLS)
 
     assert [each.parameter for each in send.missing] == ["body"]
-
-
-def test_two_dates_are_not_told_apart() -> None:
-    found = filled("from 2026-11-20 on", wanted("start_date"), wanted("end_date"))
-
-    assert found.arguments == {}
-
-
-def test_a_preposition_names_no_parameter() -> None:
-    assert filled("go to Rome", wanted("where_to")).arguments == {}
 
 
 def test_where_it_came_from_many_places_none_is_taken() -> None:
