@@ -1,4 +1,4 @@
-"""A call that somebody has to approve, as a model meets it, in both eras."""
+"""A call that somebody has to approve, or to log in for, as a model meets it, in both eras."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,11 +8,14 @@ import pytest
 from mcp import Client
 
 from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import LoginNeeded
 from portico.gateway.ports import Line
 from portico.guard.core.errors import ApprovalPending
 from portico.kernel.json import JsonObject
 from tests.faces.mcp.gateway import Site, hot_tool, said
 
+URL = "https://login.example/authorize?state=s"
+LOOK: dict[str, Any] = {"tool": "box.look", "arguments": {}}
 APPROVAL = "apr_01m7fxv1skfhf86xxtf6psvgnn"
 UNTIL = datetime(2026, 1, 1, tzinfo=UTC)
 SEND: dict[str, Any] = {"tool": "box.send", "arguments": {"to": "bob"}}
@@ -134,3 +137,53 @@ async def test_a_client_that_was_promised_a_form_is_not_given_another(
     assert result.is_error
     assert result.structured_content is None
     assert (result.meta or {})["portico/approval"]["approval"] == APPROVAL
+
+
+async def needs_login(_arguments: JsonObject, _line: Line) -> Answer:
+    raise LoginNeeded("box", "ana", URL, UNTIL)
+
+
+@pytest.fixture
+def shut(site: Site) -> Site:
+    site.gateway.tools["look"] = needs_login
+    return site
+
+
+async def test_a_model_is_given_the_link_to_pass_on(shut: Site, era: str) -> None:
+    async with shut.client(era) as client:
+        result = await client.call_tool("call_read", LOOK)
+
+    assert not result.is_error
+    assert result.structured_content == {
+        "status": "login_needed",
+        "server": "box",
+        "login_url": URL,
+        "expires_at": "2026-01-01T00:00:00+00:00",
+        "ask_again": {"same_call": True},
+    }
+    assert URL in text_of(result)
+
+
+async def test_a_client_that_shows_links_itself_is_asked_to(shut: Site, era: str) -> None:
+    shown: list[Any] = []
+
+    async def show(_context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        shown.append(params)
+        return types.ElicitResult(action="accept")
+
+    async with shut.client(era, elicitation_callback=show) as client:
+        result = await client.call_tool("call_read", LOOK)
+
+    assert result.structured_content["status"] == "login_needed"
+    assert [getattr(params, "url", None) for params in shown] == [URL]
+    assert shown[0].mode == "url"
+
+
+async def test_a_tool_that_promised_a_form_gives_an_error_instead(shut: Site, era: str) -> None:
+    shut.gateway.promises["look"] = {"type": "object"}
+
+    async with shut.client(era, path="/mcp/servers/box") as client:
+        result = await client.call_tool("look", {})
+
+    assert result.is_error
+    assert URL in text_of(result)

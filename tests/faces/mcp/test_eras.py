@@ -13,7 +13,7 @@ from portico.gateway.core.offers import Offers
 from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
-from tests.faces.mcp.gateway import Site, hot_tool, said
+from tests.faces.mcp.gateway import Site, Tool, hot_tool, said
 
 FORM: JsonObject = {
     "message": "Your name?",
@@ -36,6 +36,23 @@ async def echo(arguments: JsonObject, _line: Line) -> Answer:
 async def asks_a_name(_arguments: JsonObject, line: Line) -> Answer:
     answer = await line.ask(Question(Wanted.ELICITATION, FORM))
     return said(str(answer["content"]))
+
+
+async def called(
+    site: Site, era: str, tool: Tool, arguments: JsonObject | None = None, **more: Any
+) -> dict[str, Any]:
+    """What a client of the era is told by that tool."""
+    site.gateway.tools["tried"] = tool
+    async with site.client(era, **more) as client:
+        given = {"tool": "box.tried", "arguments": arguments or {}}
+        result = await client.call_tool("call_read", given)
+    dumped: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return dumped
+
+
+def text(told: dict[str, Any]) -> str:
+    found: str = told["content"][0]["text"]
+    return found
 
 
 async def ana(_context: Any, _params: Any) -> types.ElicitResult:
@@ -83,13 +100,10 @@ async def test_the_list_is_the_ten_tools_and_the_hot_ones_with_hints_that_a_scre
 
 
 async def test_a_call_goes_to_its_tool_through_its_verb(site: Site, era: str) -> None:
-    site.gateway.tools["echo"] = echo
-    async with site.client(era) as client:
-        arguments = {"tool": "box.echo", "arguments": {"text": "hi"}}
-        result = await client.call_tool("call_read", arguments)
+    told = await called(site, era, echo, {"text": "hi"})
 
-    assert [block.model_dump()["text"] for block in result.content] == ["hi"]
-    expected = ("call", "ana", "box.echo", {"text": "hi"}, Verb.READ, False)
+    assert [block["text"] for block in told["content"]] == ["hi"]
+    expected = ("call", "ana", "box.tried", {"text": "hi"}, Verb.READ, False)
     assert site.gateway.asked[-1] == expected
 
 
@@ -113,15 +127,11 @@ async def test_all_that_a_tool_gives_comes_back_as_it_was(site: Site, era: str) 
     async def rich(_arguments: JsonObject, _line: Line) -> Answer:
         return Answer(content, {"n": 1}, failed=True, meta={"box/trace": "t1"})
 
-    site.gateway.tools["rich"] = rich
-    async with site.client(era) as client:
-        result = await client.call_tool("call_read", {"tool": "box.rich"})
+    told = await called(site, era, rich)
 
-    dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-    assert dumped["content"] == content
-    assert dumped["structuredContent"] == {"n": 1}
-    assert dumped["isError"]
-    assert dumped["_meta"]["box/trace"] == "t1"
+    assert (told["content"], told["structuredContent"]) == (content, {"n": 1})
+    assert told["isError"]
+    assert told["_meta"]["box/trace"] == "t1"
 
 
 async def test_a_refusal_is_a_result_that_says_how_to_mend_it(site: Site, era: str) -> None:
@@ -178,11 +188,9 @@ async def test_a_log_line_reaches_whoever_wants_such_lines(site: Site, era: str)
 
 
 async def test_a_servers_question_is_put_to_the_clients_user(site: Site, era: str) -> None:
-    site.gateway.tools["asks"] = asks_a_name
-    async with site.client(era, elicitation_callback=ana) as client:
-        result = await client.call_tool("call_read", {"tool": "box.asks"})
+    told = await called(site, era, asks_a_name, elicitation_callback=ana)
 
-    assert result.model_dump()["content"][0]["text"] == "{'name': 'Ana'}"
+    assert text(told) == "{'name': 'Ana'}"
 
 
 async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str) -> None:
@@ -201,16 +209,12 @@ async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str)
         content = types.TextContent(type="text", text="hello")
         return types.CreateMessageResult(role="assistant", content=content, model="m")
 
-    site.gateway.tools["asks"] = asks
-    async with site.client(
-        era, elicitation_callback=ana, sampling_callback=sampled, list_roots_callback=roots
-    ) as client:
-        result = await client.call_tool("call_read", {"tool": "box.asks"})
+    able = {"sampling_callback": sampled, "list_roots_callback": roots}
+    said_ = text(await called(site, era, asks, elicitation_callback=ana, **able))
 
-    text = result.model_dump()["content"][0]["text"]
-    assert text.startswith("[{'uri': 'file:///project'}]")
-    assert "'action'" in text
-    assert "'model'" in text
+    assert said_.startswith("[{'uri': 'file:///project'}]")
+    assert "'action'" in said_
+    assert "'model'" in said_
 
 
 async def test_a_client_is_not_asked_what_it_cannot_answer(site: Site, era: str) -> None:
@@ -220,16 +224,15 @@ async def test_a_client_is_not_asked_what_it_cannot_answer(site: Site, era: str)
         able.append(set(line.able))
         return await asks_a_name(arguments, line)
 
-    site.gateway.tools["asks"] = asks
-    async with site.client(era) as client:
-        if era == "legacy":
-            result = await client.call_tool("call_read", {"tool": "box.asks"})
-            assert "input_unsupported" in result.model_dump()["content"][0]["text"]
-        else:
+    if era == "legacy":
+        assert "input_unsupported" in text(await called(site, era, asks))
+    else:
+        site.gateway.tools["asks"] = asks
+        async with site.client(era) as client:
             with pytest.raises(MCPError) as refused:
                 await client.call_tool("call_read", {"tool": "box.asks"})
-            assert refused.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-            assert refused.value.data["requiredCapabilities"] == {"elicitation": {}}
+        assert refused.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
+        assert refused.value.data["requiredCapabilities"] == {"elicitation": {}}
 
     assert able == [set()]
 
@@ -244,11 +247,9 @@ async def test_a_client_that_cannot_answer_after_all_is_told_to_the_server(site:
     async def no(_context: Any, _params: Any) -> types.ErrorData:
         return types.ErrorData(code=-1, message="User rejected")
 
-    site.gateway.tools["asks"] = asks
-    async with site.client("legacy", elicitation_callback=no) as client:
-        result = await client.call_tool("call_read", {"tool": "box.asks"})
+    told = await called(site, "legacy", asks, elicitation_callback=no)
 
-    assert result.model_dump()["content"][0]["text"] == "refused: User rejected"
+    assert text(told) == "refused: User rejected"
 
 
 async def test_a_question_that_the_clients_version_does_not_know_is_not_put(site: Site) -> None:
@@ -256,11 +257,9 @@ async def test_a_question_that_the_clients_version_does_not_know_is_not_put(site
         await line.ask(Question(Wanted.ELICITATION, {"requestedSchema": "none"}))
         return said("never")
 
-    site.gateway.tools["asks"] = asks
-    async with site.client("legacy", elicitation_callback=ana) as client:
-        result = await client.call_tool("call_read", {"tool": "box.asks"})
+    told = await called(site, "legacy", asks, elicitation_callback=ana)
 
-    assert "input_unsupported" in result.model_dump()["content"][0]["text"]
+    assert "input_unsupported" in text(told)
 
 
 async def test_giving_up_on_a_call_cancels_it(site: Site, era: str) -> None:

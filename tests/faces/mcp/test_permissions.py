@@ -316,9 +316,11 @@ async def test_nobody_is_let_in_without_a_key_and_below_a_face_there_is_no_door(
     async with opened(table) as house:
         strangers = [await house.knock(era, "tools/list", listing, "ptc_nobody") for era in ERAS]
         below = [
-            await house.knock(MODERN, "tools/list", replace(listing, path=path), house.site.key)
+            await house.knock(era, "tools/list", replace(listing, path=path), house.site.key)
+            for era in ERAS
             for path in (f"{table.path}/", f"{table.path}/x", "/mcp/servers/", "/mcp/servers/a/b")
         ]
 
     assert {(it.answer.status_code, it.code) for it in strangers} == {(401, "not_authenticated")}
+    assert all(it.answer.headers["www-authenticate"].startswith("Bearer") for it in strangers)
     assert {(it.answer.status_code, it.code) for it in below} == {(404, "no_such_door")}

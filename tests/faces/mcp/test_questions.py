@@ -1,4 +1,5 @@
-"""A call that waits for its caller's answer: whose it is, how long it waits, and how many may."""
+"""A call that waits for its caller's answer: whose it is, how long it waits, how many may, and
+what a client can be asked for, by what it says of itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from portico.faces.mcp.asking import able, check, missing
 from portico.faces.mcp.conversation import Conversation
 from portico.faces.mcp.errors import NoSuchQuestion, TooManyWaiting
 from portico.faces.mcp.waiting import Waiting
 from portico.gateway.core.call import Answer
+from portico.gateway.core.errors import InputUnsupported
 from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
@@ -194,3 +197,50 @@ async def test_two_questions_of_one_name_are_told_apart() -> None:
 
     made.answer({"who": {"n": 1}, "who-1": {"n": 2}, "who-2": {"n": 3}})
     assert [answer["n"] for answer in await asyncio.gather(*asking)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [
+        ({}, set()),
+        ({"elicitation": {}}, {Wanted.ELICITATION}),
+        ({"elicitation": None, "sampling": True}, set()),
+        (
+            {"roots": {"listChanged": True}, "sampling": {}, "tasks": {}},
+            {Wanted.ROOTS, Wanted.SAMPLING},
+        ),
+    ],
+)
+def test_a_client_is_able_to_what_it_declares(
+    capabilities: dict[str, Any], expected: set[Wanted]
+) -> None:
+    assert able(capabilities) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "params", "capabilities", "may"),
+    [
+        (Wanted.ELICITATION, {}, {"elicitation": {}}, True),
+        (Wanted.ELICITATION, {}, {"elicitation": {"form": {}}}, True),
+        (Wanted.ELICITATION, {}, {"elicitation": {"url": {}}}, False),
+        (Wanted.ELICITATION, {"mode": "url"}, {"elicitation": {}}, False),
+        (Wanted.ELICITATION, {"mode": "url"}, {"elicitation": {"url": {}}}, True),
+        (Wanted.ELICITATION, {}, {"sampling": {}}, False),
+        (Wanted.SAMPLING, {}, {"sampling": {}}, True),
+        (Wanted.SAMPLING, {"tools": [{}]}, {"sampling": {}}, False),
+        (Wanted.SAMPLING, {"tools": [{}]}, {"sampling": {"tools": {}}}, True),
+        (Wanted.ROOTS, {}, {"roots": {}}, True),
+        (Wanted.ROOTS, {}, {}, False),
+    ],
+)
+def test_it_is_asked_only_in_a_way_that_it_knows(
+    wanted: Wanted, params: dict[str, Any], capabilities: dict[str, Any], may: bool
+) -> None:
+    question = Question(wanted, params)
+    if may:
+        check(question, capabilities, "box.asks")
+        return
+    with pytest.raises(InputUnsupported) as refused:
+        check(question, capabilities, "box.asks")
+
+    assert set(missing(refused.value)) == {wanted.value.partition("/")[0]}

@@ -1,15 +1,21 @@
-"""Sessions of the handshake era: whose they are, and when they end."""
+"""Sessions of the handshake era, whose they are and when they end; and the header that says which
+task a request is part of, in both eras."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import httpx2
-import pytest
 
 from portico.faces.mcp.errors import TooManySessions
 from portico.faces.mcp.sessions import Sessions
-from tests.faces.mcp.gateway import Site, until
-from tests.faces.mcp.wire import BOTH, greet, legacy
+from portico.kernel.ids import ContextId
+from portico.kernel.principal import Principal
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from tests.faces.mcp.gateway import Gateway, Site, serving, until
+from tests.faces.mcp.wire import BOTH, greet, legacy, modern
+
+TASK = str(ContextId.mint(BEGINNING, SeededEntropy("task")))
 
 
 def sessions(site: Site) -> Sessions:
@@ -87,21 +93,15 @@ async def test_the_one_that_was_left_longest_makes_room(site: Site) -> None:
     assert found == [200, 404, 200]
 
 
-async def test_others_have_room_of_their_own(site: Site) -> None:
-    sessions(site).most_of_one = 1
-    anas, bobs = await opened(site), await opened(site, key="bob")
-
-    assert (await legacy(site, anas, "ping")).status_code == 200
-    assert (await legacy(site, bobs, "ping", key="bob")).status_code == 200
-
-
-async def test_one_in_use_is_not_taken_away(site: Site) -> None:
+async def test_one_in_use_is_not_taken_away_and_others_have_room_of_their_own(site: Site) -> None:
     sessions(site).most_of_one = 1
     first = await opened(site)
     async with listening(site, first) as answer:
         assert answer.status_code == 200
         assert (await greet(site)).status_code == 429
         assert (await legacy(site, first, "ping")).status_code == 200
+        bobs = await opened(site, key="bob")
+        assert (await legacy(site, bobs, "ping", key="bob")).status_code == 200
 
 
 async def test_when_all_are_in_use_there_is_no_room(site: Site) -> None:
@@ -129,9 +129,37 @@ async def test_there_is_no_session_with_a_server_that_is_not_there(site: Site) -
     assert answer.json()["code"] == "server_not_found"
 
 
-@pytest.mark.parametrize("path", ["/mcp/", "/mcp/servers/", "/mcp/servers/a/b", "/mcp/other"])
-async def test_there_is_nothing_at_other_addresses(site: Site, path: str) -> None:
-    answer = await greet(site, path=path)
+@dataclass
+class Noting(Gateway):
+    tasks: list[ContextId | None] = field(default_factory=list)
+    """Of whoever asked for the list of tools."""
 
-    assert answer.status_code == 404
-    assert answer.json()["code"] == "no_such_door"
+    async def _surface(self, caller: Principal) -> object:
+        self.tasks.append(caller.context)
+        return await super()._surface(caller)
+
+
+async def test_a_request_of_the_later_era_is_part_of_the_task_that_it_names() -> None:
+    gateway = Noting()
+
+    async with serving(gateway) as site:
+        named = await modern(site, "tools/list", {}, more={"Portico-Context": TASK})
+        unnamed = await modern(site, "tools/list", {})
+
+    assert (named.status_code, unnamed.status_code) == (200, 200)
+    assert gateway.tasks == [ContextId.parse(TASK), None]
+
+
+async def test_a_session_belongs_to_the_task_that_it_was_opened_in(site: Site) -> None:
+    session = await opened(site)
+
+    outside = await legacy(site, session, "tools/list", more={"Portico-Context": TASK})
+
+    assert outside.status_code == 404
+    assert (await legacy(site, session, "tools/list")).status_code == 200
+
+
+async def test_what_is_no_task_is_refused(site: Site) -> None:
+    answer = await modern(site, "tools/list", {}, more={"Portico-Context": "quarter"})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad_id")

@@ -5,30 +5,21 @@ import json
 from typing import Any
 
 import pytest
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from portico.faces.http.app import Doors
 from portico.faces.mcp.mount import MOST
 from portico.gateway.core.call import Answer
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.faces.mcp.gateway import Site, hot_tool, said
-from tests.faces.mcp.wire import BOTH, envelope, greet, headers, modern
+from tests.faces.mcp.test_sessions import listening, opened
+from tests.faces.mcp.wire import BOTH, envelope, headers, modern
 
+_VERSION = "MCP-Protocol-Version"
 CALL = {"name": "call_read", "arguments": {"tool": "box.echo", "arguments": {"text": "hi"}}}
 
 
 async def echo(arguments: JsonObject, _line: Line) -> Answer:
     return said(str(arguments.get("text", "")))
-
-
-async def test_without_a_key_nothing_is_told(site: Site) -> None:
-    listed = await modern(site, "tools/list", {}, key="eve")
-    greeted = await greet(site, key="eve")
-
-    assert [listed.status_code, greeted.status_code] == [401, 401]
-    assert listed.headers["www-authenticate"].startswith("Bearer")
-    assert site.gateway.asked == []
 
 
 async def test_another_sites_page_is_turned_away(site: Site) -> None:
@@ -47,51 +38,41 @@ async def test_no_answer_is_for_a_cache(site: Site) -> None:
     assert "no-store" in listed.headers["cache-control"]
 
 
-@pytest.mark.parametrize("method", ["tools/call", "tools/list"])
-async def test_a_request_that_is_too_large_is_not_read(site: Site, method: str) -> None:
-    params = {"name": "call_read"} if method == "tools/call" else {}
-    async with site.http() as http:
-        answer = await http.post("/mcp", content=b" " * (MOST + 1), headers=headers(method, params))
-
-    assert answer.status_code == 413
-
-
 @pytest.mark.parametrize(
-    ("body", "more", "code", "status"),
+    ("params", "body", "more", "told"),
     [
-        pytest.param("{", {}, -32700, 400, id="no JSON"),
-        pytest.param("[]", {}, -32600, 400, id="a batch"),
-        pytest.param(None, {"Mcp-Method": "prompts/get"}, -32020, 400, id="another method"),
-        pytest.param(None, {"Mcp-Name": "call_write"}, -32020, 400, id="another name"),
-        pytest.param(
-            None, {"MCP-Protocol-Version": "2099-01-01"}, -32020, 400, id="another version"
-        ),
+        pytest.param(CALL, "{", {}, (400, -32700), id="no JSON"),
+        pytest.param(CALL, "[]", {}, (400, -32600), id="a batch"),
+        pytest.param(CALL, None, {"Mcp-Method": "prompts/get"}, (400, -32020), id="another method"),
+        pytest.param(CALL, None, {"Mcp-Name": "call_write"}, (400, -32020), id="another name"),
+        pytest.param(CALL, None, {_VERSION: "2099-01-01"}, (400, -32020), id="another version"),
+        pytest.param({"name": "x", "arguments": []}, None, {}, (400, -32602), id="no arguments"),
+        pytest.param({"arguments": {}}, None, {}, (400, -32602), id="no name"),
+        pytest.param(CALL, " " * (MOST + 1), {}, (413, None), id="too large"),
+        pytest.param(CALL, None, {"Accept": "application/json"}, (406, None), id="no stream"),
     ],
 )
 async def test_what_is_not_right_is_told_in_the_protocols_words(
-    site: Site, body: str | None, more: dict[str, str], code: int, status: int
+    site: Site,
+    params: dict[str, Any],
+    body: str | None,
+    more: dict[str, str],
+    told: tuple[int, int | None],
 ) -> None:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": envelope(CALL)}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": envelope(params)}
     async with site.http() as http:
         answer = await http.post(
             "/mcp",
             content=json.dumps(message) if body is None else body,
-            headers={**headers("tools/call", CALL), **more},
+            headers={**headers("tools/call", params), **more},
         )
 
+    status, code = told
     assert answer.status_code == status
-    assert answer.json()["error"]["code"] == code
+    if code is not None:
+        refusal = answer.json()
+        assert (refusal["error"]["code"], refusal["id"]) == (code, 7 if body is None else None)
     assert site.gateway.asked == []
-
-
-@pytest.mark.parametrize("params", [{"name": "x", "arguments": []}, {"arguments": {}}])
-async def test_parameters_of_the_wrong_kind_are_refused(site: Site, params: Any) -> None:
-    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": envelope(params)}
-    async with site.http() as http:
-        answer = await http.post("/mcp", json=message, headers=headers("tools/call", params))
-
-    assert answer.json()["error"]["code"] == -32602
-    assert answer.json()["id"] == 7
 
 
 async def test_a_name_that_is_there_twice_is_refused(site: Site) -> None:
@@ -101,15 +82,6 @@ async def test_a_name_that_is_there_twice_is_refused(site: Site) -> None:
         answer = await http.post("/mcp", content=json.dumps(message), headers=twice)
 
     assert answer.json()["error"]["code"] == -32020
-
-
-async def test_who_accepts_no_stream_is_told_so(site: Site) -> None:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": envelope(CALL)}
-    only = {**headers("tools/call", CALL), "Accept": "application/json"}
-    async with site.http() as http:
-        answer = await http.post("/mcp", json=message, headers=only)
-
-    assert answer.status_code == 406
 
 
 @pytest.mark.parametrize(
@@ -163,34 +135,11 @@ async def test_a_call_that_takes_long_is_a_stream_that_is_kept_alive(
     assert any('"text":"done"' in line for line in rest)
 
 
-async def test_whoever_hangs_up_wants_no_more(site: Site) -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
-
-    async def slow(_arguments: JsonObject, _line: Line) -> Answer:
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-        return said("never")
-
-    site.gateway.tools["slow"] = slow
-    params = {"name": "call_read", "arguments": {"tool": "box.slow"}}
-    calling = asyncio.ensure_future(modern(site, "tools/call", params))
-    await begun.wait()
-    calling.cancel()
-
-    await asyncio.wait_for(cancelled.wait(), 3)
-
-
 async def test_a_key_that_was_revoked_hears_nothing_more(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portico.faces.mcp.lasting._ASK_AGAIN", 0.05)
-    session = (await greet(site)).headers["mcp-session-id"]
-    told = {"Accept": "text/event-stream", "Mcp-Session-Id": session}
-    async with site.http() as http, http.stream("GET", "/mcp", headers=told) as answer:
+    async with listening(site, await opened(site)) as answer:
         assert answer.status_code == 200
         del site.gateway.keys["ana"]
 
@@ -200,35 +149,13 @@ async def test_a_key_that_was_revoked_hears_nothing_more(
 
 
 async def test_streams_end_when_the_server_does(site: Site) -> None:
-    session = (await greet(site)).headers["mcp-session-id"]
-    told = {"Accept": "text/event-stream", "Mcp-Session-Id": session}
-    async with site.http() as http, http.stream("GET", "/mcp", headers=told) as answer:
+    async with listening(site, await opened(site)) as answer:
         ending = asyncio.ensure_future(site.server.shutdown())
 
         async with asyncio.timeout(4):
             async for _ in answer.aiter_lines():
                 pass
             await ending
-
-
-async def test_only_its_own_paths_are_led_to_it() -> None:
-    answered: list[tuple[str, str]] = []
-
-    def named(name: str) -> ASGIApp:
-        async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
-            answered.append((name, scope["path"]))
-
-        return app
-
-    doors = Doors(named("routes"), {"/mcp": named("mcp")})
-    for path in ("/mcp", "/mcp/servers/a", "/mcpx", "/api/v1/mcp", "/"):
-        await doors({"type": "http", "path": path}, _nothing, _nothing)
-
-    assert [name for name, _ in answered] == ["mcp", "mcp", "routes", "routes", "routes"]
-
-
-async def _nothing(*_: Any) -> Any:
-    raise AssertionError("nobody reads or writes here")
 
 
 async def test_a_message_without_an_answer_is_taken(site: Site) -> None:

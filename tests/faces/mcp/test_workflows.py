@@ -1,4 +1,5 @@
-"""Many calls in one turn, over MCP: what a model sends, and what it is told."""
+"""Many calls in one turn, over MCP: what a model sends, and what it is told; also where it
+says what it wants, and is suggested a plan."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,6 +9,7 @@ import pytest
 from mcp_types import TextContent
 
 from portico.faces.mcp.answers import ERROR_META
+from portico.faces.mcp.workflows import SUGGESTION_META
 from portico.gateway.core.plan.faults import BadPlan, PlanFault
 from portico.gateway.core.plan.report import (
     Mode,
@@ -19,11 +21,14 @@ from portico.gateway.core.plan.report import (
 )
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport
+from portico.gateway.core.suggest.kept_suggestion import SuggestionId
+from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.core.workflow_words import WORKFLOW_META
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.testing.kernel import BEGINNING
 from tests.faces.mcp.gateway import ERAS, RUN, Site
 from tests.faces.mcp.test_calls import call, text
+from tests.gateway.core.test_suggestion_words import ID, MADE
 
 PLAN = {"steps": [{"id": "read", "tool": "box.look"}]}
 WAITS = StepReport(id="send", tool="mail.send", state=StepStanding.WAITING, approval="apr_1")
@@ -189,3 +194,61 @@ async def test_a_client_of_either_era_hears_how_far_it_is(site: Site, era: str) 
     assert isinstance(result.content[0], TextContent)
     assert result.content[0].text == '{"a": 1}'
     assert heard == [(1.0, 1.0, "running")]
+
+
+async def test_an_intent_alone_is_answered_by_a_plan(site: Site) -> None:
+    site.gateway.suggestions = [MADE]
+
+    result = await call(site, "run_workflow", {"intent": "copy it"})
+
+    assert text(result).startswith("Suggested (0.93 sure).")
+    assert not result.get("isError")
+    assert result["_meta"][SUGGESTION_META]["suggestion"] == str(ID)
+    assert site.gateway.asked == [("suggest", "ana", "copy it")]
+
+
+@pytest.mark.parametrize(
+    ("given", "wish"),
+    [
+        (
+            {"suggestion": str(ID), "inputs": {"to": "/b"}},
+            RunWorkflowWish(suggestion=ID, inputs={"to": "/b"}, accept=[]),
+        ),
+        (
+            {"plan": PLAN, "intent": "look"},
+            RunWorkflowWish(plan=PLAN, intent="look", accept=[]),
+        ),
+    ],
+)
+async def test_what_is_to_be_run_is_run(
+    site: Site, given: dict[str, Any], wish: RunWorkflowWish
+) -> None:
+    site.gateway.reports = [DONE]
+
+    await call(site, "run_workflow", given)
+
+    assert site.gateway.asked[0] == ("workflow", "ana", wish)
+
+
+async def test_what_is_no_suggestion_is_not_looked_for(site: Site) -> None:
+    result = await call(site, "run_workflow", {"suggestion": "the first"})
+
+    assert result["isError"]
+    assert "bad_id" in text(result)
+    assert site.gateway.asked == []
+
+
+@pytest.mark.parametrize("of", [ID, RUN])
+async def test_what_it_was_worth_is_noted(site: Site, of: SuggestionId) -> None:
+    result = await call(site, "feedback", {"run": str(of), "outcome": "modified"})
+
+    assert text(result) == f"{of} is noted as modified."
+    assert site.gateway.asked == [("feedback", "ana", str(of), Outcome.MODIFIED)]
+
+
+@pytest.mark.parametrize("outcome", ["unclaimed", "fine", None])
+async def test_other_words_are_refused(site: Site, outcome: str | None) -> None:
+    result = await call(site, "feedback", {"run": str(ID), "outcome": outcome})
+
+    assert result["isError"]
+    assert site.gateway.asked == []
