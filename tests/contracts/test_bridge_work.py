@@ -53,46 +53,39 @@ async def done(doors: Doors, caller: Principal, work: Work) -> Work:
     return await doors.works.end(caller, WorkEnded(work=work.id, token=token), LATER)
 
 
-async def test_what_was_added_is_read_as_it_was_written(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
+async def test_what_was_added_is_claimed_ended_and_then_over(
+    doors: Doors, admin: Principal, low: Principal, project: Project
+) -> None:
     wanted = NewWork(project=project.id, title="Mend it", body="All of it.")
+    work = await doors.works.add(admin, an_id(), wanted, TEAM, BEGINNING, untrusted=True)
+    assert await doors.works.get(admin, work.id) == work
+    assert (work.title, work.body, work.label) == ("Mend it", "All of it.", TEAM)
+    assert (work.state, work.token, work.untrusted) == (WorkState.OPEN, 0, True)
+    assert (work.made_by, work.made_at, work.changed_at) == (admin.id, BEGINNING, BEGINNING)
 
-    added = await doors.works.add(root, an_id(), wanted, FINANCE, BEGINNING, untrusted=True)
-
-    assert await doors.works.get(root, added.id) == added
-    assert (added.title, added.body, added.label) == ("Mend it", "All of it.", FINANCE)
-    assert (added.state, added.token, added.untrusted) == (WorkState.OPEN, 0, True)
-    assert (added.made_by, added.made_at, added.changed_at) == (root.id, BEGINNING, BEGINNING)
-
-
-async def test_it_is_claimed_ended_and_then_over(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann, project = await joined(doors, root, "ann"), await a_project(doors, root)
-    work = await add(doors, root, project)
-
-    claimed = await doors.works.claim(ann, work.id, LATER)
+    claimed = await doors.works.claim(low, work.id, LATER)
     ended = WorkEnded(work=work.id, token=claimed.token, outcome="It parses.")
-    over = await doors.works.end(ann, ended, LATER, untrusted=True)
+    over = await doors.works.end(low, ended, LATER, untrusted=True)
 
-    assert (claimed.state, claimed.claimed_by, claimed.token) == (WorkState.CLAIMED, ann.id, 1)
-    assert (claimed.claimed_by_name, claimed.changed_at) == ("ann", LATER)
+    assert (claimed.state, claimed.claimed_by, claimed.token) == (WorkState.CLAIMED, low.id, 1)
+    assert (claimed.claimed_by_name, claimed.changed_at) == ("low", LATER)
     assert (over.state, over.outcome, over.untrusted) == (WorkState.DONE, "It parses.", True)
-    assert await doors.works.get(root, work.id) == over
-    assert await doors.works.end(ann, ended, LATER + timedelta(hours=1)) == over
-    with pytest.raises(WorkOver):
-        await doors.works.end(ann, replace(ended, state=WorkState.DROPPED), LATER)
-    with pytest.raises(WorkOver):
-        await doors.works.claim(root, work.id, LATER)
-    with pytest.raises(WorkOver):
-        await doors.works.hand_over(ann, work.id, claimed.token, None, LATER)
+    assert await doors.works.get(admin, work.id) == over
+    assert await doors.works.end(low, ended, LATER + timedelta(hours=1)) == over
+    for refused in (
+        doors.works.end(low, replace(ended, state=WorkState.DROPPED), LATER),
+        doors.works.claim(admin, work.id, LATER),
+        doors.works.hand_over(low, work.id, claimed.token, None, LATER),
+    ):
+        with pytest.raises(WorkOver):
+            await refused
 
 
-async def test_of_fifty_who_claim_it_at_once_one_has_it(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
-    people = [await joined(doors, root, f"agent-{number}") for number in range(50)]
-    work = await add(doors, root, project)
+async def test_of_fifty_who_claim_it_at_once_one_has_it_and_not_twice(
+    doors: Doors, admin: Principal, project: Project
+) -> None:
+    people = [await joined(doors, admin, f"agent-{number}") for number in range(50)]
+    work = await add(doors, admin, project)
 
     async def attempt(caller: Principal) -> Work | None:
         try:
@@ -102,158 +95,107 @@ async def test_of_fifty_who_claim_it_at_once_one_has_it(doors: Doors) -> None:
 
     got = await asyncio.gather(*map(attempt, people))
 
-    [claimed] = [each for each in got if each is not None]
-    assert claimed == await doors.works.get(root, work.id)
+    [(holder, claimed)] = [each for each in zip(people, got, strict=True) if each[1] is not None]
+    assert claimed == await doors.works.get(admin, work.id)
+    assert claimed is not None
     assert claimed.token == 1
+    assert await attempt(holder) is None
 
 
-async def test_who_has_it_already_does_not_get_it_twice(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    work = await add(doors, root, await a_project(doors, root))
-    await doors.works.claim(root, work.id, LATER)
-
-    with pytest.raises(WorkTaken):
-        await doors.works.claim(root, work.id, LATER)
-
-
-async def test_who_has_handed_it_over_cannot_end_it(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann, project = await joined(doors, root, "ann"), await a_project(doors, root)
-    work = await add(doors, root, project)
-    mine = await doors.works.claim(root, work.id, LATER)
-
-    hers = await doors.works.hand_over(root, work.id, mine.token, ann.id, LATER)
-
-    assert (hers.claimed_by, hers.claimed_by_name, hers.state) == (
-        ann.id,
-        "ann",
-        WorkState.CLAIMED,
-    )
-    assert hers.token > mine.token
-    for caller, token in ((root, mine.token), (root, hers.token), (ann, mine.token)):
-        with pytest.raises(WorkTaken):
-            await doors.works.end(caller, WorkEnded(work=work.id, token=token), LATER)
-        with pytest.raises(WorkTaken):
-            await doors.works.hand_over(caller, work.id, token, None, LATER)
-    await doors.works.end(ann, WorkEnded(work=work.id, token=hers.token), LATER)
-
-
-async def test_it_is_handed_over_to_whoever_comes(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann, project = await joined(doors, root, "ann"), await a_project(doors, root)
-    work = await add(doors, root, project)
-    mine = await doors.works.claim(root, work.id, LATER)
-
-    free = await doors.works.hand_over(root, work.id, mine.token, None, LATER)
-
-    assert (free.state, free.claimed_by, free.claimed_by_name) == (WorkState.OPEN, None, None)
-    with pytest.raises(WorkTaken):
-        await doors.works.end(root, WorkEnded(work=work.id, token=mine.token), LATER)
-    assert (await doors.works.claim(ann, work.id, LATER)).token > mine.token
-
-
-async def test_it_is_handed_over_to_nobody_who_is_not_there(doors: Doors) -> None:
-    root, other = await cleared_root(doors), await cleared_root(doors, "acme")
-    work = await add(doors, root, await a_project(doors, root))
-    mine = await doors.works.claim(root, work.id, LATER)
-
+async def test_who_has_handed_it_over_cannot_end_it(
+    doors: Doors, admin: Principal, low: Principal, project: Project
+) -> None:
+    """To somebody who is there, or to whoever comes."""
+    works, other = doors.works, await cleared_root(doors, "acme")
+    work, free = await add(doors, admin, project), await add(doors, admin, project)
+    mine, to_come = [await works.claim(admin, each.id, LATER) for each in (work, free)]
     for nobody in (PrincipalId.mint(BEGINNING, SeededEntropy("nobody")), other.id):
         with pytest.raises(PrincipalNotFound):
-            await doors.works.hand_over(root, work.id, mine.token, nobody, LATER)
+            await works.hand_over(admin, work.id, mine.token, nobody, LATER)
+    assert await works.get(admin, work.id) == mine
 
-    assert await doors.works.get(root, work.id) == mine
+    hers = await works.hand_over(admin, work.id, mine.token, low.id, LATER)
+    assert (hers.claimed_by, hers.claimed_by_name) == (low.id, "low")
+    assert hers.state is WorkState.CLAIMED
+    assert hers.token > mine.token
+    for caller, token in ((admin, mine.token), (admin, hers.token), (low, mine.token)):
+        with pytest.raises(WorkTaken):
+            await works.end(caller, WorkEnded(work=work.id, token=token), LATER)
+        with pytest.raises(WorkTaken):
+            await works.hand_over(caller, work.id, token, None, LATER)
+    await works.end(low, WorkEnded(work=work.id, token=hers.token), LATER)
+
+    now = await works.hand_over(admin, free.id, to_come.token, None, LATER)
+    assert (now.state, now.claimed_by, now.claimed_by_name) == (WorkState.OPEN, None, None)
+    with pytest.raises(WorkTaken):
+        await works.end(admin, WorkEnded(work=free.id, token=to_come.token), LATER)
+    assert (await works.claim(low, free.id, LATER)).token > to_come.token
 
 
-async def test_it_is_held_up_by_what_is_not_over(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
-    one, two = await add(doors, root, project, "One"), await add(doors, root, project, "Two")
-    last = await add(doors, root, project, "Last", depends=(two.id, one.id, two.id))
+async def test_it_is_held_up_by_what_is_not_over_or_cannot_be_seen(
+    doors: Doors, admin: Principal, low: Principal, project: Project
+) -> None:
+    works = doors.works
+    one, two = await add(doors, admin, project, "One"), await add(doors, admin, project, "Two")
+    last = await add(doors, admin, project, "Last", depends=(two.id, one.id, two.id))
     assert (last.held_up, last.depends) == (True, (two.id, one.id))
-
-    await done(doors, root, one)
-
+    await done(doors, admin, one)
     with pytest.raises(WorkHeldUp):
-        await doors.works.claim(root, last.id, LATER)
-    await done(doors, root, two)
-    assert not (await doors.works.get(root, last.id)).held_up
-    assert (await doors.works.claim(root, last.id, LATER)).claimed_by == root.id
+        await works.claim(admin, last.id, LATER)
+    await done(doors, admin, two)
+    assert not (await works.get(admin, last.id)).held_up
+    assert (await works.claim(admin, last.id, LATER)).claimed_by == admin.id
 
-
-async def test_what_one_cannot_see_holds_it_up_without_being_told(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann, project = await joined(doors, root, "ann"), await a_project(doors, root)
-    hidden = await add(doors, root, project, label=FINANCE)
-    work = await add(doors, root, project, depends=(hidden.id,))
-    await done(doors, root, hidden)
-
-    seen = await doors.works.get(ann, work.id)
-
+    hidden = await add(doors, admin, project, label=FINANCE)
+    work = await add(doors, admin, project, depends=(hidden.id,))
+    await done(doors, admin, hidden)
+    seen = await works.get(low, work.id)
     assert (seen.depends, seen.held_up) == ((), True)
     with pytest.raises(WorkHeldUp):
-        await doors.works.claim(ann, work.id, LATER)
-    assert (await doors.works.claim(root, work.id, LATER)).claimed_by == root.id
+        await works.claim(low, work.id, LATER)
+    assert (await works.claim(admin, work.id, LATER)).claimed_by == admin.id
 
 
-async def test_it_depends_on_nothing_that_is_not_there(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann = await joined(doors, root, "ann")
-    project, other = await a_project(doors, root), await a_project(doors, root, "gemini")
-    hidden = await add(doors, root, project, label=FINANCE)
-    elsewhere = await add(doors, root, other)
+async def test_it_depends_on_nothing_that_is_not_there(
+    doors: Doors, admin: Principal, low: Principal, project: Project
+) -> None:
+    hidden = await add(doors, admin, project, label=FINANCE)
+    elsewhere = await add(doors, admin, await a_project(doors, admin, "gemini"))
 
     for needed in (hidden.id, elsewhere.id, an_id()):
         with pytest.raises(WorkNotFound, match=str(needed)):
-            await add(doors, ann, project, depends=(needed,))
+            await add(doors, low, project, depends=(needed,))
     itself = an_id()
     alone = NewWork(project=project.id, title="Alone", depends=(itself,))
     with pytest.raises(WorkNotFound):
-        await doors.works.add(root, itself, alone, TEAM, BEGINNING)
+        await doors.works.add(admin, itself, alone, TEAM, BEGINNING)
 
 
-async def test_the_same_key_is_the_same_work(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    ann, project = await joined(doors, root, "ann"), await a_project(doors, root)
+async def test_the_same_key_is_the_same_work_also_when_asked_for_at_once(
+    doors: Doors, admin: Principal, low: Principal, project: Project
+) -> None:
+    got = await asyncio.gather(*(add(doors, admin, project, key="k") for _ in range(8)))
+    one = got[0]
+    assert {work.id for work in got} == {one.id}
 
-    one = await add(doors, root, project, key="k")
-
-    assert await add(doors, root, project, key="k") == one
-    assert await add(doors, root, project, key="k", label=FINANCE) == one
+    assert await add(doors, admin, project, key="k", label=FINANCE) == one
     with pytest.raises(KeyReused):
-        await add(doors, root, project, "Another", key="k")
-    assert (await add(doors, ann, project, key="k")).id != one.id
+        await add(doors, admin, project, "Another", key="k")
+    assert (await add(doors, low, project, key="k")).id != one.id
+    hidden = await add(doors, admin, project, "Hidden", label=FINANCE, key="h")
+    below = replace(admin, clearance=TEAM)
+    assert (await add(doors, below, project, key="h")).id != hidden.id
 
 
-async def test_asked_for_at_once_the_same_key_is_one_work(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
-
-    got = await asyncio.gather(*(add(doors, root, project, key="k") for _ in range(8)))
-
-    assert len({work.id for work in got}) == 1
-
-
-async def test_a_key_that_one_cannot_see_any_more_does_not_tell(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
-    hidden = await add(doors, root, project, "Hidden", label=FINANCE, key="k")
-
-    low = replace(root, clearance=TEAM)
-
-    assert (await add(doors, low, project, key="k")).id != hidden.id
-
-
-async def test_work_is_listed_by_its_age(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project, other = await a_project(doors, root), await a_project(doors, root, "gemini")
-    one, two = await add(doors, root, project, "One"), await add(doors, root, project, "Two")
-    hidden = await add(doors, root, project, "Hidden", label=FINANCE)
-    three = await add(doors, root, project, "Three", depends=(one.id,))
-    await add(doors, root, other)
-    taken = await doors.works.claim(root, two.id, LATER)
+async def test_work_is_listed_by_its_age(doors: Doors, admin: Principal, project: Project) -> None:
+    one, two = await add(doors, admin, project, "One"), await add(doors, admin, project, "Two")
+    hidden = await add(doors, admin, project, "Hidden", label=FINANCE)
+    three = await add(doors, admin, project, "Three", depends=(one.id,))
+    await add(doors, admin, await a_project(doors, admin, "gemini"))
+    taken = await doors.works.claim(admin, two.id, LATER)
 
     async def page(
-        caller: Principal = root,
+        caller: Principal = admin,
         state: WorkState | None = None,
         after: WorkId | None = None,
         limit: int = 9,
@@ -263,45 +205,47 @@ async def test_work_is_listed_by_its_age(doors: Doors) -> None:
         )
 
     assert await page() == [one, taken, hidden, three]
-    assert await page(replace(root, clearance=TEAM)) == [one, taken, three]
+    assert await page(replace(admin, clearance=TEAM)) == [one, taken, three]
     assert await page(state=WorkState.OPEN) == [one, hidden, three]
     assert await page(after=taken.id) == [hidden, three]
     assert await page(limit=1) == [one]
 
 
-async def test_from_a_higher_task_nothing_is_changed(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    project = await a_project(doors, root)
-    work, other = await add(doors, root, project), await add(doors, root, project)
-    mine = await doors.works.claim(root, work.id, LATER)
-    await doors.contexts.rise(root, FINANCE, untrusted=False)
+async def test_from_a_higher_task_nothing_is_changed(
+    doors: Doors, admin: Principal, project: Project
+) -> None:
+    work, other = await add(doors, admin, project), await add(doors, admin, project)
+    mine = await doors.works.claim(admin, work.id, LATER)
+    await doors.contexts.rise(admin, FINANCE, untrusted=False)
 
-    with pytest.raises(WriteDown):
-        await add(doors, root, project)
-    with pytest.raises(WriteDown):
-        await doors.works.claim(root, other.id, LATER)
-    with pytest.raises(WriteDown):
-        await doors.works.hand_over(root, work.id, mine.token, None, LATER)
-    with pytest.raises(WriteDown):
-        await doors.works.end(root, WorkEnded(work=work.id, token=mine.token), LATER)
+    for refused in (
+        add(doors, admin, project),
+        doors.works.claim(admin, other.id, LATER),
+        doors.works.hand_over(admin, work.id, mine.token, None, LATER),
+        doors.works.end(admin, WorkEnded(work=work.id, token=mine.token), LATER),
+    ):
+        with pytest.raises(WriteDown):
+            await refused
 
-    assert await doors.works.page(root, project.id, state=None, after=None, limit=9) == [
-        mine,
-        other,
-    ]
+    left = await doors.works.page(admin, project.id, state=None, after=None, limit=9)
+    assert left == [mine, other]
 
 
-async def test_what_one_cannot_see_is_not_there(doors: Doors) -> None:
-    root, other = await cleared_root(doors), await cleared_root(doors, "acme")
-    project, hidden = await a_project(doors, root), await a_project(doors, root, label=LAW)
-    work = await add(doors, root, project, label=FINANCE)
+async def test_what_one_cannot_see_is_not_there(
+    doors: Doors, admin: Principal, project: Project
+) -> None:
+    other, hidden = await cleared_root(doors, "acme"), await a_project(doors, admin, label=LAW)
+    work, cleared = (
+        await add(doors, admin, project, label=FINANCE),
+        replace(admin, clearance=FINANCE),
+    )
 
-    for caller in (replace(root, clearance=LAW), other):
+    for caller in (replace(admin, clearance=LAW), other):
         with pytest.raises(WorkNotFound):
             await doors.works.get(caller, work.id)
         with pytest.raises(WorkNotFound):
             await doors.works.claim(caller, work.id, LATER)
     with pytest.raises(ProjectNotFound):
-        await add(doors, replace(root, clearance=FINANCE), hidden, label=FINANCE)
+        await add(doors, cleared, hidden, label=FINANCE)
     with pytest.raises(REFUSED):
-        await add(doors, replace(root, clearance=FINANCE), project, label=LAW)
+        await add(doors, cleared, project, label=LAW)
