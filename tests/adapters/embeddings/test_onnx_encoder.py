@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
@@ -146,40 +147,40 @@ def test_the_fingerprint_is_of_weights_tokens_pooling_and_limit(tmp_path: Path) 
     assert OnnxEncoder(an_encoder(tmp_path / "e")).model == models[0]
 
 
-@pytest.mark.parametrize("name", [MODEL, TOKENIZER])
-async def test_a_file_that_was_changed_is_not_run(tmp_path: Path, name: str) -> None:
-    folder = an_encoder(tmp_path)
-    (folder / name).write_bytes((folder / name).read_bytes() + b" ")
+@pytest.mark.parametrize(
+    ("spoil", "model", "dimensions", "told"),
+    [
+        (lambda folder: added_to(folder / MODEL), None, tiny.WIDTH, f"{MODEL} is not the file"),
+        (lambda folder: added_to(folder / TOKENIZER), None, tiny.WIDTH, "that was pulled"),
+        (
+            lambda folder: (folder / TOKENIZER).unlink(),
+            None,
+            tiny.WIDTH,
+            r"tokenizer\.json cannot be read",
+        ),
+        (lambda _: None, b"not a model", tiny.WIDTH, r"model\.onnx cannot be loaded"),
+        (lambda _: None, [1, -1], 4, "not 4 numbers"),
+        (lambda _: None, [7, 7], 7, "cannot be run"),
+    ],
+    ids=["another model", "other tokens", "no tokens", "no model", "another length", "broken"],
+)
+async def test_what_was_changed_or_cannot_be_run_is_told(
+    tmp_path: Path,
+    spoil: Callable[[Path], object],
+    model: bytes | list[int] | None,
+    dimensions: int,
+    told: str,
+) -> None:
+    given = echoing(shape=model) if isinstance(model, list) else model
+    folder = an_encoder(tmp_path, given, dimensions=dimensions)
+    spoil(folder)
 
-    with pytest.raises(EncoderDamaged, match=f"{name} is not the file that was pulled"):
-        await OnnxEncoder(folder).embed(["book"])
+    with pytest.raises(EncoderDamaged, match=told):
+        await OnnxEncoder(folder).embed(["book a flight"])
 
 
-async def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
-    folder = an_encoder(tmp_path)
-    (folder / TOKENIZER).unlink()
-
-    with pytest.raises(EncoderDamaged, match=r"tokenizer\.json cannot be read"):
-        await OnnxEncoder(folder).embed(["book"])
-
-
-async def test_a_model_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(EncoderDamaged, match=r"model\.onnx cannot be loaded"):
-        await OnnxEncoder(an_encoder(tmp_path, b"not a model")).embed(["book"])
-
-
-async def test_a_model_that_gives_another_length_is_told(tmp_path: Path) -> None:
-    encoder = OnnxEncoder(an_encoder(tmp_path, echoing(shape=[1, -1]), dimensions=4))
-
-    with pytest.raises(EncoderDamaged, match="not 4 numbers"):
-        await encoder.embed(["book a flight"])
-
-
-async def test_a_model_that_breaks_is_told(tmp_path: Path) -> None:
-    encoder = OnnxEncoder(an_encoder(tmp_path, echoing(shape=[7, 7]), dimensions=7))
-
-    with pytest.raises(EncoderDamaged, match="cannot be run"):
-        await encoder.embed(["book a flight"])
+def added_to(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b" ")
 
 
 @pytest.mark.parametrize("page", ["{", '{"name": "tiny"}', None])

@@ -1,6 +1,5 @@
 """Vectors from a server elsewhere, over real sockets."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
@@ -27,7 +26,6 @@ class Vendor:
     before: list[Response] = field(default_factory=list)
     asked: list[dict[str, object]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
-    answer: dict[str, object] | None = None
 
     async def embeddings(self, request: Request) -> Response:
         body = await request.json()
@@ -35,13 +33,17 @@ class Vendor:
         self.keys.append(request.headers.get("authorization"))
         if self.before:
             return self.before.pop(0)
-        if self.answer is not None:
-            return JSONResponse(self.answer)
+
         rows = [
             {"index": place, "embedding": [len(text), 3.0], "object": "embedding"}
             for place, text in enumerate(body["input"])
         ]
         return JSONResponse({"data": rows[::-1], "model": body["model"]})
+
+
+def vectors(*rows: object) -> Response:
+    data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
+    return JSONResponse({"data": data})
 
 
 @pytest.fixture
@@ -118,34 +120,23 @@ async def test_the_key_is_sent_and_never_shown(client: httpx2.AsyncClient, vendo
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_busy_server_is_asked_again_when_it_says(
+async def test_a_busy_server_is_asked_again_when_it_says_or_within_half_a_minute(
     client: httpx2.AsyncClient, vendor: Vendor, status: int
 ) -> None:
     embedder, pauses = remote(client, vendor.url)
-    vendor.before = [
-        Response(status_code=status, headers={"retry-after": "7"}),
-        Response(status_code=status),
-        Response(status_code=status, headers={"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}),
+    later = ("7", None, "Wed, 21 Oct 2026 07:28:00 GMT", "86400", "-5")
+    busy = [
+        Response(status_code=status, headers={"retry-after": each} if each else None)
+        for each in later
     ]
 
+    vendor.before = busy[:3]
     found = await embedder.embed(["mail"])
-
-    assert found[0, 0] == pytest.approx(0.8)
-    assert pauses == [7, 1, 2]
-
-
-async def test_a_wait_is_never_longer_than_half_a_minute(
-    client: httpx2.AsyncClient, vendor: Vendor
-) -> None:
-    embedder, pauses = remote(client, vendor.url)
-    vendor.before = [
-        Response(status_code=429, headers={"retry-after": "86400"}),
-        Response(status_code=429, headers={"retry-after": "-5"}),
-    ]
-
+    vendor.before = busy[3:]
     await embedder.embed(["mail"])
 
-    assert pauses == [30, 0]
+    assert found[0, 0] == pytest.approx(0.8)
+    assert pauses == [7, 1, 2, 30, 0]
 
 
 async def test_a_server_that_stays_busy_is_given_up(
@@ -160,82 +151,47 @@ async def test_a_server_that_stays_busy_is_given_up(
     assert (len(vendor.asked), len(pauses)) == (4, 3)
 
 
-async def test_what_is_wrong_with_the_request_is_not_repeated(
-    client: httpx2.AsyncClient, vendor: Vendor
+async def test_a_server_that_is_not_there_is_tried_again_and_one_that_nobody_allowed_is_not(
+    client: httpx2.AsyncClient,
 ) -> None:
-    embedder, pauses = remote(client, vendor.url)
-    vendor.before = [PlainTextResponse("no model\n'm'", 404)]
-
-    with pytest.raises(RemoteRefused, match="answers 404: no model 'm'"):
-        await embedder.embed(["mail"])
-
-    assert pauses == []
-
-
-async def test_a_server_that_is_not_there_is_told(client: httpx2.AsyncClient) -> None:
-    embedder, pauses = remote(client, "http://127.0.0.1:9/v1")
+    away, pauses = remote(client, "http://127.0.0.1:9/v1")
+    barred, none = remote(client, "http://127.0.0.1:10/v1")
 
     with pytest.raises(RemoteRefused, match=r"http://127\.0\.0\.1:9/v1 does not answer"):
-        await embedder.embed(["mail"])
-
-    assert len(pauses) == 3
-
-
-async def test_a_server_that_nobody_allowed_is_told_at_once(client: httpx2.AsyncClient) -> None:
-    embedder, pauses = remote(client, "http://127.0.0.1:10/v1")
-
+        await away.embed(["mail"])
     with pytest.raises(RemoteRefused, match="is not reached from here"):
-        await embedder.embed(["mail"])
+        await barred.embed(["mail"])
 
-    assert pauses == []
-
-
-async def test_an_answer_that_is_packed_otherwise_than_asked_for_is_told(
-    client: httpx2.AsyncClient, vendor: Vendor
-) -> None:
-    vendor.before.append(Response(b"x", headers={"Content-Encoding": "br"}))
-    embedder, _ = remote(client, vendor.url)
-
-    with pytest.raises(RemoteRefused, match="packed in a way"):
-        await embedder.embed(["mail"])
+    assert (len(pauses), none) == (3, [])
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "told"),
     [
-        {},
-        {"data": [{"index": 0, "embedding": "AAAA"}]},
-        {"data": [{"index": 0, "embedding": []}]},
-        {"data": [{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1]}]},
+        (Response(b"x", headers={"Content-Encoding": "br"}), "packed in a way"),
+        (PlainTextResponse("no model\n'm'", 404), "answers 404: no model 'm'"),
+        (JSONResponse({}), "something else than vectors"),
+        (vectors("AAAA"), "something else than vectors"),
+        (vectors([]), "something else than vectors"),
+        (vectors([1, 2], [1]), "something else than vectors"),
+        (vectors([1, 2]), "asked for 2 vectors"),
+        (vectors([1, 2], [0, 0]), "no direction"),
+        (
+            vectors([1, 2, 3], [1, 2, 3]),
+            "3 numbers a vector, and embeddings.dimensions says 2",
+        ),
     ],
 )
-async def test_an_answer_that_holds_no_vectors_is_told(
-    client: httpx2.AsyncClient, vendor: Vendor, answer: dict[str, object]
+async def test_an_answer_that_cannot_be_right_is_told_and_not_asked_for_again(
+    client: httpx2.AsyncClient, vendor: Vendor, answer: Response, told: str
 ) -> None:
-    embedder, _ = remote(client, vendor.url)
-    vendor.answer = answer
-
-    with pytest.raises(RemoteRefused, match="something else than vectors"):
-        await embedder.embed(["mail", "rome"])
-
-
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ([[1, 2]], "asked for 2 vectors"),
-        ([[1, 2], [0, 0]], "no direction"),
-        ([[1, 2, 3], [1, 2, 3]], "3 numbers a vector, and embeddings.dimensions says 2"),
-    ],
-)
-async def test_vectors_that_cannot_be_right_are_refused(
-    client: httpx2.AsyncClient, vendor: Vendor, rows: list[list[float]], told: str
-) -> None:
-    embedder, _ = remote(client, vendor.url)
-    data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
-    vendor.answer = json.loads(json.dumps({"data": data}))
+    embedder, pauses = remote(client, vendor.url)
+    vendor.before = [answer]
 
     with pytest.raises(RemoteRefused, match=told):
         await embedder.embed(["mail", "rome"])
+
+    assert pauses == []
 
 
 async def test_the_server_can_be_asked_how_long_its_vectors_are(

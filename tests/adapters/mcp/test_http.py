@@ -107,32 +107,27 @@ async def test_all_that_a_server_offers_is_seen_page_by_page_and_passes_through(
 
 
 @pytest.mark.parametrize("way", ["modern", "legacy", "sse"])
-async def test_a_call_that_is_given_up_is_cancelled_at_the_server(way: str) -> None:
-    everyday = Everyday()
+async def test_a_call_that_is_given_up_is_cancelled_at_the_server_and_told_of_its_end(
+    way: str,
+) -> None:
+    everyday, slow = Everyday(), {"seconds": 60}
 
     async with reached(way, everyday) as (pool, there):
         await pool.look(there)
         with pytest.raises(UpstreamTimedOut):
-            await pool.call(there, "slow", {"seconds": 60}, timeout=timedelta(seconds=0.3))
+            await pool.call(there, "slow", slow, timeout=timedelta(seconds=0.3))
         await until(lambda: everyday.cancelled == ["slow"])
-        leaving = asyncio.ensure_future(pool.call(there, "slow", {"seconds": 60}, timeout=AMPLE))
+        leaving, served = (
+            asyncio.ensure_future(pool.call(there, "slow", slow, timeout=AMPLE)) for _ in range(2)
+        )
         everyday.started = anyio.Event()
         await everyday.started.wait()
         leaving.cancel()
         await until(lambda: everyday.cancelled == ["slow", "slow"])
         await together(leaving)
-
-
-@pytest.mark.parametrize("way", ["modern", "legacy", "sse"])
-async def test_whoever_is_being_served_when_a_server_is_stopped_is_told(way: str) -> None:
-    async with reached(way) as (pool, everyday):
-        await pool.look(everyday)
-        call = asyncio.ensure_future(pool.call(everyday, "slow", {"seconds": 60}, timeout=AMPLE))
-        await until(lambda: pool.vitals(HOME, "server").calls_now)
-        await asyncio.sleep(0.1)
         await pool.stop(HOME, "server")
         with pytest.raises(UpstreamDown):
-            await call
+            await served
 
 
 @pytest.mark.parametrize("way", ["modern", "legacy", "sse"])

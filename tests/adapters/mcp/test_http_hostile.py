@@ -366,26 +366,18 @@ QUESTION: Message = {
 }
 
 
-async def test_a_stream_that_ends_while_somebody_is_asked_is_given_up_at_once() -> None:
-    thinking = Caller([{}], slow=600)
+async def test_a_stream_that_ends_or_answers_while_somebody_is_asked_keeps_nobody_waiting() -> None:
+    ended, answered = Caller([{}], slow=600), Caller([{}], slow=600)
     server = Server(to_calls(lambda _: events(QUESTION)))
 
     async with reached(server, era=Era.LEGACY) as (pool, there):
         with pytest.raises(UpstreamDown, match="ended without an answer"):
-            await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
-
-    assert len(thinking.asked) == 1
-
-
-async def test_what_is_answered_while_somebody_is_asked_is_answered() -> None:
-    thinking = Caller([{}], slow=600)
-    server = Server(to_calls(lambda message: events(QUESTION, text(message, "anyhow"))))
-
-    async with reached(server, era=Era.LEGACY) as (pool, there):
-        answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=thinking)
-
+            await pool.call(there, "ask", {}, timeout=AMPLE, line=ended)
+        server.rude = to_calls(lambda message: events(QUESTION, text(message, "anyhow")))
+        answer = await pool.call(there, "ask", {}, timeout=AMPLE, line=answered)
         await until(lambda: server.messages[-1].get("id") == "q")
 
+    assert len(ended.asked) == 1
     assert said(answer) == "anyhow"
     assert "error" in server.messages[-1]
 

@@ -302,7 +302,7 @@ async def test_to_stop_a_server_stops_its_former_launch_too(pool: UpstreamPool) 
     outcomes = await together(former, later)
 
     assert [type(outcome) for outcome in outcomes] == [UpstreamDown] * 2
-    assert children() == []
+    await until(lambda: not children())
     assert pool.running() == 0
 
 
