@@ -1,14 +1,10 @@
 """Servers of tools in the configuration, and how they are treated."""
 
-from pathlib import Path
-
 import pytest
 
-from portico.kernel.errors import Flaw
 from portico.settings.edit import with_setting
-from portico.settings.errors import InvalidSettings
-from portico.settings.load import Loaded, check, load
-from portico.settings.model import Settings
+from portico.settings.load import check
+from tests.settings.conftest import Machine
 
 SERVERS = """\
 [servers.weather]
@@ -22,42 +18,20 @@ headers = { Authorization = "Bearer SECRET-header" }
 """
 
 
-class Machine:
-    def __init__(self, root: Path) -> None:
-        self.file = root / "home" / "config" / "portico.toml"
-        self.project = root / "project" / "portico.toml"
-        for each in (self.file, self.project):
-            each.parent.mkdir(parents=True)
-        self.environment = {"PORTICO_HOME": str(root / "home")}
-
-    def load(self) -> Loaded:
-        return load(self.environment, folder=self.project.parent)
-
-    def flaws(self) -> list[Flaw]:
-        with pytest.raises(InvalidSettings) as caught:
-            self.load()
-        return [*caught.value.flaws]
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
 def test_servers_are_tables_and_their_variables_are_left_alone(machine: Machine) -> None:
-    machine.file.write_text(SERVERS)
+    machine.user_file.write_text(SERVERS)
 
     servers = machine.load().settings.servers
 
     assert list(servers) == ["weather", "team"]
     assert servers["weather"].args == ("weather", "--key", "${WEATHER_KEY}")
     assert servers["weather"].env["HOME_TOWN"] == "${NOT_SET}"
-    check(SERVERS, machine.file)
+    check(SERVERS, machine.user_file)
 
 
 @pytest.mark.requirement("settings:secrets:hidden")
 def test_what_servers_are_given_is_known_as_secret_and_not_shown(machine: Machine) -> None:
-    machine.file.write_text(SERVERS)
+    machine.user_file.write_text(SERVERS)
     loaded = machine.load()
 
     assert {"SECRET-token", "Bearer SECRET-header"} <= set(loaded.secrets())
@@ -79,18 +53,18 @@ def test_what_servers_are_given_is_known_as_secret_and_not_shown(machine: Machin
 def test_a_slip_is_told_with_its_line(
     machine: Machine, text: str, field: str, message: str, line: int
 ) -> None:
-    machine.file.write_text(text)
+    machine.user_file.write_text(text)
 
     flaws = machine.flaws()
 
     assert [flaw.field for flaw in flaws] == [field]
     assert message in flaws[0].message
-    assert flaws[0].message.endswith(f"({machine.file}:{line})")
+    assert flaws[0].message.endswith(f"({machine.user_file}:{line})")
 
 
 @pytest.mark.requirement("settings:sources:trust")
 def test_a_folder_brings_no_servers(machine: Machine) -> None:
-    machine.project.write_text('[servers.x]\ncommand = "a"\n[gateway]\nimports = ["x.json"]')
+    machine.project_file.write_text('[servers.x]\ncommand = "a"\n[gateway]\nimports = ["x.json"]')
 
     assert [flaw.field for flaw in machine.flaws()] == ["servers.x", "gateway.imports"]
 
@@ -104,21 +78,17 @@ def test_a_list_is_parted_by_commas_where_it_is_a_text(machine: Machine) -> None
 
 
 def test_a_list_is_written_as_one(machine: Machine) -> None:
-    machine.file.write_text(with_setting("", "gateway.imports", "a.json,b.json", machine.file))
+    machine.user_file.write_text(
+        with_setting("", "gateway.imports", "a.json,b.json", machine.user_file)
+    )
 
-    assert 'imports = ["a.json", "b.json"]' in machine.file.read_text()
+    assert 'imports = ["a.json", "b.json"]' in machine.user_file.read_text()
     assert machine.load().settings.gateway.imports == ("a.json", "b.json")
 
 
 def test_a_name_with_a_comma_can_be_in_a_list(machine: Machine) -> None:
-    machine.file.write_text(with_setting("", "gateway.imports", ["a,b.json"], machine.file))
+    machine.user_file.write_text(
+        with_setting("", "gateway.imports", ["a,b.json"], machine.user_file)
+    )
 
     assert machine.load().settings.gateway.imports == ("a,b.json",)
-
-
-def test_the_defaults_are_those_that_the_pages_quote() -> None:
-    gateway = Settings().gateway
-
-    assert (gateway.processes, gateway.idle_after) == (64, 600)
-    assert (gateway.call_timeout, gateway.start_timeout) == (30, 60)
-    assert (gateway.search_budget, gateway.surface_tokens) == (1500, 1000)

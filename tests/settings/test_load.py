@@ -8,32 +8,7 @@ from portico.kernel.errors import Flaw
 from portico.settings.errors import InvalidSettings, UnreadableSettings
 from portico.settings.load import Loaded, check, load
 from portico.settings.sources import variable_of
-
-
-class Machine:
-    """A user's folders, a project's folder, an environment."""
-
-    def __init__(self, root: Path) -> None:
-        self.user_file = root / "home" / "config" / "portico.toml"
-        self.provisioned_file = root / "home" / "config" / "provisioned.toml"
-        self.project_file = root / "project" / "portico.toml"
-        for file in (self.user_file, self.project_file):
-            file.parent.mkdir(parents=True)
-        self.environment = {"PORTICO_HOME": str(root / "home")}
-
-    def load(self, config: Path | None = None, **flags: object) -> Loaded:
-        dotted = {name.replace("__", "."): value for name, value in flags.items()}
-        return load(self.environment, folder=self.project_file.parent, config=config, flags=dotted)
-
-    def flaws(self) -> list[Flaw]:
-        with pytest.raises(InvalidSettings) as caught:
-            self.load()
-        return [*caught.value.flaws]
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+from tests.settings.conftest import Machine
 
 
 @pytest.mark.requirement("settings:sources:precedence")
@@ -143,7 +118,7 @@ def test_a_file_that_was_named_may_decide_everything(machine: Machine) -> None:
 
 def test_a_flag_or_a_variable_that_is_not_given_decides_nothing(machine: Machine) -> None:
     machine.user_file.write_text('[log]\nlevel = "debug"')
-    machine.environment["PORTICO_LOG__LEVEL"] = ""
+    machine.environment |= {"PORTICO_LOG__LEVEL": "", "PORTICO_CONFIG": ""}
 
     assert machine.load(log__level=None).settings.log.level == "debug"
 
@@ -184,13 +159,6 @@ def test_a_named_file_that_is_not_there_is_told(machine: Machine, tmp_path: Path
     assert "PORTICO_CONFIG" in str(caught.value.fix)
 
 
-def test_a_config_variable_that_is_empty_counts_as_not_set(machine: Machine) -> None:
-    machine.user_file.write_text("[server]\nport = 1002")
-    machine.environment["PORTICO_CONFIG"] = ""
-
-    assert machine.load().settings.server.port == 1002
-
-
 def test_a_file_that_cannot_be_read_is_told_with_the_mend(machine: Machine) -> None:
     machine.user_file.mkdir()
 
@@ -208,35 +176,21 @@ def test_a_file_that_is_not_text_is_told(machine: Machine) -> None:
 
 
 @pytest.mark.requirement("settings:file:validated")
-def test_an_unknown_setting_is_told_with_its_line_and_the_nearest_one(machine: Machine) -> None:
-    machine.user_file.write_text("[server]\nprot = 3200\n")
+@pytest.mark.parametrize(
+    ("text", "field", "told", "line"),
+    [
+        ("[server]\nprot = 3200\n", "server.prot", "; did you mean server.port?", 2),
+        ('[log]\nlevel = "info"\n\n[sever]\nport = 1', "sever", "; did you mean server?", 4),
+        ("[zzzz]\nqqqq = 1", "zzzz", "", 1),
+    ],
+)
+def test_what_is_unknown_is_told_with_its_line_and_the_nearest_one(
+    machine: Machine, text: str, field: str, told: str, line: int
+) -> None:
+    machine.user_file.write_text(text)
 
-    assert machine.flaws() == [
-        Flaw(
-            "server.prot",
-            f"there is no such setting; did you mean server.port? ({machine.user_file}:2)",
-        )
-    ]
-
-
-@pytest.mark.requirement("settings:file:validated")
-def test_an_unknown_section_is_told_with_its_line(machine: Machine) -> None:
-    machine.user_file.write_text('[log]\nlevel = "info"\n\n[sever]\nport = 1')
-
-    [flaw] = machine.flaws()
-
-    assert flaw.field == "sever"
-    assert flaw.message == (
-        f"there is no such setting; did you mean server? ({machine.user_file}:4)"
-    )
-
-
-def test_what_resembles_nothing_gets_no_suggestion(machine: Machine) -> None:
-    machine.environment["PORTICO_ZZZZ__QQQQ"] = "1"
-
-    assert machine.flaws() == [
-        Flaw("zzzz", "there is no such setting (environment PORTICO_ZZZZ__QQQQ)")
-    ]
+    message = f"there is no such setting{told} ({machine.user_file}:{line})"
+    assert machine.flaws() == [Flaw(field, message)]
 
 
 @pytest.mark.requirement("settings:file:validated")

@@ -1,7 +1,5 @@
 """What the user decides about tokens of others."""
 
-from pathlib import Path
-
 import pytest
 
 from portico.guard.core.access_token import Issuer
@@ -9,7 +7,7 @@ from portico.guard.core.roles import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
 from portico.guard.core.token_subject import SubjectRule
 from portico.kernel.label import Label, Level
 from portico.settings.errors import InvalidSettings
-from portico.settings.load import Loaded, load
+from tests.settings.conftest import Read
 
 WHOLE = """
 [oauth]
@@ -36,16 +34,8 @@ clearance = "team+finance"
 """
 
 
-def loaded(folder: Path, text: str) -> Loaded:
-    """From the user's own file: whose tokens are taken is nothing that a folder decides."""
-    own = folder / "home" / "config" / "portico.toml"
-    own.parent.mkdir(parents=True)
-    own.write_text(text)
-    return load({"PORTICO_HOME": str(folder / "home")}, folder=folder)
-
-
-def test_everything_can_be_said(tmp_path: Path) -> None:
-    oauth = loaded(tmp_path, WHOLE).settings.oauth
+def test_everything_can_be_said(read: Read) -> None:
+    oauth = read(WHOLE).oauth
 
     assert oauth.trusted("https://us/mcp") == {
         "https://login.example": Issuer(
@@ -73,8 +63,8 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_taken_unless_somebody_says_so(tmp_path: Path) -> None:
-    oauth = loaded(tmp_path, "").settings.oauth
+def test_nothing_is_taken_unless_somebody_says_so(read: Read) -> None:
+    oauth = read("").oauth
 
     assert oauth.trusted("https://us/mcp") == {}
     assert oauth.grants["portico:viewer"] == SCOPES_OF[Role.VIEWER]
@@ -104,16 +94,15 @@ def test_nothing_is_taken_unless_somebody_says_so(tmp_path: Path) -> None:
         '[[oauth.subjects]]\nsubject = "a"\ncreate = "member"\nclearance = "topmost"',
     ],
 )
-def test_what_would_let_strangers_in_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_would_let_strangers_in_is_refused(read: Read, text: str) -> None:
     with pytest.raises(InvalidSettings):
-        loaded(tmp_path, text)
+        read(text)
 
 
-def test_who_takes_tokens_of_several_says_whose_subjects_they_mean(tmp_path: Path) -> None:
-    oauth = loaded(
-        tmp_path,
+def test_who_takes_tokens_of_several_says_whose_subjects_they_mean(read: Read) -> None:
+    oauth = read(
         '[oauth]\nissuers = ["https://a.example", "https://b.example"]\n'
         '[[oauth.subjects]]\nissuer = "https://a.example"\nsubject = "a"\nprincipal = "b"',
-    ).settings.oauth
+    ).oauth
 
     assert [rule.issuer for rule in oauth.rules] == ["https://a.example"]

@@ -1,14 +1,12 @@
 """What the user decides about who may do what."""
 
-from pathlib import Path
-
 import pytest
 
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.settings.errors import InvalidSettings
-from portico.settings.load import Loaded, load
+from tests.settings.conftest import Machine, Read
 
 WHOLE = """
 [[policy.rules]]
@@ -34,18 +32,12 @@ upto = "team+finance"
 """
 
 
-def loaded(folder: Path, text: str) -> Loaded:
-    file = folder / "own.toml"
-    file.write_text(text)
-    return load({"PORTICO_HOME": str(folder)}, folder=folder, config=file)
+def test_nothing_is_decided_unless_somebody_says_so(read: Read) -> None:
+    assert read("").policy.made == []
 
 
-def test_nothing_is_decided_unless_somebody_says_so(tmp_path: Path) -> None:
-    assert loaded(tmp_path, "").settings.policy.made == []
-
-
-def test_rules_are_read_as_they_are_meant(tmp_path: Path) -> None:
-    assert loaded(tmp_path, WHOLE).settings.policy.made == [
+def test_rules_are_read_as_they_are_meant(read: Read) -> None:
+    assert read(WHOLE).policy.made == [
         Rule(
             name="no-deletes",
             ruling=Ruling.DENY,
@@ -86,40 +78,39 @@ def test_rules_are_read_as_they_are_meant(tmp_path: Path) -> None:
     ],
 )
 def test_a_rule_that_cannot_be_meant_says_why(
-    tmp_path: Path, line: str, field: str, message: str
+    read: Read, line: str, field: str, message: str
 ) -> None:
     rule = f'[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n{line}\n'
 
     with pytest.raises(InvalidSettings) as caught:
-        loaded(tmp_path, rule)
+        read(rule)
 
     [flaw] = caught.value.flaws
     assert flaw.field == field
     assert message in flaw.message
-    assert "own.toml" in flaw.message
+    assert "portico.toml" in flaw.message
     assert "in the rule 'x'" in flaw.message
 
 
-def test_a_rule_without_a_name_is_found_by_its_number(tmp_path: Path) -> None:
+def test_a_rule_without_a_name_is_found_by_its_number(read: Read) -> None:
     whole = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
 
     with pytest.raises(InvalidSettings) as caught:
-        loaded(tmp_path, whole + '[[policy.rules]]\ndecision = "deny"\ntools = "b.*"\n')
+        read(whole + '[[policy.rules]]\ndecision = "deny"\ntools = "b.*"\n')
 
     [flaw] = caught.value.flaws
     assert flaw.field == "policy.rules.2.name"
     assert "in the rule" not in flaw.message
 
 
-def test_two_rules_have_two_names(tmp_path: Path) -> None:
+def test_two_rules_have_two_names(read: Read) -> None:
     rule = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
 
     with pytest.raises(InvalidSettings, match="more than one is called x"):
-        loaded(tmp_path, rule + rule)
+        read(rule + rule)
 
 
-def test_a_file_that_came_with_a_folder_decides_nothing(tmp_path: Path) -> None:
-    (tmp_path / "portico.toml").write_text(WHOLE)
+def test_a_file_that_came_with_a_folder_decides_nothing(machine: Machine) -> None:
+    machine.project_file.write_text(WHOLE)
 
-    with pytest.raises(InvalidSettings, match="is for you to set, not for a folder"):
-        load({"PORTICO_HOME": str(tmp_path / "home")}, folder=tmp_path)
+    assert "is for you to set, not for a folder" in machine.flaws()[0].message
