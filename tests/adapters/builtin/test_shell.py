@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from inline_snapshot import snapshot
 
 from portico.adapters.builtin.shell import Shell
 from portico.adapters.builtin.tool import Errand
@@ -49,34 +48,40 @@ async def test_a_command_runs_in_the_callers_workspace_and_reaches_nothing_else(
     assert set(order.environment) == {"PATH", "LANG", "TERM"}
 
 
-async def test_exit_code_and_both_streams_are_told_apart(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path, ScriptedBox(exited("out\n", "err\n", 3)))("shell", command="x")
+async def test_it_has_no_more_time_than_the_call(tmp_path: Path) -> None:
+    box = ScriptedBox()
+    soon = timedelta(seconds=3)
+
+    await Bench(tmp_path, box).tools.call(target(), "shell", {"command": "x"}, timeout=soon)
+
+    assert box.runs[0][1].seconds == 3.0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told", "shown"),
+    [
+        (
+            exited("out\n", "err\n", 3),
+            {"exit_code": 3, "stdout": "out\n", "stderr": "err\n"},
+            "exit code 3\nstdout:\nout\n\nstderr:\nerr\n",
+        ),
+        (exited(), {"exit_code": 0, "stdout": "", "stderr": ""}, "exit code 0"),
+        (
+            Outcome(end=End.EXITED, code=0, output=b"a\xffb", errors=b"", seconds=0.01),
+            {"exit_code": 0, "stdout": "a\ufffdb", "stderr": ""},
+            "exit code 0\nstdout:\na\ufffdb",
+        ),
+    ],
+    ids=["both streams", "silent", "no text"],
+)
+async def test_exit_code_and_both_streams_are_told_apart(
+    tmp_path: Path, outcome: Outcome, told: dict[str, object], shown: str
+) -> None:
+    answer = await Bench(tmp_path, ScriptedBox(outcome))("shell", command="x")
 
     assert not answer.failed
-    assert facts(answer) == snapshot(
-        {
-            "exit_code": 3,
-            "stdout": "out\n",
-            "stderr": "err\n",
-            "ended_by": "exited",
-            "seconds": 0.01,
-        }
-    )
-    assert words(answer) == "exit code 3\nstdout:\nout\n\nstderr:\nerr\n"
-
-
-async def test_a_silent_command_says_no_more_than_its_exit_code(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path)("shell", command="true")
-
-    assert words(answer) == "exit code 0"
-
-
-async def test_bytes_that_are_no_text_are_shown_as_far_as_they_are(tmp_path: Path) -> None:
-    output = Outcome(end=End.EXITED, code=0, output=b"a\xffb", errors=b"", seconds=0.0)
-
-    answer = await Bench(tmp_path, ScriptedBox(output))("shell", command="x")
-
-    assert facts(answer)["stdout"] == "a\ufffdb"
+    assert facts(answer) == {**told, "ended_by": "exited", "seconds": 0.01}
+    assert words(answer) == shown
 
 
 @pytest.mark.parametrize(
@@ -111,15 +116,6 @@ async def test_what_the_box_refuses_is_a_failure_with_a_code_and_a_fix(
     assert answer.failed
     assert facts(answer) == {"code": error.code, "message": str(error), "fix": error.fix}
     assert words(answer) == f"{error} {error.fix}"
-
-
-async def test_it_has_no_more_time_than_the_call(tmp_path: Path) -> None:
-    box = ScriptedBox()
-    bench = Bench(tmp_path, box)
-
-    await bench.tools.call(target(), "shell", {"command": "x"}, timeout=timedelta(seconds=3))
-
-    assert box.runs[0][1].seconds == 3.0
 
 
 async def test_cancelling_the_call_ends_the_box(tmp_path: Path) -> None:
@@ -193,9 +189,12 @@ async def test_fetching_asks_for_no_more_than_its_limits(tmp_path: Path) -> None
 
 
 async def test_a_page_comes_back_with_where_it_came_from(tmp_path: Path) -> None:
-    web = a_web(a_page(b"<p>hi</p>", "text/html", ETag="1"))
+    """What is no text comes as base64, and a status is an answer."""
+    page, picture = a_page(b"<p>hi</p>", "text/html", ETag="1"), a_page(b"\x89PNG\xff", "image/png")
 
-    answer = await Bench(tmp_path, web=web)("fetch", url=URL)
+    answer = await Bench(tmp_path, web=a_web(page))("fetch", url=URL)
+    pictured = await Bench(tmp_path, web=a_web(picture))("fetch", url=URL)
+    missing = await Bench(tmp_path)("fetch", url=URL)
 
     assert facts(answer) == {
         "status": 200,
@@ -205,6 +204,10 @@ async def test_a_page_comes_back_with_where_it_came_from(tmp_path: Path) -> None
         "text": "<p>hi</p>",
     }
     assert words(answer) == f"200 {URL} text/html\n\n<p>hi</p>"
+    assert base64.b64decode(facts(pictured)["base64"]) == b"\x89PNG\xff"
+    assert "text" not in facts(pictured)
+    assert not missing.failed
+    assert words(missing) == f"404 {URL}"
 
 
 @pytest.mark.parametrize(
@@ -235,20 +238,6 @@ async def test_a_text_is_read_as_it_says_it_is_written(
     answer = await Bench(tmp_path, web=a_web(a_page(body, kind)))("fetch", url=URL)
 
     assert facts(answer)["text"] == text
-
-
-async def test_what_is_no_text_comes_as_base64(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path, web=a_web(a_page(b"\x89PNG\xff", "image/png")))("fetch", url=URL)
-
-    assert base64.b64decode(facts(answer)["base64"]) == b"\x89PNG\xff"
-    assert "text" not in facts(answer)
-
-
-async def test_a_status_is_an_answer(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path)("fetch", url=URL)
-
-    assert not answer.failed
-    assert words(answer) == f"404 {URL}"
 
 
 @pytest.mark.parametrize(
@@ -296,33 +285,27 @@ async def test_a_program_is_run_with_its_inputs_and_within_its_limits(tmp_path: 
     assert (limits.seconds, limits.memory, limits.whole_seconds) == (10.0, 64_000_000, 30.0)
 
 
-async def test_what_it_printed_is_told_beside_its_result(tmp_path: Path) -> None:
-    interpreter = ScriptedInterpreter({"p": CodeOutcome(result=None, printed="hi\n")})
-
-    answer = await Bench(tmp_path, interpreter=interpreter)("run_code", program="p")
-
-    assert facts(answer) == {"result": None, "printed": "hi\n"}
-    assert words(answer) == "result: null\nprinted:\nhi\n"
-
-
-async def test_what_it_raised_is_its_failure_with_what_it_had_printed(tmp_path: Path) -> None:
+async def test_what_it_printed_and_raised_is_told_and_what_cannot_be_read(tmp_path: Path) -> None:
+    raised = CodeOutcome(end=CodeEnd.RAISED, error="ValueError: no", printed="hi")
     interpreter = ScriptedInterpreter(
-        {"p": CodeOutcome(end=CodeEnd.RAISED, error="ValueError: no", printed="hi")}
+        {
+            "p": CodeOutcome(result=None, printed="hi\n"),
+            "r": raised,
+            "class A": CodeRefused("no classes"),
+        }
     )
+    bench = Bench(tmp_path, interpreter=interpreter)
 
-    answer = await Bench(tmp_path, interpreter=interpreter)("run_code", program="p")
+    printed, failed, refused = [
+        await bench("run_code", program=each) for each in ("p", "r", "class A")
+    ]
 
-    assert answer.failed
-    assert facts(answer)["code"] == "program_failed"
-    assert facts(answer)["message"] == "ValueError: no"
-    assert facts(answer)["ended_by"] == "raised"
-    assert words(answer) == "ValueError: no\nprinted:\nhi"
-
-
-async def test_a_program_that_cannot_be_read_is_a_failure_with_a_fix(tmp_path: Path) -> None:
-    interpreter = ScriptedInterpreter({"class A": CodeRefused("no classes")})
-
-    answer = await Bench(tmp_path, interpreter=interpreter)("run_code", program="class A")
-
-    assert facts(answer)["code"] == "code_refused"
-    assert facts(answer)["fix"]
+    assert facts(printed) == {"result": None, "printed": "hi\n"}
+    assert words(printed) == "result: null\nprinted:\nhi\n"
+    assert failed.failed
+    assert facts(failed)["code"] == "program_failed"
+    assert facts(failed)["message"] == "ValueError: no"
+    assert facts(failed)["ended_by"] == "raised"
+    assert words(failed) == "ValueError: no\nprinted:\nhi"
+    assert facts(refused)["code"] == "code_refused"
+    assert facts(refused)["fix"]
