@@ -1,27 +1,40 @@
-"""Starting a run of an agent: who acts in it, with what, and in which task."""
+"""Starting a run of an agent, or one in a run of its own: who acts in it, and with what."""
 
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.joins.agent_work import AgentWork
 from portico.agents.core.agent import Limits
+from portico.agents.core.asking import Usage
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentNotFound,
     AgentRunNotFound,
+    AgentRunOver,
     BadModelRef,
 )
 from portico.agents.core.given import RunGiven
 from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.start_run import AgentRunWish
+from portico.agents.core.trace import AgentRunStatus, WholeTrace
+from portico.agents.outer_run import left_of
+from portico.agents.start_run import AgentRunWish, StartedAgentRun
 from portico.engine.core.errors import KeyReused, RunNotOver
+from portico.guard.core.approval import Status
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Scope
+from portico.kernel.ids import ContextId, RunId
 from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.agent_data import a_turn, an_agent_run
 from portico.testing.agents import a_call, says, wants
+from portico.testing.guard import MemoryKeys
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.agents.town import ANA, BEN, Town
 
 SECRET = Label(Level.CONFIDENTIAL)
@@ -181,3 +194,147 @@ async def test_a_run_of_a_secret_agent_begins_as_secret_as_its_instructions() ->
     task = await town.contexts.get(replace(ANA, id=run.acts_as, context=run.context))
 
     assert task.label == SECRET
+
+
+DELETES = wants(a_call("files__delete", path="/a"))
+
+
+async def acting_in(town: Town, outer: RunId, by: Principal = ANA) -> Principal:
+    """The agent, as it acts in this run."""
+    acts_as = await town.identities.acting(by, await town.made_agent())
+    return replace(acts_as, context=(await town.trace(outer)).run.context)
+
+
+async def started_in(town: Town, outer: RunId, **wish: Any) -> StartedAgentRun:
+    caller = await acting_in(town, outer)
+    return await town.start_agent(caller, AgentRunWish(agent="clerk", message="Help.", **wish))
+
+
+async def given_to(town: Town, run: RunId) -> RunGiven:
+    return RunGiven.from_json((await town.runs.get(ANA, run)).input)
+
+
+async def test_an_inner_run_has_what_is_left_of_the_outer_one() -> None:
+    own = Limits(tokens=1_000, money=Decimal(1), calls=5)
+    town = Town(limits=own)
+    outer = (await town.begin(limits=replace(own, tokens=500, turns=3))).run
+    turn = a_turn((await town.trace(outer)).run)
+    turn = replace(turn, usage=Usage(input=90, output=10), money=Decimal("0.25"))
+    await town.traces.add_turn(ANA, turn)
+
+    first = await started_in(town, outer, key="call 1")
+    inner = (await town.trace(first.run)).run
+    await town.traces.add_turn(
+        ANA, replace(turn, run=inner.run, usage=Usage(input=50), money=Decimal("0.5"))
+    )
+    second = await started_in(town, outer, key="call 2")
+
+    limits = (await given_to(town, first.run)).limits
+    assert (limits.turns, limits.tokens, limits.money) == (3, 400, Decimal("0.75"))
+    limits = (await given_to(town, second.run)).limits
+    assert (limits.tokens, limits.money) == (350, Decimal("0.25"))
+    again = await started_in(town, outer, key="call 1")
+    assert (again.run, again.replayed) == (first.run, True)
+
+
+async def test_whoever_is_in_no_run_has_no_outer_one() -> None:
+    town = Town()
+    outer = (await town.begin()).run
+    elsewhere = replace(
+        await acting_in(town, outer), context=ContextId.mint(BEGINNING, SeededEntropy("elsewhere"))
+    )
+    context = await town.tasks.open(elsewhere, "a task", after=ANA)
+
+    started = await town.start_agent(
+        replace(elsewhere, context=context), AgentRunWish(agent="clerk", message="Help.")
+    )
+
+    assert (await given_to(town, started.run)).limits == town.agent.spec.limits
+    assert (await given_to(town, outer)).asker["outer"] is None
+
+
+def test_nothing_is_left_of_what_is_spent() -> None:
+    run = replace(an_agent_run(ANA), usage=Usage(input=300), money=Decimal(3))
+    turn = replace(a_turn(run), took=timedelta(minutes=20))
+    whole = WholeTrace(run=run, said=(), turns=(turn,), uses=())
+
+    left = left_of(
+        Limits(tokens=100, money=Decimal(1), calls=1), whole, [replace(run, tool_uses=2)]
+    )
+
+    assert (left.tokens, left.money, left.seconds, left.calls) == (0, Decimal(0), 0.0, 0)
+
+
+async def test_what_a_stopped_run_has_started_is_stopped_with_it() -> None:
+    town = Town(DELETES, DELETES)
+    outer, stranger = (await town.begin()).run, (await town.begin()).run
+    inner = (await started_in(town, outer)).run
+    other = (await started_in(town, stranger)).run
+    await town.leg(inner)
+    asked = await town.asked(inner)
+
+    await town.stop(ANA, outer)
+    await town.leg(inner)
+
+    assert (await town.approvals.approvals.get(ANA, asked.id)).status is not Status.WAITING
+    assert (await town.trace(inner)).run.status is AgentRunStatus.STOPPED
+    assert await town.traces.stop_asked(ANA, inner)
+    assert not await town.traces.stop_asked(ANA, other)
+    with pytest.raises(AgentRunOver):
+        await started_in(town, outer)
+
+
+async def test_an_inner_run_is_found_among_many_others_of_its_starter() -> None:
+    town = Town()
+    outer = (await town.begin()).run
+    inner = (await started_in(town, outer)).run
+    caller = await acting_in(town, outer)
+    elsewhere = replace(caller, context=await town.tasks.open(caller, "a task", after=ANA))
+    for _ in range(100):
+        await town.start_agent(elsewhere, AgentRunWish(agent="clerk", message="Help."))
+
+    await town.stop(ANA, outer)
+
+    assert await town.traces.stop_asked(ANA, inner)
+
+
+async def test_an_inner_run_fails_once_the_outer_one_was_ended_by_force() -> None:
+    town = Town(says("Never."))
+    outer = (await town.begin()).run
+    inner = (await started_in(town, outer)).run
+
+    await town.runs.cancel(ANA, outer)
+    with suppress(BaseExceptionGroup):
+        await town.leg(inner)
+
+    trace = (await town.trace(inner)).run
+    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "agent_run_over")
+    assert town.models.asks == []
+
+
+async def test_an_inner_run_goes_on_when_nothing_is_kept_of_the_outer_one() -> None:
+    town = Town(says("Done."))
+    outer = (await town.begin()).run
+    inner = (await started_in(town, outer)).run
+
+    kind = town.kinds[-1]
+    assert isinstance(kind.work, AgentWork)
+    empty = InlineRuns(town.clock, town.entropy, town.bus, town.log)
+    town.kinds = [*town.kinds[:-1], replace(kind, work=replace(kind.work, book=empty))]
+    await town.leg(inner)
+
+    assert (await town.trace(inner)).run.status is AgentRunStatus.COMPLETED
+
+
+async def test_an_inner_run_fails_once_the_key_of_the_first_starter_has_ended() -> None:
+    town = Town(says("Never."))
+    outer = (await town.begin(by=await town.bot())).run
+    inner = (await started_in(town, outer)).run
+
+    await MemoryKeys(town.world).revoke(ANA, town.key.id, town.clock.now())
+    with suppress(BaseExceptionGroup):
+        await town.leg(inner)
+
+    trace = (await town.trace(inner)).run
+    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "key_ended")
+    assert town.models.asks == []

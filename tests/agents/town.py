@@ -206,7 +206,7 @@ class Town(PlanRoom):
     async def happened(self, run: RunId) -> list[Happening]:
         return [told.happening async for told in self.follow(ANA, run)]
 
-    async def asked(self, run: RunId) -> Approval:
+    async def asked(self, run: RunId) -> Approval:  # type: ignore[override] # of an agent's run
         """What it waits for."""
         [found] = await self.approvals.approvals.of_run(ANA, run)
         return found

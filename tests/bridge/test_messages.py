@@ -144,8 +144,8 @@ async def test_the_same_key_again_is_the_same_message_although_more_was_read_sin
     ):
         with pytest.raises(WriteDown):
             await room.send_message(ana, other)
-    other = await room.send_message(room.enters("bob"), replace(wanted, body="other"))
-    assert not other.replayed
+    anothers = await room.send_message(room.enters("bob"), replace(wanted, body="other"))
+    assert not anothers.replayed
 
 
 async def test_whoever_is_answered_again_has_read_what_it_says_by_now(room: TalkRoom) -> None:

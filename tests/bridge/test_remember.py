@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ async def test_a_person_in_front_of_one_project_has_not_read_the_other(scene: Sc
 
 
 async def test_every_flaw_is_told(scene: Scene) -> None:
-    good = {"key": "k", "value": "v"}
+    good: dict[str, Any] = {"key": "k", "value": "v"}
     flaws = [("key", ""), ("key", " k"), ("key", "k" * 201), ("key", "a\nb")]
     for field, value in [*flaws, ("value", "x" * 100_001)]:
         with pytest.raises(BadBridgeInput) as refused:

@@ -13,6 +13,7 @@ from portico.debate.answer_as_guest import AnswerAsGuest
 from portico.debate.ask_voice import AskVoice
 from portico.debate.choose_voices import ChooseVoices
 from portico.debate.core.debate import Debate, DebateId, WholeDebate
+from portico.debate.core.decision import Decision
 from portico.debate.core.happening import Happening
 from portico.debate.core.rules import Cap
 from portico.debate.core.wish import DebateWish, Usual
@@ -246,6 +247,11 @@ class Room:
 
     def told(self, debate: DebateId) -> Sequence[Happening]:
         return self.talk.told.get(debate, [])
+
+
+def decision_of(whole: WholeDebate) -> Decision:
+    assert whole.debate.decision is not None
+    return whole.debate.decision
 
 
 def put(door: object, name: str, other: Any) -> None:

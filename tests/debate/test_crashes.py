@@ -25,7 +25,7 @@ from portico.kernel.tokens import Tokens
 from portico.testing.debate_data import MemoryBlackboard
 from portico.testing.debate_purse import MemoryPurse
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
-from tests.debate.room import ANA, BEN, Room
+from tests.debate.room import ANA, BEN, Room, decision_of
 from tests.debate.virtual_time import in_no_time
 from tests.engine.journals import Through
 
@@ -329,6 +329,5 @@ def test_what_was_decided_when_it_was_stopped_stays_decided(
     whole = in_no_time(_stopped_when_decided(kill=kill, **wish))
 
     assert whole.debate.status is DebateStatus.DECIDED
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.verdict is Verdict.DECIDED
+    assert decision_of(whole).verdict is Verdict.DECIDED
     assert [note.name for note in whole.notes][-2:] == ["decision", "stopped"]

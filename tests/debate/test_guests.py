@@ -25,12 +25,12 @@ from portico.debate.core.note import NoteKind
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish, ReplayWish
 from portico.debate.join_debate import WakeDebate
-from portico.engine.core.run import RunStatus
+from portico.engine.core.run import Run, RunStatus
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.debate_voices import ScriptedVoice
-from tests.debate.room import ANA, BEN, VERA, Room, later, put, some
+from tests.debate.room import ANA, BEN, VERA, Room, decision_of, later, put, some
 
 YES = GuestAnswer(answer="Yes.", rationale="I looked.", confidence=0.9)
 
@@ -44,12 +44,34 @@ async def waiting(**wish: Any) -> tuple[Room, Debate]:
     return room, debate
 
 
-async def test_a_debate_with_guests_says_that_it_waits_and_takes_up_no_process() -> None:
+async def seated(**wish: Any) -> tuple[Room, Debate]:
+    """And Ben has come, and is asked."""
+    room, debate = await waiting(**wish)
+    await room.join(BEN, debate.id)
+    assert (await room.leg(debate)).status is RunStatus.WAITING
+    return room, debate
+
+
+async def slept(room: Room, debate: Debate, by: timedelta) -> Run:
+    """Until whatever it waits for is due."""
+    later(room, by)
+    room.runs.due(room.clock.now())
+    return await room.leg(debate)
+
+
+async def test_a_debate_with_guests_says_that_it_waits_and_can_be_stopped() -> None:
     room, debate = await waiting()
 
     [wanted] = [told for told in room.told(debate.id) if isinstance(told, GuestsWanted)]
     assert wanted.seats == 1
     assert (await room.whole(debate.id)).debate.status is DebateStatus.RUNNING
+    await room.stop(ANA, debate.id)
+    assert (await room.leg(debate)).status is RunStatus.DONE
+    whole = await room.whole(debate.id)
+    assert whole.debate.status is DebateStatus.STOPPED
+    assert decision_of(whole).why is Why.STOPPED
+    with pytest.raises(DebateOver):
+        await room.join(BEN, debate.id)
 
 
 async def test_guests_alone_are_heard_where_nobody_else_is_wanted() -> None:
@@ -77,17 +99,15 @@ async def test_a_guest_is_asked_and_their_answer_counts() -> None:
 
     assert ended.status is RunStatus.DONE
     whole = await room.whole(debate.id)
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.answer == "yes"
-    assert "guest:ben" in whole.debate.decision.options[0].voices
+    assert decision_of(whole).answer == "yes"
+    assert "guest:ben" in decision_of(whole).options[0].voices
     assert "guest:ben, round 1" in room.logs.files[debate.id]
     answered = [told for told in room.told(debate.id) if isinstance(told, VoiceAnswered)]
     assert answered[-1].voice == "guest:ben"
     assert whole.debate.spent.calls == 2
 
 
-async def test_a_guest_who_joins_before_it_has_begun_is_asked_with_the_others() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_a_guest_who_joins_before_it_has_begun_is_asked_with_the_others(room: Room) -> None:
     debate = await room.begin("Is it so?", guests=1)
     await room.join(BEN, debate.id)
 
@@ -99,22 +119,17 @@ async def test_a_guest_who_joins_before_it_has_begun_is_asked_with_the_others() 
 async def test_guests_who_never_come_are_not_waited_for_to_the_end() -> None:
     room, debate = await waiting(deadline=timedelta(seconds=100))
 
-    later(room, timedelta(seconds=60))
-    room.runs.due(room.clock.now())
-    ended = await room.leg(debate)
+    ended = await slept(room, debate, timedelta(seconds=60))
 
     whole = await room.whole(debate.id)
     assert ended.status is RunStatus.DONE
     skipped = [note.body for note in whole.notes if note.kind is NoteKind.SKIPPED]
     assert {"what": "guests:1", "why": "late", "saved": 0} in skipped
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.why in (Why.TIE, Why.TOO_UNSURE)
+    assert decision_of(whole).why in (Why.TIE, Why.TOO_UNSURE)
 
 
 async def test_who_answers_after_that_is_still_heard_while_it_goes_on() -> None:
-    room, debate = await waiting(deadline=timedelta(seconds=100))
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
+    room, debate = await seated(deadline=timedelta(seconds=100))
 
     later(room, timedelta(seconds=60))
     await room.answer(BEN, debate.id, YES)
@@ -139,9 +154,7 @@ def gone(room: Room) -> Gone:
 
 async def unheard(**wish: Any) -> tuple[Room, Debate]:
     """A guest has answered, and was gone before they told the run so."""
-    room, debate = await waiting(**wish)
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
+    room, debate = await seated(**wish)
     with pytest.raises(Killed):
         await replace(room.answer, wake=gone(room))(BEN, debate.id, YES)
     return room, debate
@@ -151,13 +164,10 @@ async def test_an_answer_that_nobody_called_about_is_found_after_a_while() -> No
     room, debate = await unheard(deadline=timedelta(hours=1))
     assert (await room.seen(debate.run)).status is RunStatus.WAITING
 
-    later(room, timedelta(minutes=1))
-    room.runs.due(room.clock.now())
-    ended = await room.leg(debate)
+    ended = await slept(room, debate, timedelta(minutes=1))
 
     assert ended.status is RunStatus.DONE
-    decision = (await room.whole(debate.id)).debate.decision
-    assert decision is not None
+    decision = decision_of(await room.whole(debate.id))
     assert (decision.answer, decision.options[0].voices) == ("yes", ("a:1", "guest:ben"))
 
 
@@ -166,9 +176,7 @@ async def test_a_guest_whom_nobody_called_about_is_asked_after_a_while() -> None
     with pytest.raises(Killed):
         await replace(room.join, wake=gone(room))(BEN, debate.id)
 
-    later(room, timedelta(seconds=15))
-    room.runs.due(room.clock.now())
-    await room.leg(debate)
+    await slept(room, debate, timedelta(seconds=15))
 
     assert (await room.join(BEN, debate.id)).key == "said:1:guest:ben"
 
@@ -176,14 +184,11 @@ async def test_a_guest_whom_nobody_called_about_is_asked_after_a_while() -> None
 async def test_an_answer_that_nobody_called_about_counts_also_past_the_deadline() -> None:
     room, debate = await unheard(deadline=timedelta(seconds=20))
 
-    later(room, timedelta(seconds=30))
-    room.runs.due(room.clock.now())
-    await room.leg(debate)
+    await slept(room, debate, timedelta(seconds=30))
 
     whole = await room.whole(debate.id)
     assert {"overdue", "said:1:guest:ben"} <= {note.name for note in whole.notes}
-    assert whole.debate.decision is not None
-    assert "guest:ben" in whole.debate.decision.options[0].voices
+    assert "guest:ben" in decision_of(whole).options[0].voices
 
 
 async def test_whoever_calls_after_it_has_looked_by_itself_is_heard_at_once() -> None:
@@ -201,27 +206,25 @@ async def test_whoever_calls_after_it_has_looked_by_itself_is_heard_at_once() ->
     assert (await room.leg(debate)).status is RunStatus.DONE
 
 
-async def test_a_guest_takes_part_in_the_critique_round() -> None:
-    room, debate = await waiting(preset=Preset.DEBATE, thoroughness=0.9)
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
+async def test_a_guest_takes_part_in_the_critique_round_and_in_its_replay() -> None:
+    room, debate = await seated(preset=Preset.DEBATE, thoroughness=0.9)
     await room.answer(BEN, debate.id, GuestAnswer(answer="yes", rationale="I think so."))
 
     assert (await room.leg(debate)).status is RunStatus.WAITING
     seat = await room.join(BEN, debate.id)
     assert seat.key == "said:2:guest:ben"
-    assert seat.asked is not None
-    assert "Others have answered otherwise" in seat.asked
+    assert "Others have answered otherwise" in (seat.asked or "")
     changed = GuestAnswer(answer="no", changed_because="I had read it wrongly.")
     await room.answer(BEN, debate.id, changed)
     assert (await room.leg(debate)).status is RunStatus.DONE
     whole = await room.whole(debate.id)
     said = {note.name: note.body["shown"] for note in whole.notes if note.kind is NoteKind.SAID}
     assert said["said:2:guest:ben"] == "no"
+    again = await room.replay(ANA, debate.id, ReplayWish())
+    assert again.now == again.was
 
 
-async def test_two_guests_who_come_at_once_are_both_noticed() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_two_guests_who_come_at_once_are_both_noticed(room: Room) -> None:
     debate = await room.begin("Is it so?", guests=2)
     await room.leg(debate)
 
@@ -235,8 +238,7 @@ async def test_two_guests_who_come_at_once_are_both_noticed() -> None:
     assert {"said:1:guest:ben", "said:1:guest:ana"} <= names
 
 
-async def test_who_answers_just_before_the_run_is_put_away_is_heard_at_once() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_who_answers_just_before_the_run_is_put_away_is_heard_at_once(room: Room) -> None:
     debate = await room.begin("Is it so?", guests=2)
     await room.join(BEN, debate.id)
     real = room.talk.tell
@@ -273,23 +275,17 @@ async def test_an_answer_that_is_none_of_the_choices_can_be_said_otherwise() -> 
     "answer", [GuestAnswer(answer=" \x00 "), GuestAnswer(answer="yes", confidence=1.5)]
 )
 async def test_an_answer_that_could_not_be_counted_is_refused(answer: GuestAnswer) -> None:
-    room, debate = await waiting()
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
+    room, debate = await seated()
 
     with pytest.raises(BadDebate):
         await room.answer(BEN, debate.id, answer)
 
 
 async def test_what_a_guest_said_that_cannot_be_read_is_heard_and_not_counted() -> None:
-    room, debate = await waiting()
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
+    room, debate = await seated()
     garbled = VoiceReply(text="{ what?", prompt_tokens=0, output_tokens=0)
     await room.seats.answer(BEN, debate.id, "said:1:guest:ben", garbled)
-    later(room, timedelta(minutes=4))
-    room.runs.due(room.clock.now())
-    await room.leg(debate)
+    await slept(room, debate, timedelta(minutes=4))
 
     whole = await room.whole(debate.id)
     [note] = [note for note in whole.notes if note.name == "said:1:guest:ben"]
@@ -313,19 +309,14 @@ async def test_a_debate_of_guests_alone_is_held_estimated_and_replayed() -> None
     skipped = {str(note.body["what"]) for note in whole.notes if note.kind is NoteKind.SKIPPED}
     assert skipped == {"judging", "synthesis"}
     again = await room.replay(ANA, debate.id, ReplayWish())
-    assert whole.debate.decision is not None
     assert [option.voices for option in again.now.options] == [
-        option.voices for option in whole.debate.decision.options
+        option.voices for option in decision_of(whole).options
     ]
 
 
 async def test_a_guest_who_never_answered_is_not_waited_for_in_a_replay() -> None:
-    room, debate = await waiting()
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
-    later(room, timedelta(minutes=4))
-    room.runs.due(room.clock.now())
-    await room.leg(debate)
+    room, debate = await seated()
+    await slept(room, debate, timedelta(minutes=4))
 
     again = await room.replay(ANA, debate.id, ReplayWish())
 
@@ -333,32 +324,7 @@ async def test_a_guest_who_never_answered_is_not_waited_for_in_a_replay() -> Non
     assert again.notes == ()
 
 
-async def test_what_a_guest_said_in_the_critique_round_is_replayed_too() -> None:
-    room, debate = await waiting(preset=Preset.DEBATE, thoroughness=0.9)
-    await room.join(BEN, debate.id)
-    await room.leg(debate)
-    await room.answer(BEN, debate.id, GuestAnswer(answer="yes"))
-    await room.leg(debate)
-    changed = GuestAnswer(answer="no", changed_because="I had read it wrongly.")
-    await room.answer(BEN, debate.id, changed)
-    await room.leg(debate)
-
-    again = await room.replay(ANA, debate.id, ReplayWish())
-
-    assert again.now == again.was
-
-
-async def test_there_are_no_more_guests_than_seats() -> None:
-    room, debate = await waiting()
-    await room.join(BEN, debate.id)
-
-    with pytest.raises(NoSeatLeft):
-        await room.join(ANA, debate.id)
-    with pytest.raises(NotPermitted):
-        await room.join(VERA, debate.id)
-
-
-async def test_only_who_is_seated_and_asked_answers() -> None:
+async def test_there_are_no_more_guests_than_seats_and_only_who_is_asked_answers() -> None:
     room, debate = await waiting()
 
     with pytest.raises(NotSeated):
@@ -366,45 +332,19 @@ async def test_only_who_is_seated_and_asked_answers() -> None:
     await room.join(BEN, debate.id)
     with pytest.raises(NothingAsked):
         await room.answer(BEN, debate.id, YES)
+    with pytest.raises(NoSeatLeft):
+        await room.join(ANA, debate.id)
+    with pytest.raises(NotPermitted):
+        await room.join(VERA, debate.id)
 
 
-async def test_who_is_not_cleared_finds_no_debate_to_join() -> None:
-    room = Room(*some("a:1", "b:1"))
-    debate = await room.begin("Is it so?", guests=1, label=Label(Level.CONFIDENTIAL))
-    low = replace(BEN, clearance=Label(Level.TEAM))
-
-    with pytest.raises(DebateNotFound):
-        await room.join(low, debate.id)
-
-
-async def test_a_guest_has_read_what_they_are_asked() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_a_guest_is_cleared_for_what_they_are_asked_and_has_read_it(room: Room) -> None:
     secret = Label(Level.CONFIDENTIAL)
     debate = await room.begin("Is it so?", guests=1, label=secret)
 
+    with pytest.raises(DebateNotFound):
+        await room.join(replace(BEN, clearance=Label(Level.TEAM)), debate.id)
     await room.join(BEN, debate.id)
 
     mine = [known for known in room.world.contexts.values() if known.principal == BEN.id]
     assert [(known.label, known.untrusted) for known in mine] == [(secret, True)]
-
-
-async def test_nobody_joins_what_is_over() -> None:
-    room, debate = await waiting()
-    await room.stop(ANA, debate.id)
-    await room.leg(debate)
-
-    with pytest.raises(DebateOver):
-        await room.join(BEN, debate.id)
-
-
-async def test_a_debate_that_waits_for_guests_can_be_stopped() -> None:
-    room, debate = await waiting()
-
-    await room.stop(ANA, debate.id)
-    ended = await room.leg(debate)
-
-    assert ended.status is RunStatus.DONE
-    whole = await room.whole(debate.id)
-    assert whole.debate.status is DebateStatus.STOPPED
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.why is Why.STOPPED

@@ -1,4 +1,4 @@
-"""The story of a debate, told with voices that say what they are told to."""
+"""The story of a debate, told with voices that say what they are told to, or nothing."""
 
 import asyncio
 from dataclasses import replace
@@ -11,7 +11,7 @@ from portico.debate.core import canonical as canonical_of
 from portico.debate.core.asking import VoiceAsk, VoiceReply
 from portico.debate.core.debate import DebateId, DebateStatus
 from portico.debate.core.decision import Verdict, Why
-from portico.debate.core.errors import VoiceAway, VoiceBroke
+from portico.debate.core.errors import VoiceAway, VoiceBroke, VoiceNotCleared
 from portico.debate.core.happening import (
     DebateEnded,
     RoundBegan,
@@ -21,18 +21,18 @@ from portico.debate.core.happening import (
     VoiceAsked,
     VoiceFailed,
 )
-from portico.debate.core.note import NoteKind
+from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.voice import VoiceKind
 from portico.debate.core.wish import DebateWish
 from portico.engine.core.run import RunStatus
 from portico.kernel.budget import Cost
-from portico.kernel.label import Label, Level
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
 from portico.testing.world import RowRefused
-from tests.debate.room import ANA, Room, put, some
+from tests.debate.room import ANA, Room, decision_of, put, some
 from tests.debate.virtual_time import LoopClock, in_no_time
 
 
@@ -50,10 +50,9 @@ async def test_two_of_different_families_that_agree_are_enough() -> None:
     whole = await room.held("Is it so?", thoroughness=0.0)
 
     assert whole.debate.status is DebateStatus.DECIDED
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.answer == "yes"
+    assert decision_of(whole).answer == "yes"
     assert names(room) == ["said:1:a:1", "said:1:b:1"]
-    assert whole.debate.decision.saved_tokens > 0
+    assert decision_of(whole).saved_tokens > 0
 
 
 async def test_a_split_pair_is_widened_one_voice_at_a_time() -> None:
@@ -62,18 +61,9 @@ async def test_a_split_pair_is_widened_one_voice_at_a_time() -> None:
     whole = await room.held("Is it so?")
 
     assert names(room)[:3] == ["said:1:a:1", "said:1:b:1", "said:1:c:1"]
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.answer == "yes"
-    [dissent] = whole.debate.decision.dissent
+    assert decision_of(whole).answer == "yes"
+    [dissent] = decision_of(whole).dissent
     assert (dissent.shown, dissent.voices) == ("no", ("b:1",))
-
-
-async def test_a_tie_is_no_decision() -> None:
-    whole = await Room(*split()).held("Is it so?")
-
-    assert whole.debate.status is DebateStatus.NO_DECISION
-    assert whole.debate.decision is not None
-    assert (whole.debate.decision.why, whole.debate.decision.answer) == (Why.TIE, None)
 
 
 async def test_a_voice_that_is_away_is_left_out_and_another_takes_its_place() -> None:
@@ -92,25 +82,24 @@ async def test_a_voice_that_is_away_is_left_out_and_another_takes_its_place() ->
     assert any(isinstance(told, VoiceFailed) for told in room.told(whole.debate.id))
 
 
-async def test_one_voice_alone_decides_nothing() -> None:
-    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", says="I cannot say at all."))
+@pytest.mark.parametrize(
+    ("says", "why", "shown", "asked"),
+    [
+        (("yes", "I cannot say at all."), Why.ALONE, ["yes"], 2),
+        ((VoiceAway("a:1", "gone."), VoiceAway("b:1", "gone.")), Why.NO_ANSWERS, [], 2),
+    ],
+)
+async def test_where_one_answers_or_nobody_there_is_no_decision(
+    says: tuple[str | Exception, ...], why: Why, shown: list[str], asked: int
+) -> None:
+    voices = [
+        ScriptedVoice(name=n, says=each) for n, each in zip(("a:1", "b:1"), says, strict=True)
+    ]
 
-    whole = await room.held("Is it so?")
+    decision = decision_of(await Room(*voices).held("Is it so?"))
 
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.verdict is Verdict.NO_DECISION
-    assert whole.debate.decision.why is Why.ALONE
-    assert [option.shown for option in whole.debate.decision.options] == ["yes"]
-
-
-async def test_where_nobody_answers_there_is_no_decision() -> None:
-    room = Room(*[ScriptedVoice(name=n, says=VoiceAway(n, "gone.")) for n in ("a:1", "b:1")])
-
-    whole = await room.held("Is it so?")
-
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.why is Why.NO_ANSWERS
-    assert whole.debate.decision.asked == 2
+    assert (decision.verdict, decision.why, decision.asked) == (Verdict.NO_DECISION, why, asked)
+    assert [option.shown for option in decision.options] == shown
 
 
 async def test_an_answer_that_is_none_of_the_choices_is_told_as_such_and_paid_for() -> None:
@@ -121,8 +110,7 @@ async def test_an_answer_that_is_none_of_the_choices_is_told_as_such_and_paid_fo
     [failed] = [note for note in whole.notes if note.kind is NoteKind.FAILED]
     assert failed.body["why"] == "answered 'elephant', which is none of the choices."
     assert failed.cost.tokens > 0
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.answer == "blue"
+    assert decision_of(whole).answer == "blue"
     standings = [told for told in room.told(whole.debate.id) if isinstance(told, Standing)]
     assert standings[-1].spent_tokens == whole.debate.spent.tokens
 
@@ -137,8 +125,7 @@ async def test_a_split_debate_has_one_critique_round_and_both_are_pooled() -> No
     whole = await room.held("Is it so?", preset=Preset.DEBATE, thoroughness=0.5)
 
     assert names(room) == ["said:1:a:1", "said:1:b:1", "said:2:a:1", "said:2:b:1"]
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.answer == "no"
+    assert decision_of(whole).answer == "no"
     rounds = [told for told in room.told(whole.debate.id) if isinstance(told, RoundBegan)]
     assert [told.round for told in rounds] == [1, 2]
 
@@ -153,8 +140,7 @@ async def test_a_voice_that_names_no_error_keeps_its_first_answer() -> None:
 
     said = {note.name: note.body for note in whole.notes if note.kind is NoteKind.SAID}
     assert (said["said:2:a:1"]["answer"], said["said:2:a:1"]["shown"]) == ("no", "yes")
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.why is Why.TIE
+    assert decision_of(whole).why is Why.TIE
 
 
 async def test_the_critique_round_is_given_up_first_where_the_budget_is_short() -> None:
@@ -167,7 +153,6 @@ async def test_the_critique_round_is_given_up_first_where_the_budget_is_short() 
 
     skipped = [note.body for note in whole.notes if note.kind is NoteKind.SKIPPED]
     assert [(each["what"], each["why"]) for each in skipped] == [("critique", "budget")]
-    assert whole.debate.decision is not None
     assert any(isinstance(told, Skipped) for told in room.told(whole.debate.id))
 
 
@@ -205,8 +190,7 @@ async def test_it_decides_with_the_votes_in_hand_when_the_budget_is_spent() -> N
 
     whole = await room.held("Is it so?", cap=Cap(tokens=2 * row.tokens + 10))
 
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.why is Why.BUDGET
+    assert decision_of(whole).why is Why.BUDGET
     assert whole.debate.spent.tokens <= 2 * row.tokens + 10
 
 
@@ -285,8 +269,7 @@ async def test_answers_that_are_spelt_almost_alike_are_counted_as_one() -> None:
 
     whole = await room.held("Where was it?", kind=QuestionKind.TEXT)
 
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.options[0].voices == ("a:1", "b:1")
+    assert decision_of(whole).options[0].voices == ("a:1", "b:1")
 
 
 async def test_a_judge_is_asked_whether_answers_mean_the_same_only_where_it_matters() -> None:
@@ -299,8 +282,7 @@ async def test_a_judge_is_asked_whether_answers_mean_the_same_only_where_it_matt
     whole = await room.held("Where was it?", kind=QuestionKind.TEXT)
 
     assert sum(key.startswith("same:") for key in names(room)) == 1
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.options[0].voices == ("a:1", "b:1")
+    assert decision_of(whole).options[0].voices == ("a:1", "b:1")
     assert whole.debate.status is DebateStatus.DECIDED
 
 
@@ -316,8 +298,7 @@ async def test_a_specialists_veto_with_evidence_is_left_to_a_person() -> None:
     )
 
     assert whole.debate.status is DebateStatus.ESCALATED
-    assert whole.debate.decision is not None
-    assert whole.debate.decision.veto == "it leaks keys"
+    assert decision_of(whole).veto == "it leaks keys"
 
 
 def test_a_voice_that_stalls_is_left_out_before_the_deadline() -> None:
@@ -351,8 +332,7 @@ def test_at_the_deadline_it_is_decided_with_the_votes_in_hand() -> None:
             "Is it so?", deadline=timedelta(seconds=60), voices=tuple(room.voices.voices)
         )
 
-        assert whole.debate.decision is not None
-        assert whole.debate.decision.why is Why.DEADLINE
+        assert decision_of(whole).why is Why.DEADLINE
         assert NoteKind.OVERDUE in {note.kind for note in whole.notes}
         assert whole.debate.ended_at == whole.debate.deadline
 
@@ -393,8 +373,7 @@ async def test_what_was_said_is_in_its_notes_and_nowhere_in_the_journal() -> Non
     assert {step.output for step in await room.steps(debate)} == {None}
 
 
-async def test_a_debate_that_cannot_go_on_fails_without_a_word_of_it_in_the_run() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_a_debate_that_cannot_go_on_fails_without_a_word_of_it_in_the_run(room: Room) -> None:
     debate = await room.begin("Is it so?")
 
     async def refuses(*_: object) -> object:
@@ -411,9 +390,7 @@ async def test_a_debate_that_cannot_go_on_fails_without_a_word_of_it_in_the_run(
     assert ended.status == "failed"
 
 
-async def test_each_answer_is_told_with_how_it_stands_then() -> None:
-    room = Room(*some("a:1", "b:1"))
-
+async def test_each_answer_is_told_with_how_it_stands_then(room: Room) -> None:
     whole = await room.held("Is it so?")
 
     told = room.told(whole.debate.id)
@@ -426,16 +403,13 @@ async def test_each_answer_is_told_with_how_it_stands_then() -> None:
     assert {piece.voice for piece in room.talk.spoken} == {"a:1", "b:1"}
 
 
-async def test_a_persona_shapes_the_prompt_and_not_the_weight() -> None:
-    room = Room(*some("a:1", "b:1"))
-
+async def test_a_persona_shapes_the_prompt_and_not_the_weight(room: Room) -> None:
     whole = await room.held("Is it so?", roles=("critic", "architect+security"))
 
     systems = {ask.voice.name: ask.system for ask in room.voices.asks}
     assert "what is wrong" in systems["a:1"]
     assert "several views" in systems["b:1"]
-    assert whole.debate.decision is not None
-    weights = dict(whole.debate.decision.weights)
+    weights = dict(decision_of(whole).weights)
     assert weights["a:1"] == weights["b:1"]
 
 
@@ -450,8 +424,7 @@ async def test_a_broken_adapter_is_one_voice_less(fault: Exception) -> None:
     assert failed.body["code"] == "voice_broke"
 
 
-async def test_who_starts_it_stays_at_their_own_task() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_who_starts_it_stays_at_their_own_task(room: Room) -> None:
     debate = await room.begin("Is it so?", by=replace(ANA, key="k1"))
 
     assert debate.context is not None
@@ -517,3 +490,44 @@ async def test_an_answer_that_breaks_whoever_reads_it_is_no_answer() -> None:
     [failed] = [note for note in whole.notes if note.kind is NoteKind.FAILED]
     assert failed.body["code"] == "unreadable"
     assert whole.debate.status is DebateStatus.DECIDED
+
+
+SPENT = Cost(tokens=Tokens(30), calls=1)
+
+
+async def failed(voice: ScriptedVoice, **wish: object) -> Note:
+    room = Room(voice, *some("b:1", "c:1"))
+    whole = await room.held("Is it so?", voices=(voice.name, "b:1", "c:1"), **wish)
+    [note] = [note for note in whole.notes if note.kind is NoteKind.FAILED]
+    return note
+
+
+@pytest.mark.parametrize(
+    "problem", [VoiceBroke("a:1", "it broke.", SPENT), VoiceNotCleared("a:1", PUBLIC, SPENT)]
+)
+async def test_what_is_known_to_be_spent_is_charged(problem: Exception) -> None:
+    note = await failed(ScriptedVoice(name="a:1", says=problem))
+
+    assert note.cost.tokens == SPENT.tokens
+
+
+async def test_what_nobody_knows_is_charged_with_all_that_was_reserved() -> None:
+    known = await failed(ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke.", SPENT)))
+    unknown = await failed(ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke.")))
+
+    assert unknown.cost.tokens > known.cost.tokens
+    assert unknown.overrun == 0
+
+
+async def test_the_overrun_of_one_without_a_maximum_is_shown_also_if_it_fails() -> None:
+    much = Cost(tokens=Tokens(300_000), calls=1)
+    program = ScriptedVoice(
+        name="p:1",
+        says=VoiceBroke("p:1", "it broke.", much),
+        changes={"bounded": False, "kind": VoiceKind.PROGRAM},
+    )
+
+    note = await failed(program, unbounded=True)
+
+    assert note.cost.tokens == 300_000
+    assert 0 < note.overrun < 300_000

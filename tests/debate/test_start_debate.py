@@ -1,4 +1,4 @@
-"""What is refused before anything is spent, who is asked, and that the same key is one debate."""
+"""What is refused before anything is spent, who is asked, and what a debate begins with."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from portico.debate.core.debate import DebateStatus
 from portico.debate.core.errors import (
     BadDebate,
     BudgetTooSmall,
+    DebateNotFound,
+    DebateOver,
     NoVoices,
     PersonaNotFound,
     VoiceAway,
@@ -17,6 +20,9 @@ from portico.debate.core.errors import (
     VoiceNotFound,
     VoiceUnbounded,
 )
+from portico.debate.core.happening import Skipped
+from portico.debate.core.log_text import log_text
+from portico.debate.core.note import NoteKind
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.voice import Tariff
@@ -77,14 +83,13 @@ async def test_what_makes_no_sense_is_refused_with_what_to_do(
     assert room.voices.asks == []
 
 
-async def test_an_unknown_role_is_told_with_the_one_that_was_meant() -> None:
+async def test_an_unknown_role_or_voice_is_told_with_the_one_that_was_meant() -> None:
+    room = Room(*some("openai:gpt-5", "b:1"))
+
     with pytest.raises(PersonaNotFound, match="Did you mean critic"):
-        await Room(*some("a:1", "b:1")).begin(roles=("critc",))
-
-
-async def test_an_unknown_voice_is_told_with_the_one_that_was_meant() -> None:
+        await room.begin(roles=("critc",))
     with pytest.raises(VoiceNotFound, match="Did you mean openai:gpt-5"):
-        await Room(*some("openai:gpt-5", "b:1")).begin(voices=("openai:gpt5", "b:1"))
+        await room.begin(voices=("openai:gpt5", "b:1"))
 
 
 async def test_who_is_named_and_cannot_be_asked_is_refused() -> None:
@@ -178,9 +183,7 @@ async def test_too_few_dollars_are_told_in_dollars() -> None:
         await room.begin(cap=Cap(money=Decimal("0.0001")))
 
 
-async def test_a_budget_in_dollars_alone_leaves_that_in_tokens_as_it_is() -> None:
-    room = Room(*some("a:1", "b:1"))
-
+async def test_a_budget_in_dollars_alone_leaves_that_in_tokens_as_it_is(room: Room) -> None:
     assert (await room.begin(cap=Cap(money=Decimal(1)))).cap == Cap(
         tokens=100_000, money=Decimal(1)
     )
@@ -235,8 +238,7 @@ async def test_an_estimate_says_what_it_had_to_guess() -> None:
     assert any("holds it to less" in note for note in notes)
 
 
-async def test_the_same_key_is_the_same_debate() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_the_same_key_is_the_same_debate(room: Room) -> None:
     wish = DebateWish(question="Is it so?", key="k")
     first = await room.start(ANA, wish)
 
@@ -256,24 +258,19 @@ async def test_the_same_key_is_the_same_debate() -> None:
     assert (await room.start(BEN, wish)).debate.id != first.debate.id
 
 
-async def test_who_may_only_look_starts_nothing() -> None:
-    room = Room(*some("a:1", "b:1"))
-
+async def test_who_may_only_look_starts_nothing(room: Room) -> None:
     with pytest.raises(NotPermitted):
         await room.begin(by=VERA)
     with pytest.raises(NotPermitted):
         await room.estimate(VERA, DebateWish(question="Is it so?"))
 
 
-async def test_closed_questions_are_voted_on_and_open_ones_debated() -> None:
-    room = Room(*some("a:1", "b:1"))
-
+async def test_closed_questions_are_voted_on_and_open_ones_debated(room: Room) -> None:
     assert (await room.begin("Is it so?")).rules.preset is Preset.VOTE
     assert (await room.begin("What should we do")).rules.preset is Preset.DEBATE
 
 
-async def test_a_debate_is_as_secret_as_all_that_it_begins_with() -> None:
-    room = Room(*some("a:1", "b:1"))
+async def test_a_debate_is_as_secret_as_all_that_it_begins_with(room: Room) -> None:
     project = str(ANA.space).replace("spc_", "prj_")
     room.material = MemoryMaterial({project: TEAM}, {"plan": ("the plan", SECRET, True)})
     put(room.purse, "project", _no_cap)  # there is no such project
@@ -296,3 +293,94 @@ async def _no_cap(*_: object) -> tuple[Cap, object, Label]:
 
 async def _nothing(*_: object) -> None:
     return None
+
+
+async def test_who_was_left_out_is_written_down_when_it_begins() -> None:
+    room = Room(ScriptedVoice(name="a:1", available=False), *some("b:1", "c:1"))
+
+    begun = await room.whole((await room.begin()).id)
+    whole = await room.held()
+
+    told = "a:1 is left out: It is switched off. Switch it on."
+    assert [(note.name, note.kind) for note in begun.notes] == [
+        ("skipped:voice:a:1", NoteKind.SKIPPED)
+    ]
+    assert told in log_text(whole)
+    assert whole.debate.status is DebateStatus.DECIDED
+
+
+async def test_whoever_follows_it_is_told_first_who_was_left_out() -> None:
+    room = Room(ScriptedVoice(name="a:1", available=False), *some("b:1", "c:1"))
+    whole = await room.held()
+
+    heard = [each.happening async for each in room.follow(ANA, whole.debate.id)]
+
+    why = "It is switched off. Switch it on."
+    assert heard[0] == Skipped(what="voice:a:1", why=why, saved_tokens=0)
+    assert [type(each) for each in heard].count(Skipped) == 1
+
+
+async def test_of_two_that_begin_the_same_at_once_both_are_told_of_the_one_that_is_there() -> None:
+    room = Room(ScriptedVoice(name="a:1", available=False), *some("b:1", "c:1"))
+    wish = DebateWish(question="Is it so?", key="k")
+    first = await room.start(ANA, wish)
+    read, looked = room.blackboard.read, []
+
+    async def not_yet(*given: Any) -> Any:
+        """As it looks to somebody who has looked before it was there."""
+        looked.append(given)
+        if len(looked) == 1:
+            raise DebateNotFound("dbt_1")
+        return await read(*given)
+
+    put(room.blackboard, "read", not_yet)
+    room.voices.voices["d:1"] = ScriptedVoice(name="d:1", available=False)
+    other = await room.start(ANA, wish)
+
+    assert other.replayed
+    assert other.debate == first.debate
+    assert [note.name for note in (await read(ANA, first.debate.id)).notes] == ["skipped:voice:a:1"]
+    assert len(room.told(first.debate.id)) == 1
+
+
+async def test_who_stops_what_has_just_ended_is_told_so_and_leaves_no_note(room: Room) -> None:
+    debate = await room.begin()
+    stale, read = await room.whole(debate.id), room.blackboard.read
+    await room.leg(debate)
+    ended = await room.whole(debate.id)
+
+    async def before(*_: Any) -> Any:
+        put(room.blackboard, "read", read)
+        return stale
+
+    put(room.blackboard, "read", before)
+    with pytest.raises(DebateOver):
+        await room.stop(ANA, debate.id)
+
+    assert await room.whole(debate.id) == ended
+
+
+async def test_an_analysis_is_refused_where_nothing_is_left_for_a_part_of_it() -> None:
+    parts = [{"question": "Is it so?", "kind": "yes_no"}]
+    room = Room(*[ScriptedVoice(name=name, parts=parts) for name in ("a:1", "b:1")])
+    task = "Look into it."
+    with pytest.raises(BudgetTooSmall, match="The first pair takes") as pair:
+        await room.begin(task, cap=Cap(tokens=10))
+
+    with pytest.raises(BudgetTooSmall, match="The plan, a pair and the text takes") as refused:
+        await room.begin(task, analyze=True, cap=Cap(tokens=_needed(pair.value)))
+    assert room.voices.asks == []
+    needed = Cap(tokens=_needed(refused.value))
+    short = await room.estimate(
+        ANA, DebateWish(question=task, analyze=True, cap=Cap(tokens=_needed(refused.value) - 1))
+    )
+
+    whole = await room.held(task, analyze=True, cap=needed)
+    assert whole.debate.status is DebateStatus.DECIDED
+    assert len(await room.look.parts(ANA, whole.debate.id)) == 1
+    assert not short.fits
+    assert any("The plan, a pair and the text takes" in note for note in short.notes)
+
+
+def _needed(error: BudgetTooSmall) -> int:
+    return int("".join(filter(str.isdigit, str(error.fix))))

@@ -1,22 +1,33 @@
-"""A debate asks in the name of whoever started it, as they are at that moment."""
+"""A debate asks for whoever started it, as they are now; whoever is told of it has read it."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from portico.bridge.core.project import Project, ProjectId
 from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateStatus
+from portico.debate.core.debate import DebateId, DebateStatus
+from portico.debate.core.happening import VoiceFailed
 from portico.debate.core.note import NoteKind
+from portico.debate.core.rules import Cap
+from portico.debate.core.wish import DebateWish
+from portico.debate.places import at_budget, at_debate, at_start
 from portico.engine.core.run import RunStatus
 from portico.guard.core.api_key import Purpose, StoredKey
+from portico.guard.core.context import context_of
 from portico.guard.core.roles import Role
-from portico.kernel.principal import Principal
+from portico.kernel.budget import Cost
+from portico.kernel.ids import ContextId
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
-from portico.testing.kernel import BEGINNING
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import HeldKey
-from tests.debate.room import ANA, ANA_THERE, CLEARED, Room, put
+from tests.debate.room import ANA, ANA_THERE, CLEARED, Room, put, some
 
 Ending = Callable[[Room], None]
 
@@ -124,3 +135,78 @@ async def test_voices_are_asked_with_the_key_and_the_lists_of_the_starter() -> N
     assert [note.voice for note in whole.notes if note.kind is NoteKind.SAID]
     assert {(each.key, each.tools) for each in askers} == {("k1", (("files.read",), ("files.*",)))}
     assert {each.context for each in askers} == {whole.debate.context}
+
+
+CONFIDENTIAL = Label(Level.CONFIDENTIAL)
+AGENT = replace(ANA, kind=PrincipalKind.AGENT, key="k1")
+
+
+async def test_whoever_follows_it_has_read_what_is_more_secret_before_it_is_told() -> None:
+    room = Room(*some("a:1", "b:1"))
+    debate = await room.begin(by=AGENT)
+    failed = VoiceFailed(voice="a:1", round=1, code="voice_broke", why="It said 'secret'.")
+    await room.talk.tell(ANA, debate.id, failed, label=CONFIDENTIAL)
+
+    async with aclosing(room.follow(AGENT, debate.id)) as telling:
+        told = await anext(telling)
+        mark = await room.tasks.at(AGENT)
+
+    assert (told.happening, mark.label) == (failed, CONFIDENTIAL)
+
+
+async def test_whoever_is_told_what_a_project_has_left_has_read_what_was_spent(room: Room) -> None:
+    project = Project(
+        id=ProjectId.mint(BEGINNING, SeededEntropy("project")),
+        name="apollo",
+        label=PUBLIC,
+        made_by=ANA.id,
+        made_at=BEGINNING,
+        active_at=BEGINNING,
+    )
+    which = str(project.id)
+    room.world.projects[ANA.space, project.id] = project
+    room.material.projects[which] = PUBLIC
+    secret = await room.begin(project=which, label=CONFIDENTIAL)
+    await room.purse.reserve(ANA, secret.id, "said", Cost(tokens=Tokens(10)))
+    wish = DebateWish(question="Is it so?", project=which, label=CONFIDENTIAL)
+
+    await room.estimate(AGENT, wish)
+    before = await room.tasks.at(AGENT)
+    await room.purse.cap_project(replace(ANA, key="clean"), which, Cap(tokens=5_000))
+    await room.estimate(AGENT, replace(wish, label=None))
+    low = await room.tasks.at(AGENT)
+    await room.estimate(AGENT, wish)
+    after = await room.tasks.at(AGENT)
+
+    assert (before.label, low.label, after.label) == (PUBLIC, PUBLIC, CONFIDENTIAL)
+
+
+PERSON = replace(ANA, kind=PrincipalKind.PERSON, key="k1")
+ONE, OTHER = (DebateId.mint(BEGINNING, SeededEntropy(seed)) for seed in ("one", "other"))
+
+
+def test_each_place_of_a_person_is_a_task_of_its_own() -> None:
+    places = [
+        at_debate(PERSON, ONE),
+        at_debate(PERSON, OTHER),
+        at_debate(PERSON, None),
+        at_start(PERSON, None),
+        at_start(PERSON, "prj_x"),
+        at_budget(PERSON, "prj_x"),
+    ]
+
+    assert len({context_of(each) for each in places}) == len(places)
+    assert context_of(at_debate(replace(PERSON, key="k2"), ONE)) == context_of(places[0])
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        replace(PERSON, kind=PrincipalKind.AGENT),
+        replace(PERSON, window=True),
+        replace(PERSON, context=ContextId.mint(BEGINNING, SeededEntropy("context"))),
+    ],
+    ids=["a program", "a model's window", "who says where they are"],
+)
+def test_others_stay_where_they_are(caller: Principal) -> None:
+    assert at_debate(caller, ONE) == at_start(caller, "prj_x") == at_budget(caller, "x") == caller

@@ -106,6 +106,10 @@ class Room:
         await self.run_leg(journal)(Leg(run, (await self.seen(run)).leg))
         return await self.seen(run)
 
+    async def ran(self) -> Run:
+        """A run of the first kind, as far as one leg takes it."""
+        return await self.leg(await self.start())
+
     async def crash(self, run: RunId, after: asyncio.Event, journal: Journal | None = None) -> None:
         """Carry it out until something has happened, and then be gone."""
         leg = Leg(run, (await self.seen(run)).leg)

@@ -56,50 +56,47 @@ class Steps:
         return key
 
 
-@every_act
-async def test_stepping_in_on_ones_own_run_needs_the_right_to_start_one(act: Act) -> None:
-    room = Room(work=Steps())
-    run = await room.start()
-
-    with pytest.raises(NotPermitted) as caught:
-        await act(room, replace(ANA, scopes=frozenset({"runs:read"})), run)
-
-    assert caught.value.scope == "runs:write"
+@pytest.fixture
+def work() -> Steps:
+    return Steps()
 
 
-@every_act
-async def test_stepping_in_on_anothers_run_is_speaking_for_them(act: Act) -> None:
-    room = Room(work=Steps())
-    run = await room.start()
-
-    with pytest.raises(NotPermitted) as caught:
-        await act(room, BEN, run)
-
-    assert caught.value.scope == "runs:control"
+@pytest.fixture
+def room(work: Steps) -> Room:
+    return Room(work=work)
 
 
 @every_act
-async def test_nobody_steps_in_on_what_is_above_them(act: Act) -> None:
-    room = Room(work=Steps())
+async def test_stepping_in_takes_the_right_to_start_ones_own_or_to_control_anothers(
+    act: Act, room: Room
+) -> None:
     run = await room.start(caller=replace(ANA, clearance=Label.parse("team")))
 
+    for who, scope in (
+        (replace(ANA, scopes=frozenset({"runs:read"})), "runs:write"),
+        (BEN, "runs:control"),
+    ):
+        with pytest.raises(NotPermitted) as caught:
+            await act(room, who, run)
+        assert caught.value.scope == scope
     with pytest.raises(RunNotFound):
         await act(room, replace(OLGA, clearance=Label.parse("public")), run)
 
 
-async def test_an_operator_may_cancel_for_others() -> None:
-    room = Room(work=Steps())
-    run = await room.start()
+async def test_an_operator_may_cancel_for_others_and_who_only_looks_not_even_their_own(
+    room: Room,
+) -> None:
+    run, own = await room.start(), await room.start(caller=VERA)
 
     found = await room.cancel_run(OLGA, run)
+    with pytest.raises(NotPermitted):
+        await room.cancel_run(VERA, own)
 
     assert found.status is RunStatus.CANCELLED
     assert (await room.told(run))[-1].facts["by"] == "olga"
 
 
-async def test_a_cancelled_run_leaves_the_line() -> None:
-    work = Steps()
-    room = Room(work=work)
+async def test_a_cancelled_run_leaves_the_line(work: Steps, room: Room) -> None:
     run = await room.start()
 
     await room.cancel_run(ANA, run)
@@ -137,8 +134,7 @@ async def test_a_run_that_is_being_carried_out_is_stopped_at_once() -> None:
     assert await room.steps(run) == []
 
 
-async def test_what_is_over_is_not_cancelled_nor_told_anything() -> None:
-    room = Room(work=Steps())
+async def test_what_is_over_is_not_cancelled_nor_told_anything(room: Room) -> None:
     run = await room.start()
     await room.leg(run)
 
@@ -148,8 +144,7 @@ async def test_what_is_over_is_not_cancelled_nor_told_anything() -> None:
 
 
 @pytest.mark.requirement("runs:resume:where-it-was")
-async def test_a_failed_run_goes_on_where_it_was_and_tries_again_what_failed() -> None:
-    work = Steps()
+async def test_a_failed_run_goes_on_where_it_was_and_tries_again_what_failed(work: Steps) -> None:
     work.failing = {"b"}
     room = Room(work=work)
     run = await room.start()
@@ -164,9 +159,7 @@ async def test_a_failed_run_goes_on_where_it_was_and_tries_again_what_failed() -
     assert work.done == ["a", "b", "b", "c"]
 
 
-async def test_a_cancelled_run_goes_on_with_the_wait_it_was_in() -> None:
-    work = Steps()
-    room = Room(work=work)
+async def test_a_cancelled_run_goes_on_with_the_wait_it_was_in(work: Steps, room: Room) -> None:
     run = await room.start(ask=True)
     assert (await room.leg(run)).status is RunStatus.WAITING
     await room.cancel_run(ANA, run)
@@ -180,8 +173,7 @@ async def test_a_cancelled_run_goes_on_with_the_wait_it_was_in() -> None:
     assert work.done == ["a", "b", "c"]
 
 
-async def test_only_what_ended_without_being_done_is_taken_up_again() -> None:
-    room = Room(work=Steps())
+async def test_only_what_ended_without_being_done_is_taken_up_again(room: Room) -> None:
     queued, done = await room.start(), await room.start()
     await room.leg(done)
 
@@ -208,8 +200,7 @@ async def test_a_fork_has_done_what_came_before_and_does_the_rest_under_its_own_
     assert (await room.seen(source)).status is RunStatus.DONE
 
 
-async def test_a_fork_is_whose_who_made_it_is_and_sees_no_more_than_they_do() -> None:
-    room = Room(work=Steps())
+async def test_a_fork_is_whose_who_made_it_is_and_sees_no_more_than_they_do(room: Room) -> None:
     source = await room.start(caller=replace(ANA, clearance=Label.parse("restricted")))
     await room.leg(source)
 
@@ -218,33 +209,28 @@ async def test_a_fork_is_whose_who_made_it_is_and_sees_no_more_than_they_do() ->
     assert (fork.principal, fork.clearance) == (OLGA.id, OLGA.clearance)
 
 
-async def test_a_fork_under_one_key_is_made_once() -> None:
-    room = Room(work=Steps())
-    source = await room.start()
-    await room.leg(source)
-
-    forks = [await room.fork_run(ANA, source, step="b", key="k") for _ in range(2)]
-
-    assert forks[0].run.id == forks[1].run.id
-    assert [fork.replayed for fork in forks] == [False, True]
-
-
-async def test_a_fork_needs_a_step_that_has_ended() -> None:
-    room = Room(work=Steps())
+async def test_a_fork_is_of_a_step_that_has_ended_and_made_once_under_one_key(room: Room) -> None:
     source = await room.start(ask=True)
     await room.leg(source)
 
     for name in ("signal:go", "c", ""):
         with pytest.raises(StepNotFound):
             await room.fork_run(ANA, source, step=name)
+    forks = [await room.fork_run(ANA, source, step="b", key="k") for _ in range(2)]
+
+    assert forks[0].run.id == forks[1].run.id
+    assert [fork.replayed for fork in forks] == [False, True]
 
 
 @pytest.mark.requirement("runs:signal:first-counts")
-async def test_the_first_answer_counts() -> None:
-    room = Room(work=Steps())
+async def test_the_first_answer_to_what_was_asked_counts(room: Room) -> None:
     run = await room.start(ask=True)
     await room.leg(run)
 
+    assert (await room.signal_run(ANA, run, "other", 1)).status is RunStatus.WAITING
+    for no_json in (float("nan"), ["\ud800"]):
+        with pytest.raises(NotCanonical):
+            await room.signal_run(ANA, run, "go", no_json)
     woken = await room.signal_run(ANA, run, "go", 1)
     with pytest.raises(AlreadyAnswered):
         await room.signal_run(OLGA, run, "go", 2)
@@ -252,31 +238,6 @@ async def test_the_first_answer_counts() -> None:
 
     assert (woken.status, woken.waits_for) == (RunStatus.QUEUED, ())
     assert done.result == [f"{run}:a", f"{run}:b", 1, f"{run}:c"]
-
-
-async def test_an_answer_to_what_was_not_asked_wakes_nobody() -> None:
-    room = Room(work=Steps())
-    run = await room.start(ask=True)
-    await room.leg(run)
-
-    assert (await room.signal_run(ANA, run, "other", 1)).status is RunStatus.WAITING
-
-
-@pytest.mark.parametrize("payload", [float("nan"), ["\ud800"]])
-async def test_an_answer_that_is_no_json_is_refused(payload: JsonValue) -> None:
-    room = Room(work=Steps())
-    run = await room.start(ask=True)
-
-    with pytest.raises(NotCanonical):
-        await room.signal_run(ANA, run, "go", payload)
-
-
-async def test_whoever_only_looks_steps_in_on_nothing() -> None:
-    room = Room(work=Steps())
-    run = await room.start(caller=VERA)
-
-    with pytest.raises(NotPermitted):
-        await room.cancel_run(VERA, run)
 
 
 async def test_a_step_in_the_middle_of_a_cancelled_run_is_not_noted() -> None:

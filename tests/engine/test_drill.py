@@ -1,4 +1,4 @@
-"""The drill: what it does, what it refuses, and that it shows what it is there to show."""
+"""The drill shows what it is there to show; a write that is asked for twice is done once."""
 
 import asyncio
 from datetime import timedelta
@@ -6,17 +6,23 @@ from typing import Any
 
 import pytest
 
-from portico.engine.core.errors import BadInput
+from portico.engine.core.errors import BadInput, KeyReused
+from portico.engine.core.receipt import Answer
 from portico.engine.core.run import RunStatus
+from portico.engine.do_once import Ask, DoOnce
 from portico.engine.drill import Drill, DrillPlan, drill_kind
 from portico.engine.kinds import Kind, Kinds
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
+from portico.testing.engine import MemoryReceipts
+from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import TickingClock
+from portico.testing.world import MemoryWorld
 from tests.engine.room import ANA, Room
 
 
-def a_room() -> Room:
+@pytest.fixture
+def room() -> Room:
     return Room(drill_kind(TickingClock(), "one"))
 
 
@@ -69,8 +75,7 @@ def test_what_is_wrong_with_a_plan_is_told_field_by_field(
     assert all(field in str(caught.value) for field in fields)
 
 
-async def test_each_step_says_when_and_by_which_process_it_was_done() -> None:
-    room = a_room()
+async def test_each_step_says_when_and_by_which_process_it_was_done(room: Room) -> None:
     run = await room.start("drill", steps=2)
 
     ended = await room.leg(run)
@@ -91,7 +96,7 @@ async def test_a_drill_that_was_taken_over_says_by_whom_and_how_often() -> None:
         reached.set()
         return await asyncio.Event().wait()
 
-    room = a_room()
+    room = Room(drill_kind(TickingClock(), "one"))
     run = await room.start("drill", steps=4)
     room.kinds = Kinds([Kind(name="drill", work=dies_in_the_middle)])
     await room.crash(run, reached)
@@ -106,8 +111,7 @@ async def test_a_drill_that_was_taken_over_says_by_whom_and_how_often() -> None:
     }
 
 
-async def test_a_pause_takes_up_no_process() -> None:
-    room = a_room()
+async def test_a_pause_takes_up_no_process(room: Room) -> None:
     run = await room.start("drill", steps=2, pause=10)
 
     paused = await room.leg(run)
@@ -119,8 +123,7 @@ async def test_a_pause_takes_up_no_process() -> None:
     assert (ended.status, ended.leg) == (RunStatus.DONE, 2)
 
 
-async def test_a_drill_that_asks_ends_with_the_answer() -> None:
-    room = a_room()
+async def test_a_drill_that_asks_ends_with_the_answer(room: Room) -> None:
     run = await room.start("drill", steps=1, ask=True)
 
     assert (await room.leg(run)).waits_for == ("answer",)
@@ -131,8 +134,7 @@ async def test_a_drill_that_asks_ends_with_the_answer() -> None:
     assert ended.result["answer"] == {"ok": True}
 
 
-async def test_a_drill_fails_where_it_was_told_to() -> None:
-    room = a_room()
+async def test_a_drill_fails_where_it_was_told_to(room: Room) -> None:
     run = await room.start("drill", steps=3, fail_at=2)
 
     ended = await room.leg(run)
@@ -142,3 +144,78 @@ async def test_a_drill_fails_where_it_was_told_to() -> None:
         ("step-1", "done"),
         ("step-2", "failed"),
     ]
+
+
+ASK = Ask("keys.issue", {"name": "laptop"}, key="k1")
+
+
+class Counting:
+    """An action that shows how often it was done."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    async def __call__(self) -> Answer:
+        self.done += 1
+        await asyncio.sleep(0)  # lets whoever else wants to do it try
+        return Answer({"number": self.done}, shown_once={"key": f"secret {self.done}"})
+
+
+@pytest.fixture
+def once() -> DoOnce:
+    world = MemoryWorld()
+    world.spaces[ANA.space] = a_space()
+    world.identities[ANA.space, ANA.id] = an_identity("ana")
+    return DoOnce(receipts=MemoryReceipts(world))
+
+
+@pytest.fixture
+def action() -> Counting:
+    return Counting()
+
+
+@pytest.mark.requirement("engine:idempotency:once")
+async def test_a_repeated_write_is_done_once_and_answered_alike(
+    once: DoOnce, action: Counting
+) -> None:
+    first = await once(ANA, ASK, action)
+    second = await once(ANA, ASK, action)
+
+    assert action.done == 1
+    assert (first.body, first.replayed) == ({"number": 1, "key": "secret 1"}, False)
+    assert (second.body, second.replayed) == ({"number": 1}, True)
+    with pytest.raises(KeyReused):
+        await once(ANA, Ask("keys.issue", {"name": "phone"}, key="k1"), action)
+    assert action.done == 1
+    await once(ANA, Ask("people.add", {"name": "laptop"}, key="k1"), action)
+    assert action.done == 2
+
+
+@pytest.mark.requirement("engine:idempotency:once")
+async def test_two_at_once_are_done_once(once: DoOnce, action: Counting) -> None:
+    receipts = await asyncio.gather(*(once(ANA, ASK, action) for _ in range(5)))
+
+    assert action.done == 1
+    assert sorted(receipt.replayed for receipt in receipts) == [False, True, True, True, True]
+
+
+async def test_without_a_key_it_is_done_each_time(once: DoOnce, action: Counting) -> None:
+    ask = Ask("keys.issue", {"name": "laptop"})
+
+    receipts = [await once(ANA, ask, action) for _ in range(2)]
+
+    assert action.done == 2
+    assert [receipt.body["key"] for receipt in receipts] == ["secret 1", "secret 2"]
+
+
+async def test_a_write_that_failed_may_be_tried_again_under_its_key(
+    once: DoOnce, action: Counting
+) -> None:
+    async def failing() -> Answer:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        await once(ANA, ASK, failing)
+    receipt = await once(ANA, ASK, action)
+
+    assert (action.done, receipt.replayed) == (1, False)

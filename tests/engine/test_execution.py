@@ -68,12 +68,10 @@ async def test_no_name_is_used_twice(first: Way, second: Way) -> None:
         await use(durable, second)
         return "twice"
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
     assert ended.status is RunStatus.FAILED
-    assert ended.failure is not None
-    assert ended.failure.code == "step_named_twice"
+    assert (ended.failure and ended.failure.code) == "step_named_twice"
 
 
 @pytest.mark.requirement("runs:steps:once")
@@ -150,8 +148,7 @@ async def test_a_failure_that_nobody_catches_is_how_the_run_ends() -> None:
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         return await durable.step("a", failing(OSError("no space left")))
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
     assert (ended.status, ended.result) == (RunStatus.FAILED, None)
     assert str(ended.failure).count("no space left") == 1
@@ -251,6 +248,12 @@ async def waiting_work(durable: Durable, given: JsonObject) -> JsonValue:
     )
 
 
+@pytest.fixture
+def room() -> Room:
+    """In which runs wait for a signal."""
+    return Room(work=waiting_work)
+
+
 async def test_what_nobody_answered_in_time_can_be_waited_for_again() -> None:
     async def work(durable: Durable, _given: JsonObject) -> JsonValue:
         short = timedelta(0)
@@ -269,9 +272,7 @@ async def test_what_nobody_answered_in_time_can_be_waited_for_again() -> None:
 
 
 @pytest.mark.requirement("runs:waits:hold-nothing")
-async def test_runs_that_wait_hold_no_task() -> None:
-    room = Room(work=waiting_work)
-
+async def test_runs_that_wait_hold_no_task(room: Room) -> None:
     async with room.working():
         before = asyncio.all_tasks()
         runs = [await room.start() for _ in range(100)]
@@ -288,8 +289,7 @@ async def test_runs_that_wait_hold_no_task() -> None:
     assert results == list(range(100))
 
 
-async def test_an_answer_that_came_before_it_was_asked_for_is_not_waited_for() -> None:
-    room = Room(work=waiting_work)
+async def test_an_answer_that_came_before_it_was_asked_for_is_not_waited_for(room: Room) -> None:
     run = await room.start()
 
     await room.signal_run(ANA, run, "go", {"early": True})
@@ -314,8 +314,7 @@ async def test_an_answer_while_it_is_being_carried_out_is_heard_at_once() -> Non
     assert (ended.result, ended.leg) == ("now", 1)
 
 
-async def test_whoever_gets_no_answer_in_time_gets_none() -> None:
-    room = Room(work=waiting_work)
+async def test_whoever_gets_no_answer_in_time_gets_none(room: Room) -> None:
     run = await room.start(patience=3600)
 
     async with room.working():
@@ -327,8 +326,7 @@ async def test_whoever_gets_no_answer_in_time_gets_none() -> None:
     assert (ended.result, ended.leg) == (None, 2)
 
 
-async def test_an_answer_that_came_in_time_counts_even_if_it_is_looked_at_late() -> None:
-    room = Room(work=waiting_work)
+async def test_an_answer_that_came_in_time_counts_even_if_it_is_looked_at_late(room: Room) -> None:
     run = await room.start(patience=3600)
     await room.leg(run)
 
@@ -508,22 +506,16 @@ async def test_what_is_begun_while_the_run_is_being_put_away_waits_until_it_goes
     assert (ended.status, ended.result) == (RunStatus.DONE, 1)
 
 
-async def test_an_answer_in_the_moment_of_being_put_away_is_not_missed() -> None:
-    room = Room(work=waiting_work)
-    journal = Meanwhile(room, lambda run: room.signal_run(ANA, run, "go", "just now"))
+async def test_an_answer_in_the_moment_of_being_put_away_is_not_missed_nor_a_cancellation(
+    room: Room,
+) -> None:
+    answered = Meanwhile(room, lambda run: room.signal_run(ANA, run, "go", "just now"))
+    cancelled = Meanwhile(room, lambda run: room.cancel_run(ANA, run))
 
-    ended = await room.leg(await room.start(), journal)
+    ended = await room.leg(await room.start(), answered)
 
     assert (ended.status, ended.result, ended.leg) == (RunStatus.DONE, "just now", 1)
-
-
-async def test_a_run_that_is_cancelled_in_the_moment_of_being_put_away_stays_cancelled() -> None:
-    room = Room(work=waiting_work)
-    journal = Meanwhile(room, lambda run: room.cancel_run(ANA, run))
-
-    ended = await room.leg(await room.start(), journal)
-
-    assert ended.status is RunStatus.CANCELLED
+    assert (await room.leg(await room.start(), cancelled)).status is RunStatus.CANCELLED
 
 
 async def test_a_long_step_of_a_run_that_was_taken_over_is_not_announced_by_the_former() -> None:
@@ -548,12 +540,10 @@ async def test_a_work_that_cancels_itself_has_failed() -> None:
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         raise asyncio.CancelledError
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
     assert ended.status is RunStatus.FAILED
-    assert ended.failure is not None
-    assert ended.failure.type == "CancelledError"
+    assert (ended.failure and ended.failure.type) == "CancelledError"
 
 
 @pytest.mark.requirement("runs:steps:once")
@@ -604,8 +594,7 @@ async def test_one_who_lost_the_run_ends_without_a_word() -> None:
     assert [entry.type for entry in await room.told(run)].count("step.done") == 1
 
 
-async def test_an_earlier_leg_that_comes_late_does_nothing() -> None:
-    room = Room(work=waiting_work)
+async def test_an_earlier_leg_that_comes_late_does_nothing(room: Room) -> None:
     run = await room.start()
     await room.leg(run)
 
@@ -647,9 +636,7 @@ async def test_a_run_of_a_kind_that_is_not_known_here_is_left_to_who_knows_it() 
     assert ended.status is RunStatus.DONE
 
 
-async def test_a_run_whose_starter_may_not_any_more_does_not_go_on() -> None:
-    room = Room(work=waiting_work)
-
+async def test_a_run_whose_starter_may_not_any_more_does_not_go_on(room: Room) -> None:
     run = await room.start()
     ended = await room.leg(run, Barring(room))
 
@@ -729,11 +716,9 @@ async def test_a_work_cannot_tell_what_is_not_its_to_tell(type_: str) -> None:
         await durable.tell("news", type_, {})
         return None
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
-    assert ended.failure is not None
-    assert ended.failure.code == "bad_event_type"
+    assert (ended.failure and ended.failure.code) == "bad_event_type"
 
 
 @pytest.mark.parametrize(
@@ -743,19 +728,16 @@ async def test_a_step_that_gives_what_cannot_be_kept_has_failed(given: JsonValue
     async def work(durable: Durable, _given: JsonObject) -> JsonValue:
         return await durable.step("odd", giving(given))
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
-    assert ended.failure is not None
-    assert ended.failure.code == "step_failed"
+    assert (ended.failure and ended.failure.code) == "step_failed"
 
 
 async def test_what_a_step_gives_is_the_same_before_it_was_kept_and_after() -> None:
     async def work(durable: Durable, _given: JsonObject) -> JsonValue:
         return repr(await durable.step("odd", giving({"pair": (1, 2), "deep": [{"x": None}]})))
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
     assert ended.result == "{'pair': [1, 2], 'deep': [{'x': None}]}"
 
@@ -891,11 +873,9 @@ async def test_a_name_that_cannot_be_kept_is_refused_before_anything_is_done(
                 await durable.tell(name, "x.y", {})
         return None
 
-    room = Room(work=work)
-    ended = await room.leg(await room.start())
+    ended = await Room(work=work).ran()
 
-    assert ended.failure is not None
-    assert ended.failure.code == "bad_step_name"
+    assert (ended.failure and ended.failure.code) == "bad_step_name"
     assert done == []
 
 

@@ -72,8 +72,7 @@ async def test_runs_are_found_by_status_and_by_kind() -> None:
     assert await listed(room, kind="other") == [other]
 
 
-async def test_what_is_above_a_caller_is_not_there() -> None:
-    room = Room()
+async def test_what_is_above_a_caller_is_not_there(room: Room) -> None:
     above = replace(ANA, clearance=Label.parse("confidential"))
     wish = RunWish(kind="work", label=Label.parse("confidential"))
     hidden, open_ = (await room.start_run(above, wish)).id, await room.start()
@@ -114,8 +113,7 @@ async def test_a_run_is_shown_with_its_steps_in_the_order_in_which_they_ended() 
     assert steps[0].output == f"{run}:s0"
 
 
-async def test_looking_needs_the_scope() -> None:
-    room = Room()
+async def test_looking_needs_the_scope(room: Room) -> None:
     run = await room.start()
 
     with pytest.raises(NotPermitted):
@@ -124,8 +122,7 @@ async def test_looking_needs_the_scope() -> None:
         await room.show_run(NOBODY, run)
 
 
-async def test_whoever_waits_for_a_run_gets_it_when_it_has_ended() -> None:
-    room = Room()
+async def test_whoever_waits_for_a_run_gets_it_when_it_has_ended(room: Room) -> None:
     run = await room.start()
 
     async with room.working():
@@ -147,8 +144,7 @@ async def test_whoever_waits_is_told_at_once_and_not_by_looking_again_and_again(
     assert found.status is RunStatus.CANCELLED
 
 
-async def test_patience_has_an_end() -> None:
-    room = Room()
+async def test_patience_has_an_end(room: Room) -> None:
     run = await room.start()
 
     found = [await room.wait_for_run(ANA, run, patience) for patience in (AT_ONCE, SOON / 100)]
@@ -156,8 +152,7 @@ async def test_patience_has_an_end() -> None:
     assert [each.status for each in found] == [RunStatus.QUEUED, RunStatus.QUEUED]
 
 
-async def test_one_waits_for_ones_own_without_a_scope_and_for_anothers_with_it() -> None:
-    room = Room()
+async def test_one_waits_for_ones_own_without_a_scope_and_for_anothers_with_it(room: Room) -> None:
     run = await room.start()
 
     assert (await room.wait_for_run(NOBODY, run, AT_ONCE)).id == run

@@ -1,14 +1,25 @@
-"""The story of being asked how one is."""
+"""Being asked how one is, what was counted, what is wrong; and what is forgotten."""
+
+import asyncio
+import logging
+from datetime import timedelta
 
 import pytest
 
 from portico.box.core.report import Backend, Report
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.health import Finding, State
+from portico.engine.core.retention import Forgotten, Keep
 from portico.engine.core.store import Source, StoreStatus
+from portico.engine.diagnose import Diagnose
+from portico.engine.retain import Retain
+from portico.engine.show_metrics import ShowMetrics
 from portico.engine.show_status import HouseStatus, ShowStatus
+from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
-from portico.testing.guard import a_person
+from portico.guard.core.roles import Role, Scope
+from portico.testing.engine import ScriptedCheck
+from portico.testing.guard import a_person, an_identity
 
 BOXES = [Report(backend=Backend.LANDLOCK, missing="the kernel has none")]
 
@@ -53,3 +64,83 @@ async def test_how_it_is_is_shown_to_who_may_see_it() -> None:
     assert shown == HouseStatus(store=a_status(), boxes=BOXES, secrets="age")
     with pytest.raises(NotPermitted):
         await showing(a_status())(guest)
+
+
+async def figures() -> str:
+    return "portico_runs_in_flight 0\n"
+
+
+async def test_whoever_was_granted_it_sees_what_was_counted_and_no_role_does() -> None:
+    show = ShowMetrics(text=figures)
+    first = as_principal(an_identity("first", roles=[], grants=[Scope.METRICS_READ]))
+
+    assert await show(first) == "portico_runs_in_flight 0\n"
+    for role in Role:
+        with pytest.raises(NotPermitted):
+            await show(a_person(roles=[role]))
+
+
+GOOD = Finding(check="platform", state=State.GOOD, detail="fine")
+OPEN = Finding(check="files", state=State.BROKEN, detail="open", fix="portico doctor --fix")
+CLOSED = Finding(check="files", state=State.MENDED, detail="closed")
+
+
+@pytest.mark.parametrize(("mend", "found"), [(False, [GOOD, OPEN]), (True, [GOOD, CLOSED])])
+async def test_every_check_is_asked_in_order_and_mends_only_when_told_to(
+    mend: bool, found: list[Finding]
+) -> None:
+    diagnose = Diagnose(checks=[ScriptedCheck(GOOD), ScriptedCheck(OPEN, mended=CLOSED)])
+
+    assert [finding async for finding in diagnose(mend=mend)] == found
+
+
+async def test_a_house_without_checks_has_no_findings() -> None:
+    assert [finding async for finding in Diagnose(checks=[])(mend=True)] == []
+
+
+async def test_what_can_be_wrong_in_several_places_has_a_finding_for_each() -> None:
+    class Twice:
+        async def __call__(self, *, mend: bool) -> list[Finding]:
+            return [GOOD, OPEN]
+
+    assert [finding async for finding in Diagnose(checks=[Twice()])(mend=False)] == [GOOD, OPEN]
+
+
+class ScriptedRetention:
+    """Does what it is told, one time after the other, and then nothing."""
+
+    def __init__(self, *script: Forgotten | Exception) -> None:
+        self._script = list(script)
+        self.asked: list[Keep] = []
+        self.through = asyncio.Event()
+
+    async def forget(self, keep: Keep) -> Forgotten:
+        self.asked.append(keep)
+        if not self._script:
+            self.through.set()
+            return Forgotten()
+        now = self._script.pop(0)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+
+async def test_what_was_forgotten_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    retain = Retain(retention=ScriptedRetention(Forgotten(runs=2)), keep=Keep(most_runs=5))
+
+    with caplog.at_level(logging.INFO):
+        gone = await retain()
+
+    assert gone.runs == 2
+    assert "forgot 2 runs" in caplog.text
+
+
+async def test_it_goes_on_after_a_time_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+    retention = ScriptedRetention(StoreUnavailable("away"), ValueError("odd"))
+    forgetting = asyncio.ensure_future(Retain(retention=retention, keep=Keep()).every(timedelta(0)))
+
+    async with asyncio.timeout(5):
+        await retention.through.wait()
+    forgetting.cancel()
+
+    assert len(retention.asked) >= 3

@@ -18,9 +18,7 @@ from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
 WISH = RunWish(kind="work", input={"a": 1}, key="k1")
 
 
-async def test_a_run_begins_as_its_starters_and_stands_in_line() -> None:
-    room = Room()
-
+async def test_a_run_begins_as_its_starters_and_stands_in_line(room: Room) -> None:
     run = await room.start_run(ANA, WISH)
 
     assert (run.principal, run.space, run.clearance) == (ANA.id, ANA.space, ANA.clearance)
@@ -31,47 +29,36 @@ async def test_a_run_begins_as_its_starters_and_stands_in_line() -> None:
 
 
 @pytest.mark.requirement("runs:start:once")
-async def test_asking_twice_under_one_key_starts_one_run() -> None:
-    room = Room()
-
+async def test_asking_twice_under_one_key_starts_one_run_which_is_answered_as_it_is_by_now(
+    room: Room,
+) -> None:
     first = await room.start_for_people(ANA, WISH)
     second = await room.start_for_people(ANA, WISH)
+    await room.leg(first.run.id)
+    third = await room.start_for_people(ANA, WISH)
 
-    assert (first.run.id, first.replayed) == (second.run.id, False)
-    assert second.replayed
+    assert first.run.id == second.run.id == third.run.id
+    assert [each.replayed for each in (first, second, third)] == [False, True, True]
+    assert third.run.status is RunStatus.DONE
     assert len(await room.list_runs(ANA, limit=10)) == 1
-
-
-async def test_a_repeated_wish_is_answered_with_the_run_as_it_is_by_now() -> None:
-    room = Room()
-    first = await room.start_run(ANA, WISH)
-    await room.leg(first.id)
-
-    again = await room.start_for_people(ANA, WISH)
-
-    assert (again.run.status, again.replayed) == (RunStatus.DONE, True)
-
-
-async def test_without_a_key_each_wish_is_another_run() -> None:
-    room = Room()
-    wish = replace(WISH, key=None)
-
-    started = [await room.start_for_people(ANA, wish) for _ in range(2)]
-
-    assert started[0].run.id != started[1].run.id
-    assert [each.replayed for each in started] == [False, False]
+    without = [await room.start_for_people(ANA, replace(WISH, key=None)) for _ in range(2)]
+    assert without[0].run.id != without[1].run.id
+    assert [each.replayed for each in without] == [False, False]
 
 
 @pytest.mark.requirement("runs:start:once")
-@pytest.mark.parametrize(
-    "other", [replace(WISH, input={"a": 2}), replace(WISH, label=PUBLIC)], ids=["input", "label"]
-)
-async def test_a_key_that_comes_back_with_another_wish_is_refused(other: RunWish) -> None:
-    room = Room()
+async def test_a_key_that_comes_back_with_another_wish_or_less_clearance_is_refused(
+    room: Room,
+) -> None:
     await room.start_run(ANA, WISH)
 
-    with pytest.raises(KeyReused):
-        await room.start_run(ANA, other)
+    for who, wish in (
+        (ANA, replace(WISH, input={"a": 2})),
+        (ANA, replace(WISH, label=PUBLIC)),
+        (replace(ANA, clearance=PUBLIC), WISH),
+    ):
+        with pytest.raises(KeyReused):
+            await room.start_run(who, wish)
 
 
 @pytest.mark.requirement("runs:start:once")
@@ -83,14 +70,6 @@ async def test_nobody_can_claim_anothers_run() -> None:
     of_another_kind = await room.start_run(ANA, replace(WISH, kind="other"))
 
     assert len({mine.id, theirs.id, of_another_kind.id}) == 3
-
-
-async def test_a_key_with_less_clearance_does_not_find_the_run_of_one_with_more() -> None:
-    room = Room()
-    await room.start_run(ANA, WISH)
-
-    with pytest.raises(KeyReused):
-        await room.start_run(replace(ANA, clearance=PUBLIC), WISH)
 
 
 @pytest.mark.parametrize(
@@ -126,21 +105,17 @@ async def test_starting_one_needs_the_scope(caller: Principal) -> None:
         await Room().start_for_people(caller, WISH)
 
 
-async def test_people_start_only_the_kinds_that_are_for_them() -> None:
+async def test_people_start_only_the_kinds_that_are_for_them_and_that_there_are() -> None:
     room = Room(Kind(name="inner", work=nothing))
 
-    with pytest.raises(KindNotFound) as caught:
+    with pytest.raises(KindNotFound) as hidden:
         await room.start_for_people(OLGA, RunWish(kind="inner"))
+    with pytest.raises(KindNotFound) as unknown:
+        await room.start_run(ANA, RunWish(kind="?"))
 
-    assert caught.value.fix == "The kinds are: work"
+    assert hidden.value.fix == "The kinds are: work"
+    assert unknown.value.fix == "The kinds are: inner, work"
     assert (await room.start_run(OLGA, RunWish(kind="inner"))).kind == "inner"
-
-
-async def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    with pytest.raises(KindNotFound) as caught:
-        await Room(Kind(name="inner", work=nothing)).start_run(ANA, RunWish(kind="?"))
-
-    assert caught.value.fix == "The kinds are: inner, work"
 
 
 async def test_an_input_that_its_kind_cannot_use_starts_nothing() -> None:
@@ -165,8 +140,7 @@ async def test_a_run_stands_where_its_kind_says_unless_it_is_told_otherwise() ->
     assert (usual.place, special.place) == (place, Place(priority=-1))
 
 
-async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it() -> None:
-    room = Room()
+async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it(room: Room) -> None:
     room.world.identities.insert((OLGA.space, OLGA.id), an_identity("olga"))
     secret = Label(Level.CONFIDENTIAL)
     olga = replace(OLGA, clearance=secret)

@@ -9,7 +9,7 @@ from portico.engine.core.entry import Aside
 from portico.engine.cursors import Cursors
 from portico.kernel.label import PUBLIC, Label
 from portico.testing.kernel import BEGINNING
-from tests.engine.watching import ANA, LOW, SEAL, SECRET, a_house
+from tests.engine.watching import ANA, LOW, SEAL, SECRET, House, a_house
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
 
@@ -24,8 +24,7 @@ def standing(cursor: str) -> dict[str, int]:
     return Cursors.of(SEAL, ANA.space, ["t"]).positions(cursor)
 
 
-async def test_what_was_there_and_what_comes_arrives_in_order() -> None:
-    house = a_house()
+async def test_what_was_there_and_what_comes_arrives_in_order(house: House) -> None:
     await house.tell("a", "b")
 
     async with house.reading() as reader:
@@ -36,9 +35,7 @@ async def test_what_was_there_and_what_comes_arrives_in_order() -> None:
     assert reader.types == ["a", "b", "c"]
 
 
-async def test_a_topic_that_is_not_there_yet_can_be_followed() -> None:
-    house = a_house()
-
+async def test_a_topic_that_is_not_there_yet_can_be_followed(house: House) -> None:
     async with house.reading() as reader:
         assert await reader.is_left_alone()
         await house.tell("a")
@@ -47,8 +44,7 @@ async def test_a_topic_that_is_not_there_yet_can_be_followed() -> None:
     assert reader.types == ["a"]
 
 
-async def test_by_its_cursor_one_goes_on_where_one_left() -> None:
-    house = a_house()
+async def test_by_its_cursor_one_goes_on_where_one_left(house: House) -> None:
     await house.tell("a", "b", "c")
     async with house.reading() as first:
         sent = await first.takes(2)
@@ -60,8 +56,7 @@ async def test_by_its_cursor_one_goes_on_where_one_left() -> None:
     assert second.types == ["c"]
 
 
-async def test_many_follow_and_the_log_is_read_once_for_all() -> None:
-    house = a_house()
+async def test_many_follow_and_the_log_is_read_once_for_all(house: House) -> None:
     async with asyncio.TaskGroup() as readers, house.reading() as first:
         await first.takes(0)
 
@@ -97,8 +92,7 @@ async def test_whoever_is_too_slow_for_the_ring_reads_the_log_and_misses_nothing
     assert fast.types == slow.types == types
 
 
-async def test_several_topics_come_in_one_stream_with_one_cursor() -> None:
-    house = a_house()
+async def test_several_topics_come_in_one_stream_with_one_cursor(house: House) -> None:
     async with house.reading(positions={"t": 0, "u": 0}) as reader:
         await house.tell("a")
         await reader.takes(1)
@@ -115,8 +109,7 @@ async def test_several_topics_come_in_one_stream_with_one_cursor() -> None:
     assert sorted(again.types) == ["c", "d"]
 
 
-async def test_an_aside_comes_at_once_without_a_cursor_and_is_not_kept() -> None:
-    house = a_house()
+async def test_an_aside_comes_at_once_without_a_cursor_and_is_not_kept(house: House) -> None:
     await house.tell("a")
     async with house.reading() as reader, house.reading(positions={"t": 0, "u": 0}) as other:
         await reader.takes(1)
@@ -139,9 +132,7 @@ async def test_an_aside_comes_at_once_without_a_cursor_and_is_not_kept() -> None
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_an_aside_is_only_for_those_who_are_cleared_for_it() -> None:
-    house = a_house()
-
+async def test_an_aside_is_only_for_those_who_are_cleared_for_it(house: House) -> None:
     async with house.reading(LOW) as low, house.reading(ANA) as high:
         await asyncio.sleep(0.01)
         house.tails.say(ANA.space, an_aside("secret", SECRET))
@@ -151,9 +142,7 @@ async def test_an_aside_is_only_for_those_who_are_cleared_for_it() -> None:
     assert low.sent == []
 
 
-async def test_an_aside_that_nobody_follows_is_said_to_nobody() -> None:
-    house = a_house()
-
+async def test_an_aside_that_nobody_follows_is_said_to_nobody(house: House) -> None:
     house.tails.say(ANA.space, an_aside("hello"))
     async with house.reading() as reader:
         house.tails.say(ANA.space, an_aside("too early: it is not known where the topic ends"))
@@ -163,8 +152,7 @@ async def test_an_aside_that_nobody_follows_is_said_to_nobody() -> None:
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_each_clearance_has_a_tail_of_its_own_and_equal_ones_share_one() -> None:
-    house = a_house()
+async def test_each_clearance_has_a_tail_of_its_own_and_equal_ones_share_one(house: House) -> None:
     eve = replace(LOW, id=ANA.id, name="eve")
 
     async with house.reading(LOW) as low, house.reading(ANA) as high, house.reading(eve):
@@ -178,8 +166,7 @@ async def test_each_clearance_has_a_tail_of_its_own_and_equal_ones_share_one() -
 
 
 @pytest.mark.requirement("engine:events:no-leak")
-async def test_a_tail_ends_with_its_last_follower() -> None:
-    house = a_house()
+async def test_a_tail_ends_with_its_last_follower(house: House) -> None:
     tasks = len(asyncio.all_tasks())
 
     async with house.reading(), house.reading():
@@ -260,8 +247,7 @@ async def test_who_stood_at_what_was_trimmed_is_told_and_goes_on_with_what_there
 
 
 @pytest.mark.requirement("engine:events:reset")
-async def test_it_is_told_once_also_when_nothing_is_left() -> None:
-    house = a_house()
+async def test_it_is_told_once_also_when_nothing_is_left(house: House) -> None:
     await house.tell("a", "b")
     house.log.trim(ANA.space, "t", 3)
 
@@ -291,8 +277,7 @@ async def test_a_topic_that_was_removed_and_is_there_again_begins_anew() -> None
     assert again.types == ["reset", "new"]
 
 
-async def test_who_knows_more_than_the_tail_yet_gets_nothing_twice() -> None:
-    house = a_house()
+async def test_who_knows_more_than_the_tail_yet_gets_nothing_twice(house: House) -> None:
     await house.tell("a")
     async with house.reading() as reader:
         await reader.takes(1)
@@ -309,17 +294,14 @@ async def test_who_knows_more_than_the_tail_yet_gets_nothing_twice() -> None:
     assert reader.types == ["a", "b", "c", "d"]
 
 
-async def test_a_topic_that_is_gone_is_one_in_which_nothing_happens() -> None:
-    house = a_house()
-
+async def test_a_topic_that_is_gone_is_one_in_which_nothing_happens(house: House) -> None:
     async with house.reading(LOW, positions={"t": 5}) as reader:
         assert await reader.is_left_alone()
 
     assert reader.sent == []
 
 
-async def test_news_are_gathered_when_many_follow() -> None:
-    house = a_house()
+async def test_news_are_gathered_when_many_follow(house: House) -> None:
     followers = [house.reading() for _ in range(200)]
     readers = [await follower.__aenter__() for follower in followers]
     try:

@@ -42,23 +42,22 @@ class Room:
         return [*page.entries]
 
 
-async def test_what_is_told_says_who_said_it_and_hides_secrets() -> None:
-    room = Room()
+@pytest.fixture
+def room() -> Room:
+    return Room()
 
+
+async def test_what_is_told_says_who_said_it_and_hides_secrets(room: Room) -> None:
     label = await room.tell(BEN, "done", "the password is hunter2")
 
     [entry] = await room.heard()
     assert label == PUBLIC
     assert (entry.type, entry.by) == ("notification", BEN.id)
-    assert entry.facts == {
-        "from": "ben",
-        "title": "done",
-        "text": "the password is [hidden]",
-    }
+    facts = {"from": "ben", "title": "done", "text": "the password is [hidden]"}
+    assert entry.facts == facts
 
 
-async def test_it_is_as_secret_as_what_the_task_has_read() -> None:
-    room = Room()
+async def test_it_is_as_secret_as_what_the_task_has_read(room: Room) -> None:
     await room.contexts.rise(BEN, TEAM, untrusted=True)
 
     label = await room.tell(BEN, "done", "")

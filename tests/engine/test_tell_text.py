@@ -62,9 +62,7 @@ async def test_each_piece_is_said_at_once_with_its_offset() -> None:
 
 
 @pytest.mark.requirement("engine:events:text")
-async def test_what_was_added_is_kept_now_and_then_and_all_of_it_at_the_end() -> None:
-    house = a_house()
-
+async def test_what_was_added_is_kept_now_and_then_and_all_of_it_at_the_end(house: House) -> None:
     async with telling(house, Said())(ANA, TEXT) as text:
         for number in range(50):
             text.add(f"{number} ")
@@ -77,9 +75,7 @@ async def test_what_was_added_is_kept_now_and_then_and_all_of_it_at_the_end() ->
     assert {(entry.type, entry.label) for entry in entries} == {("text.added", TEAM)}
 
 
-async def test_an_empty_text_is_done_too() -> None:
-    house = a_house()
-
+async def test_an_empty_text_is_done_too(house: House) -> None:
     async with telling(house, Said())(ANA, TEXT):
         pass
 
@@ -87,9 +83,7 @@ async def test_an_empty_text_is_done_too() -> None:
     assert entry.facts == {"part": "answer:1", "offset": 0, "text": "", "done": True}
 
 
-async def test_a_text_that_is_broken_off_is_kept_and_never_done() -> None:
-    house = a_house()
-
+async def test_a_text_that_is_broken_off_is_kept_and_never_done(house: House) -> None:
     with pytest.raises(OSError, match="model"):
         async with telling(house, Said(), every=10)(ANA, TEXT) as text:
             text.add("half a sen")
@@ -111,9 +105,7 @@ async def test_while_the_store_is_away_it_goes_on_and_nothing_is_lost() -> None:
     assert joined(await kept(house)) == "ab"
 
 
-async def test_a_store_that_stays_away_is_told_at_the_end() -> None:
-    house = a_house()
-
+async def test_a_store_that_stays_away_is_told_at_the_end(house: House) -> None:
     house.log.away = True
     with pytest.raises(StoreUnavailable):
         async with telling(house, Said(), every=10)(ANA, TEXT) as text:
@@ -124,8 +116,7 @@ async def test_a_store_that_stays_away_is_told_at_the_end() -> None:
             raise OSError("the model went away")
 
 
-async def test_whoever_is_cancelled_leaves_nothing_running() -> None:
-    house = a_house()
+async def test_whoever_is_cancelled_leaves_nothing_running(house: House) -> None:
     tasks = len(asyncio.all_tasks())
 
     async def forever() -> None:
@@ -144,8 +135,7 @@ async def test_whoever_is_cancelled_leaves_nothing_running() -> None:
 
 
 @pytest.mark.requirement("engine:events:text")
-async def test_who_follows_it_live_and_who_comes_later_have_the_same_text() -> None:
-    house = a_house()
+async def test_who_follows_it_live_and_who_comes_later_have_the_same_text(house: House) -> None:
     tell = TellText(log=house.log, say=house.tails.say, clock=TickingClock(), every=0.01)
     words = [f"word{number} " for number in range(40)]
 

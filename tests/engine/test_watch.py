@@ -43,8 +43,7 @@ async def read(
     return await reading(who, RUN, after, limit)
 
 
-async def test_a_run_is_followed_from_its_beginning_or_from_where_one_left() -> None:
-    house = a_house()
+async def test_a_run_is_followed_from_its_beginning_or_from_where_one_left(house: House) -> None:
     await house.tell("run.started", "step.done", topic=TOPIC)
 
     assert await watch_run(house)(ANA, RUN, None) == {TOPIC: 0}
@@ -62,16 +61,14 @@ async def test_whoever_has_had_the_last_of_a_run_has_nothing_to_follow(last: str
     assert await watch_run(house)(ANA, RUN, None) == {TOPIC: 0}
 
 
-async def test_a_run_that_was_taken_up_again_goes_on() -> None:
-    house = a_house()
+async def test_a_run_that_was_taken_up_again_goes_on(house: House) -> None:
     await house.tell("run.started", "run.failed", "run.resumed", topic=TOPIC)
 
     assert await watch_run(house)(ANA, RUN, cursor(2)) == {TOPIC: 2}
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_a_run_that_is_not_there_or_above_the_caller_is_not_found() -> None:
-    house = a_house()
+async def test_a_run_that_is_not_there_or_above_the_caller_is_not_found(house: House) -> None:
     await house.tell("run.started", topic=TOPIC, label=SECRET)
     above = replace(house.world.streams[ANA.space, TOPIC], label=SECRET)
     house.world.streams[ANA.space, TOPIC] = above
@@ -85,8 +82,7 @@ async def test_a_run_that_is_not_there_or_above_the_caller_is_not_found() -> Non
         await watch_run(a_house())(ANA, RUN, None)
 
 
-async def test_whoever_watches_is_asked_again_for_the_scope_and_for_the_run() -> None:
-    house = a_house()
+async def test_whoever_watches_is_asked_again_for_the_scope_and_for_the_run(house: House) -> None:
     await house.tell("run.started", topic=TOPIC)
     watch = watch_run(house)
 
@@ -144,8 +140,7 @@ def test_a_cursor_of_elsewhere_is_refused() -> None:
             asked(who, topics, text)
 
 
-async def test_pages_follow_one_another_to_the_end_of_the_run() -> None:
-    house = a_house()
+async def test_pages_follow_one_another_to_the_end_of_the_run(house: House) -> None:
     await house.tell("run.started", "a.b", "c.d", "run.done", topic=TOPIC)
 
     first = await read(house, limit=2)
@@ -158,8 +153,7 @@ async def test_pages_follow_one_another_to_the_end_of_the_run() -> None:
     assert (after.entries, after.next) == ([], None)
 
 
-async def test_while_a_run_goes_on_there_is_always_a_next_page() -> None:
-    house = a_house()
+async def test_while_a_run_goes_on_there_is_always_a_next_page(house: House) -> None:
     await house.tell("run.started", topic=TOPIC)
 
     page = await read(house)
@@ -173,8 +167,7 @@ async def test_while_a_run_goes_on_there_is_always_a_next_page() -> None:
 
 
 @pytest.mark.requirement("engine:events:labels")
-async def test_a_page_tells_nothing_of_what_is_hidden_not_even_by_its_cursor() -> None:
-    house = a_house()
+async def test_a_page_tells_nothing_of_what_is_hidden_not_even_by_its_cursor(house: House) -> None:
     low = may(LOW, Scope.RUNS_READ)
     await house.tell("run.started", topic=TOPIC)
     page = await read(house, who=low)
@@ -186,8 +179,7 @@ async def test_a_page_tells_nothing_of_what_is_hidden_not_even_by_its_cursor() -
 
 
 @pytest.mark.requirement("engine:events:reset")
-async def test_a_page_says_that_where_one_stood_is_gone() -> None:
-    house = a_house()
+async def test_a_page_says_that_where_one_stood_is_gone(house: House) -> None:
     await house.tell("run.started", "a.b", "c.d", "e.f", topic=TOPIC)
     house.log.trim(ANA.space, TOPIC, 3)
 
@@ -205,8 +197,7 @@ async def test_pages_are_for_those_who_may() -> None:
         await read(a_house(), who=may(ANA))
 
 
-async def test_a_program_that_reads_events_has_read_as_much_as_they_hold() -> None:
-    house = a_house()
+async def test_a_program_that_reads_events_has_read_as_much_as_they_hold(house: House) -> None:
     house.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
     await house.tell("run.started", topic=TOPIC, label=Label(Level.TEAM))
     program = replace(ANA, kind=PrincipalKind.AGENT)

@@ -108,30 +108,30 @@ def test_a_cap_holds_in_each_dimension_by_itself(more: Cost, dimension: str) -> 
     assert Budget(CAP).reserve("work", more) == OverBudget((dimension,))
 
 
-def test_a_cap_may_be_reached_exactly() -> None:
+def test_a_reservation_counts_before_it_is_spent_and_what_is_not_used_is_given_back() -> None:
     budget = reserved(Budget(CAP).reserve("work", CAP))
 
     assert budget.committed == CAP
 
-
-def test_what_is_reserved_counts_before_it_is_spent() -> None:
     budget = reserved(Budget(CAP).reserve("one", Cost(calls=3)))
 
     assert budget.reserve("other", Cost(calls=3)) == OverBudget(("calls",))
     assert budget.spent == NOTHING
 
-
-def test_settling_gives_back_what_was_not_used() -> None:
     budget = reserved(Budget(CAP).reserve("one", CAP)).settle("one", Cost(calls=2))
 
     assert budget.spent == budget.committed == Cost(calls=2)
 
-
-def test_releasing_gives_everything_back() -> None:
     assert reserved(Budget(CAP).reserve("one", CAP)).release("one") == Budget(CAP)
 
+    budget = Budget(CAP)
 
-def test_spending_more_than_reserved_is_refused_and_says_of_what() -> None:
+    budget.reserve("one", Cost(calls=1))
+
+    assert budget == Budget(CAP)
+
+
+def test_what_cannot_be_settled_or_reserved_is_refused_and_says_of_what() -> None:
     budget = reserved(Budget(CAP).reserve("search", Cost(calls=1)))
 
     with pytest.raises(ReservationExceeded, match="reserved of: money, calls") as caught:
@@ -140,15 +140,11 @@ def test_spending_more_than_reserved_is_refused_and_says_of_what() -> None:
     assert caught.value.name == "search"
     assert caught.value.dimensions == ("money", "calls")
 
-
-def test_one_name_is_reserved_once() -> None:
     budget = reserved(Budget(CAP).reserve("one", Cost(calls=1)))
 
     with pytest.raises(ValueError, match="'one' is reserved already"):
         budget.reserve("one", NOTHING)
 
-
-def test_what_was_never_reserved_cannot_be_settled() -> None:
     with pytest.raises(KeyError):
         Budget(CAP).settle("nothing", NOTHING)
 
@@ -165,11 +161,3 @@ def test_what_was_never_reserved_cannot_be_settled() -> None:
 def test_a_cost_is_never_negative(negative: Callable[[], Cost]) -> None:
     with pytest.raises(ValueError, match="never negative"):
         negative()
-
-
-def test_a_budget_is_left_as_it_was_by_what_is_made_of_it() -> None:
-    budget = Budget(CAP)
-
-    budget.reserve("one", Cost(calls=1))
-
-    assert budget == Budget(CAP)

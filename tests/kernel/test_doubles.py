@@ -5,13 +5,11 @@ from datetime import timedelta
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
 
 
-def test_each_look_at_the_clock_moves_it_on() -> None:
+def test_each_look_at_the_clock_moves_it_on_and_it_can_be_turned() -> None:
     clock = TickingClock(step=timedelta(minutes=1))
 
     assert [clock.now() - BEGINNING for _ in range(3)] == [timedelta(minutes=m) for m in range(3)]
 
-
-def test_the_clock_can_be_turned() -> None:
     clock = TickingClock()
 
     clock.turn(timedelta(days=1))

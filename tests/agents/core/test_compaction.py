@@ -1,5 +1,8 @@
-"""What is said, made to fit: people's words stay, calls stay with what they came to."""
+"""What was said, in the order in which a model reads it, and made to fit."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +15,20 @@ from portico.agents.core.compaction import (
     tokens_of,
     tokens_of_tool,
 )
+from portico.agents.core.conversation import NOT_MADE, for_model, lines_of_trace, words_of
 from portico.agents.core.message import Message, ModelSaid, ToolCall, ToolGave, UserSaid
+from portico.agents.core.trace import WholeTrace
+from portico.agents.core.truncation import (
+    Reading,
+    Sent,
+    Told,
+    more_room,
+    reading,
+    wanted_room,
+)
+from portico.guard.core.authentication import as_principal
+from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
+from portico.testing.guard import an_identity
 
 LONG = "many words " * 200
 
@@ -45,14 +61,10 @@ def fitted(messages: list[Message], room: int) -> Fitted:
     return found
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_what_fits_stays_and_the_oldest_result_of_a_tool_is_shortened_first() -> None:
     talk = a_talk()
 
     assert fitted(talk, size(talk)) == Fitted(talk, size(talk))
-
-
-def test_the_oldest_result_of_a_tool_is_shortened_first() -> None:
-    talk = a_talk()
 
     found = fitted(talk, size(talk) - 1)
 
@@ -83,22 +95,18 @@ def test_then_what_the_model_said_of_old_and_recent_things_last() -> None:
     assert order == [2, 1, 4, 5]
 
 
-def test_what_people_said_is_never_cut() -> None:
+def test_what_people_said_is_never_cut_and_what_a_server_wants_back_is_given_up() -> None:
     needed = fit([UserSaid(LONG), UserSaid(LONG)], 10, count)
 
     assert isinstance(needed, TooLong)
     assert needed.needed > 2 * len(LONG)
 
-
-def test_what_a_server_wants_back_is_given_up_where_there_is_no_room() -> None:
     talk: list[Message] = [ModelSaid("Hm.", kept={"signature": "x" * 2_000}), UserSaid("Well?")]
 
     found = fitted(talk, 100)
 
     assert found.messages == [ModelSaid("Hm."), UserSaid("Well?")]
 
-
-def test_a_tool_is_as_long_as_its_words_and_its_schema() -> None:
     assert tokens_of_tool(ToolShown("a", "bb", {"type": "object"}), count) > 3 + 16
 
 
@@ -143,3 +151,129 @@ def test_whatever_is_said_fits_or_is_refused_and_loses_no_word_of_people(
             case _:
                 raise AssertionError(after)
     assert found.shortened == sum(one != other for one, other in zip(said, kept, strict=True))
+
+
+RUN = an_agent_run(as_principal(an_identity("ana")))
+CALLS = (ToolCall("a", "files__read", {}), ToolCall("b", "files__read", {}))
+
+
+def a_trace() -> WholeTrace:
+    return WholeTrace(
+        run=replace(RUN, history=(UserSaid("Earlier."),)),
+        said=(a_saying(RUN, "One."), a_saying(RUN, "Two.", 2), a_saying(RUN, "Three.", 3)),
+        turns=(
+            replace(a_turn(RUN, 2, "Done."), heard=2, kept={"x": 1}),
+            replace(a_turn(RUN, 1, "Hm.", calls=CALLS), heard=1),
+        ),
+        uses=(a_use(RUN, 1, 0, text="read"),),
+    )
+
+
+def test_each_turn_comes_after_what_it_had_heard_and_each_call_with_its_result() -> None:
+    assert [line.message for line in lines_of_trace(a_trace())] == [
+        UserSaid("Earlier."),
+        UserSaid("One."),
+        ModelSaid("Hm.", CALLS),
+        ToolGave("a", "files__read", "read"),
+        ToolGave("b", "files__read", NOT_MADE, failed=True),
+        UserSaid("Two."),
+        ModelSaid("Done.", kept={"x": 1}),
+        UserSaid("Three."),
+    ]
+
+
+def test_what_a_server_wants_back_is_its_own() -> None:
+    lines = lines_of_trace(a_trace())
+
+    assert ModelSaid("Done.", kept={"x": 1}) in for_model(lines, "local:small")
+    assert ModelSaid("Done.") in for_model(lines, "far:large")
+
+
+def test_the_last_words_of_people_are_what_tools_are_looked_for_by() -> None:
+    assert words_of(lines_of_trace(a_trace())) == "Three."
+    assert words_of([]) == ""
+
+
+SENT = Sent(all=1000, largest=300)
+
+
+@pytest.mark.parametrize("read", [None, 0])
+def test_a_server_that_does_not_count_leaves_it_open(read: int | None) -> None:
+    assert reading(SENT, Told(read=read, room=8192)) is Reading.UNKNOWN
+
+
+def test_whether_all_was_read_is_judged_by_what_was_sent_and_what_room_there_was() -> None:
+    assert reading(SENT, Told(read=500, room=100_000)) is Reading.CUT
+
+    assert reading(SENT, Told(read=1100, room=4096)) is Reading.WHOLE
+
+    assert reading(SENT, Told(read=1000, room=2048)) is Reading.WHOLE
+
+    assert reading(SENT, Told(read=1900, room=2048)) is Reading.CUT
+
+    assert reading(SENT, Told(read=1000, written=8000, room=8192)) is Reading.CUT
+    assert reading(SENT, Told(read=1000, written=7000, room=8192)) is Reading.WHOLE
+
+    remembered = Told(read=5, room=8192, counts_cached=False)
+    narrow = Told(read=5, room=2048, counts_cached=False)
+
+    assert reading(SENT, remembered) is Reading.WHOLE
+    assert reading(SENT, narrow) is Reading.CUT
+
+
+def test_room_is_asked_for_in_steps_until_there_is_no_more() -> None:
+    assert wanted_room(SENT, 200, limit=None) == 2048
+    assert wanted_room(SENT, 4096, limit=None) == 8192
+    assert wanted_room(SENT, 4096, limit=6000) == 6000
+    assert wanted_room(Sent(all=1000, largest=300, plain=False), 200, limit=None) == 4096
+    assert more_room(2048, SENT, 200, limit=None) == 4096
+    assert more_room(4096, SENT, 200, limit=None) is None
+    assert more_room(4096, SENT, 200, limit=32_768) == 8192
+    assert more_room(32_768, SENT, 200, limit=32_768) is None
+
+
+def cut_by_ollama(system: int, messages: list[int], room: int) -> int:
+    """Tokens that are left: the system's and the last message stay, the oldest go first; and what
+    does not fit even so is cut in its middle, down to half the room at worst."""
+    kept = messages
+    while len(kept) > 1 and system + sum(kept) > room:
+        kept = kept[1:]
+    left = system + sum(kept)
+    return left if left <= room else room // 2 + 1
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> tuple[Sent, int, list[int]]:
+    """What we counted, and what a model counts for the same messages."""
+    plain = draw(st.booleans())
+    ours = draw(st.lists(st.integers(1, 3000), min_size=1, max_size=12))
+    most = 2.25 if plain else 4.0
+    scale = st.floats(0.6, most)
+    theirs = [max(1, int(count * draw(scale))) for count in ours]
+    sent = Sent(all=sum(ours), largest=max(ours), plain=plain)
+    return sent, theirs[0], theirs[1:] or [1]
+
+
+@given(talks(), st.sampled_from([512, 2048, 4096, 8192, 32_768]))
+def test_nothing_that_was_cut_is_taken_for_whole(
+    talk: tuple[Sent, int, list[int]], room: int
+) -> None:
+    sent, system, messages = talk
+    read = cut_by_ollama(system, messages, room)
+
+    if read < system + sum(messages):
+        assert reading(sent, Told(read=read, room=room)) is Reading.CUT
+
+
+@given(talks(), st.integers(0, 4096), st.integers(60_000, 200_000))
+def test_what_had_room_is_never_called_cut(
+    talk: tuple[Sent, int, list[int]], answer: int, limit: int
+) -> None:
+    sent, system, messages = talk
+    room = wanted_room(sent, answer, limit=limit)
+    while (larger := more_room(room, sent, answer, limit=limit)) is not None:
+        room = larger
+
+    if sent.most <= room:
+        told = Told(read=system + sum(messages), room=room)
+        assert reading(sent, told) is Reading.WHOLE

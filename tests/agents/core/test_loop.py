@@ -47,17 +47,13 @@ def a_trace(*turns: TurnTrace) -> WholeTrace:
     return WholeTrace(run=RUN, said=(a_saying(RUN),), turns=turns, uses=())
 
 
-def test_a_run_begins_with_its_first_turn() -> None:
+def test_a_run_asks_until_there_is_an_answer_without_calls_to_all_that_was_said() -> None:
     assert next_move(begun()) == AskModel(1)
 
-
-def test_an_answer_without_calls_is_the_end() -> None:
     state = begun().after_turn(a_turn(RUN), TurnNoted())
 
     assert next_move(state) == End(AgentRunStatus.COMPLETED)
 
-
-def test_somebody_who_spoke_meanwhile_is_answered() -> None:
     state = begun().heard((a_saying(RUN, "And?", 2),)).after_turn(a_turn(RUN), TurnNoted())
 
     assert next_move(state) == AskModel(2)
@@ -82,10 +78,14 @@ def test_calls_that_nobody_would_hear_of_are_not_made() -> None:
     assert move.failed.code == "agent_turns_spent"
 
 
-def test_a_run_that_is_stopped_ends() -> None:
+def test_a_run_that_is_stopped_or_halted_ends_before_its_calls() -> None:
     state = begun().after_turn(a_turn(RUN), TurnNoted(stopped=True))
 
     assert next_move(state) == End(AgentRunStatus.STOPPED)
+
+    state = begun().after_turn(a_turn(RUN, calls=CALLS), TWO)
+
+    assert next_move(state.halted()) == End(AgentRunStatus.STOPPED)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_turn_that_nobody_answered_ends_it(kind: Kind, status: AgentRunStatus)
     assert next_move(begun().without_answer(TurnNoted(error="code"), failed)) == End(status, failed)
 
 
-def test_what_a_turn_and_its_calls_cost_is_spent() -> None:
+def test_what_a_turn_and_its_calls_cost_is_spent_and_no_more_calls_than_there_were() -> None:
     turn = replace(a_turn(RUN, calls=CALLS), counted=500, money=Decimal("0.25"))
     state = begun(tokens=1_000).after_turn(turn, replace(TWO, lost=3))
 
@@ -109,8 +109,6 @@ def test_what_a_turn_and_its_calls_cost_is_spent() -> None:
     assert state.spending.budget.spent.money == Decimal("0.25")
     assert state.spending.calls_left == 97
 
-
-def test_no_more_calls_are_counted_than_there_were() -> None:
     state = begun(calls=1).after_turn(a_turn(RUN, calls=CALLS), TWO)
 
     assert state.after_uses({0: a_use(RUN), 1: a_use(RUN, place=1)}).spending.calls_left == 0
@@ -122,13 +120,6 @@ def test_what_was_read_makes_the_run_as_secret() -> None:
     state = RunState.beginning(Limits(), PUBLIC, a_trace()).after_turn(turn, TWO)
 
     assert state.after_uses({0: replace(a_use(RUN), label=secret)}).label == secret
-
-
-def test_what_is_heard_twice_is_heard_once() -> None:
-    first, second = a_saying(RUN), a_saying(RUN, "More.", 2)
-
-    assert begun().heard((first, second)).said == (first, second)
-    assert begun().heard((first,)).said == (first,)
 
 
 def test_calls_made_beside_each_other_take_as_long_as_until_the_last_has_ended() -> None:
@@ -156,21 +147,18 @@ def test_what_was_wasted_before_a_run_was_taken_up_again_is_spent() -> None:
     assert RunState.beginning(Limits(), TEAM, a_trace(turn)).wasted == Wasted()
 
 
-def test_a_run_that_is_halted_stops_before_its_calls() -> None:
-    state = begun().after_turn(a_turn(RUN, calls=CALLS), TWO)
-
-    assert next_move(state.halted()) == End(AgentRunStatus.STOPPED)
-
-
-def test_an_answer_is_what_was_said_last() -> None:
+def test_what_was_said_last_is_the_answer_and_usage_is_added_up() -> None:
     assert answer_of([a_turn(RUN, 2, ""), a_turn(RUN, 1, "First.")]) == "First."
     assert answer_of([]) == ""
 
-
-def test_usage_is_added_up() -> None:
     turn = replace(a_turn(RUN), usage=Usage(input=1, output=2, cached=3, reported=False))
 
     assert usage_of([turn, turn]) == Usage(input=2, output=4, cached=6, reported=False)
+
+    first, second = a_saying(RUN), a_saying(RUN, "More.", 2)
+
+    assert begun().heard((first, second)).said == (first, second)
+    assert begun().heard((first,)).said == (first,)
 
 
 @supposing(st.lists(st.integers(0, 3), max_size=15), st.integers(1, 5))

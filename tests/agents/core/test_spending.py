@@ -42,42 +42,34 @@ def short(limits: Limits, **question: Any) -> tuple[str, ...]:
     return found.dimensions
 
 
-def test_a_prompt_is_reserved_with_a_margin_and_an_answer_with_slack() -> None:
+def test_a_prompt_is_reserved_with_a_margin_and_an_answer_with_slack_as_far_as_money_goes() -> None:
     spending, held = reserved()
 
     assert (held.prompt, held.asked, held.answer) == (1_500, 500, 750)
     assert spending.budget.committed.tokens == 2_250
     assert spending.budget.committed.money == DEAR.of(input_tokens=1_500, output_tokens=750)
 
+    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=FREE)
 
-def test_the_answer_shrinks_to_what_is_left() -> None:
+    assert held.asked == 500
+
+    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=None)
+
+    assert held.cost.money == 0
+
+
+def test_the_answer_shrinks_to_what_is_left_and_can_be_paid_and_has_room() -> None:
     _, held = reserved(replace(PLENTY, tokens=1_800))
 
     assert (held.asked, held.answer) == (200, 300)
 
-
-def test_the_answer_shrinks_to_what_can_be_paid() -> None:
     _, held = reserved(replace(PLENTY, money=Decimal("0.0075")))
 
     assert held.answer <= 200
     assert held.cost.money <= Decimal("0.0075")
 
-
-def test_the_answer_shrinks_to_the_window() -> None:
     assert reserved(room=100)[1].asked == 100
     assert reserved(room=-5)[1].asked == 1
-
-
-def test_what_is_free_needs_no_money() -> None:
-    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=FREE)
-
-    assert held.asked == 500
-
-
-def test_a_price_that_nobody_knows_reserves_no_money() -> None:
-    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=None)
-
-    assert held.cost.money == 0
 
 
 def test_what_cannot_be_asked_says_why() -> None:
@@ -86,21 +78,15 @@ def test_what_cannot_be_asked_says_why() -> None:
     assert short(replace(PLENTY, seconds=0.0)) == ("time",)
     assert short(replace(PLENTY, tokens=0, money=Decimal(0))) == ("tokens", "money")
 
+    assert short(replace(PLENTY, tokens=1_530)) == ("tokens",)
+    assert reserved(replace(PLENTY, tokens=1_530), most=10)[1].asked == 10
+    assert LEAST_ANSWER > 10
 
-def test_an_amount_with_more_digits_than_are_reckoned_with_is_not_passed() -> None:
     money = Decimal("0.00044" + "9" * 40)
     price = Price(input=Decimal(0), output=Decimal(3))
 
     assert short(replace(PLENTY, money=money), price=price, most=100) == ("money",)
 
-
-def test_a_short_answer_may_be_asked_for_with_little_left() -> None:
-    assert short(replace(PLENTY, tokens=1_530)) == ("tokens",)
-    assert reserved(replace(PLENTY, tokens=1_530), most=10)[1].asked == 10
-    assert LEAST_ANSWER > 10
-
-
-def test_limits_below_nothing_are_nothing() -> None:
     limits = Limits(tokens=-1, money=Decimal(-1), seconds=-1.0, calls=-1)
 
     assert Spending.within(limits).budget.cap.tokens == 0
@@ -146,7 +132,7 @@ def test_where_a_server_says_nothing_our_count_is_charged(usage: Usage | None) -
     assert (charge.input, charge.output, charge.time) == (1_000, 7, timedelta(0))
 
 
-def test_what_was_refused_at_once_costs_only_time() -> None:
+def test_what_was_spent_before_is_spent_and_what_was_refused_costs_only_time() -> None:
     spending, held = reserved()
 
     after, charge = spending.unasked(held, SECOND)
@@ -154,8 +140,6 @@ def test_what_was_refused_at_once_costs_only_time() -> None:
     assert (charge.tokens, charge.money, charge.time) == (0, Decimal(0), SECOND)
     assert after.time_left == timedelta(seconds=599)
 
-
-def test_what_was_spent_before_is_spent() -> None:
     spending = Spending.within(PLENTY).after(
         tokens=100, money=Decimal(1), time=timedelta(hours=1), calls=4
     )

@@ -1,11 +1,11 @@
-"""What is declared of each box before it is tried."""
+"""What is declared of each box before it is tried, and reported afterwards."""
 
 import pytest
 
 from portico.adapters.box.probing import inside  # noqa: F401 # it knows them all
 from portico.adapters.box.probing.trying import ATTEMPTS
 from portico.box.core.probes import Layer, Manner, Situation, Trial, Verdict, to_hold
-from portico.box.core.report import Backend
+from portico.box.core.report import Backend, Probe, Report
 from portico.box.core.trials import GROUPS, TRIALS, attempt_of
 
 BOTH = {Backend.BUBBLEWRAP: Layer.MOUNTS, Backend.LANDLOCK: Layer.LANDLOCK}
@@ -34,29 +34,22 @@ def test_what_is_declared_depends_on_the_box_and_on_where_it_is(
     assert trial.declared(backend, situation) is verdict
 
 
-def test_what_is_said_to_be_open_does_not_decide() -> None:
+def test_what_is_to_hold_depends_on_the_box_and_on_how_much_time_there_is() -> None:
     everything = [HELD, SLOW, OPEN]
 
     assert to_hold(everything, Backend.LANDLOCK, Situation.USER, quick=False) == [HELD, SLOW]
     assert to_hold(everything, Backend.BUBBLEWRAP, Situation.USER, quick=False) == everything
 
-
-def test_at_a_start_only_the_quick_ones_are_tried() -> None:
     trials = [HELD, SLOW, OPEN]
 
     assert to_hold(trials, Backend.BUBBLEWRAP, Situation.USER, quick=True) == [HELD, OPEN]
 
-
-def test_where_there_is_no_such_box_nothing_is_tried() -> None:
     assert to_hold([HELD], Backend.BUBBLEWRAP, Situation.NO_NAMESPACES, quick=False) == []
 
 
-def test_there_are_many_and_each_has_its_own_name() -> None:
+def test_every_trial_has_its_own_name_and_is_an_attempt() -> None:
     assert len({trial.name for trial in TRIALS}) == len(TRIALS) >= 60
     assert sum(map(len, GROUPS.values())) == len(TRIALS)
-
-
-def test_every_trial_is_an_attempt_and_every_attempt_is_tried() -> None:
     assert {attempt_of(trial) for trial in TRIALS} == set(ATTEMPTS)
 
 
@@ -78,3 +71,19 @@ def test_what_is_open_says_what_that_means() -> None:
         for sentence in trial.open_in.values():
             assert sentence.endswith(".")
             assert len(sentence) > 40
+
+
+KEPT_IN = Probe("read a file", held=True, detail="no such file")
+REACHED = Probe("see a process", held=False, detail="process 1")
+
+
+def test_a_box_is_offered_if_it_was_tried_and_holds_everything() -> None:
+    assert Report(backend=Backend.BUBBLEWRAP, probes=[KEPT_IN]).offered
+
+    report = Report(backend=Backend.LANDLOCK, probes=[KEPT_IN, REACHED])
+
+    assert not report.offered
+    assert report.escapes == [REACHED]
+
+    assert not Report(backend=Backend.LANDLOCK).offered
+    assert not Report(backend=Backend.LANDLOCK, probes=[KEPT_IN], missing="the kernel").offered

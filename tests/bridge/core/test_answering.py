@@ -60,15 +60,12 @@ def test_it_answers_whoever_names_it_since_it_came(message: Said, reason: Reason
     assert decision == Decision(answers=reason is Reason.ASKED, reason=reason)
 
 
-def test_what_it_has_answered_it_does_not_answer_again() -> None:
+def test_what_it_has_answered_it_does_not_answer_again_even_if_it_was_killed() -> None:
     question = said("1")
     standing = has_answered(after(question), question, NOON)
 
     assert should_answer(standing, question, Rules()).reason is Reason.ANSWERED
 
-
-def test_what_it_answered_before_it_was_killed_it_reads_in_the_conversation() -> None:
-    question = said("1")
     standing = after(question, said("2", "helper", to="", answers="1", thread="1"))
 
     assert should_answer(standing, question, Rules()).reason is Reason.ANSWERED
@@ -117,30 +114,24 @@ def test_agents_answer_agents_only_so_often_before_a_person_speaks(reply: bool) 
     assert answered == ["1", "3"]
 
 
-def test_a_person_who_speaks_begins_it_anew() -> None:
+def test_chains_of_agents_are_counted_until_a_person_speaks_there() -> None:
     later = [said("9", to=""), said("10", "planner")]
     standing = after(*talk_of_two(reply=False), *later)
 
     assert standing.depth(later[1]) == 1
     assert should_answer(standing, later[1], Rules()).answers
 
-
-def test_a_chain_of_answers_goes_on_whatever_a_person_says_elsewhere() -> None:
     later = [said("9", to=""), said("10", "planner", answers="8", thread="0")]
     standing = after(*talk_of_two(reply=True), *later)
 
     assert should_answer(standing, later[1], Rules()).reason is Reason.HOPS
 
-
-def test_always_answering_what_the_person_said_is_counted_too() -> None:
     messages = [said("0", to="planner")]
     messages += [said(str(n), "planner", answers="0", thread="0") for n in range(1, 8)]
     standing = after(*messages)
 
     assert [standing.depth(message) for message in messages] == [*range(8)]
 
-
-def test_what_agents_say_to_nobody_does_not_count() -> None:
     news = [said(str(n), "planner", to="") for n in range(20)]
     question = said("q", "planner")
     standing = after(*news, question)
@@ -156,13 +147,11 @@ def test_with_no_hops_it_answers_people_alone() -> None:
     assert should_answer(standing, told, Rules(hops=0)).reason is Reason.HOPS
 
 
-def test_the_same_message_twice_is_heard_once() -> None:
+def test_the_same_message_twice_is_heard_once_and_long_ago_is_forgotten() -> None:
     message = said("1", "planner")
 
     assert after(message, message) == after(message)
 
-
-def test_long_ago_is_forgotten() -> None:
     standing = after(*(said(str(n), "planner") for n in range(600)))
 
     assert len(standing.depths) == 500

@@ -24,7 +24,7 @@ def a_conversation(id_: ConversationId) -> Conversation:
     )
 
 
-def test_counts_are_told_with_their_conversations_and_summed() -> None:
+def test_counts_are_told_with_their_conversations_and_of_what_is_hidden_none() -> None:
     unread = [
         Unread(conversation=TWO, count=2, label=PUBLIC),
         Unread(conversation=ONE, count=3, mentions=1, label=PUBLIC),
@@ -36,8 +36,6 @@ def test_counts_are_told_with_their_conversations_and_summed() -> None:
     assert [(item.count, item.mentions) for item in found.unread] == [(3, 1), (2, 0)]
     assert found.total == 5
 
-
-def test_of_what_is_not_to_be_seen_any_more_nothing_is_counted() -> None:
     unread = [Unread(conversation=TWO, count=2, label=PUBLIC)]
 
     assert inbox_of([a_conversation(ONE)], unread, []).total == 0

@@ -14,34 +14,33 @@ LEGAL = Label(Level.CONFIDENTIAL, frozenset({"legal"}))
 LABELS = st.builds(Label, st.sampled_from(Level), st.frozensets(st.sampled_from(["a", "b"])))
 
 
-def test_without_a_label_it_is_as_its_place_where_nothing_was_read() -> None:
+def test_a_label_is_that_of_the_place_of_what_was_read_or_the_one_asked_for() -> None:
     found = label_of(None, inside=TEAM, mark=PUBLIC, clearance=SECRET)
 
     assert (found.label, found.raised) == (TEAM, False)
 
-
-def test_without_a_label_it_is_raised_to_what_was_read_and_that_is_told() -> None:
     found = label_of(None, inside=TEAM, mark=LEGAL, clearance=LEGAL)
 
     assert (found.label, found.raised) == (LEGAL, True)
 
-
-def test_a_label_that_was_asked_for_is_kept() -> None:
     found = label_of(LEGAL, inside=TEAM, mark=PUBLIC, clearance=LEGAL)
 
     assert (found.label, found.raised) == (LEGAL, False)
 
 
-def test_nothing_is_less_secret_than_what_was_read() -> None:
+def test_nothing_is_less_secret_than_what_was_read_or_than_its_place() -> None:
     with pytest.raises(WriteDown) as refused:
         label_of(TEAM, inside=TEAM, mark=SECRET, clearance=SECRET)
 
     assert (refused.value.wanted, refused.value.mark) == (TEAM, SECRET)
 
-
-def test_nothing_is_less_secret_than_its_place() -> None:
     with pytest.raises(BelowContainer):
         label_of(PUBLIC, inside=TEAM, mark=PUBLIC, clearance=SECRET)
+
+    check_shared(SECRET, TEAM)
+
+    with pytest.raises(WriteDown):
+        check_shared(TEAM, SECRET)
 
 
 @pytest.mark.parametrize("wanted", [None, LEGAL])
@@ -73,13 +72,6 @@ def test_what_may_have_been_written_before_keeps_the_label_that_it_had() -> None
     for again, clearance in ((False, SECRET), (True, PUBLIC)):
         with pytest.raises(WriteDown):
             label_again(TEAM, inside=TEAM, mark=SECRET, clearance=clearance, again=again)
-
-
-def test_what_all_see_is_not_written_from_above() -> None:
-    check_shared(SECRET, TEAM)
-
-    with pytest.raises(WriteDown):
-        check_shared(TEAM, SECRET)
 
 
 def test_the_most_secret_is_always_the_same_one() -> None:

@@ -35,25 +35,19 @@ def a_read(conversation: ConversationId, seconds: list[int], *, more: bool = Fal
     return Read(found=found, start=10, more=more, inside=PUBLIC)
 
 
-def test_the_oldest_comes_first_whatever_conversation_it_is_in() -> None:
+def test_the_oldest_comes_first_and_what_does_not_fit_is_for_the_next_page() -> None:
     found = merged({TALKS[0]: a_read(TALKS[0], [1, 4]), TALKS[1]: a_read(TALKS[1], [2, 3])}, 10)
 
     assert [message.body for message in found.messages] == ["1", "2", "3", "4"]
     assert (found.places, found.more) == ({TALKS[0]: 12, TALKS[1]: 12}, False)
 
-
-def test_what_does_not_fit_is_for_the_next_page() -> None:
     found = merged({TALKS[0]: a_read(TALKS[0], [1, 3]), TALKS[1]: a_read(TALKS[1], [5])}, 1)
 
     assert [message.body for message in found.messages] == ["1"]
     assert (found.places, found.more) == ({TALKS[0]: 11, TALKS[1]: 10}, True)
 
-
-def test_there_is_more_where_one_of_them_has_more() -> None:
     assert merged({TALKS[0]: a_read(TALKS[0], [1], more=True)}, 10).more
 
-
-def test_a_clock_that_went_back_does_not_turn_a_conversation_around() -> None:
     found = merged({TALKS[0]: a_read(TALKS[0], [5, 1]), TALKS[1]: a_read(TALKS[1], [3])}, 10)
 
     assert [message.body for message in found.messages] == ["3", "5", "1"]

@@ -75,21 +75,17 @@ def test_the_changes_are_told_line_by_line_and_without_a_secret() -> None:
     )
 
 
-def test_what_changes_in_one_line_is_one_change() -> None:
+def test_what_changes_in_one_line_is_one_change_and_in_none_none() -> None:
     assert redacted("a@b.co, c@d.co").diff == (
         "line 1:",
         "-a@b.co, c@d.co",
         "+[e-mail], [e-mail]",
     )
 
-
-def test_of_a_text_with_nothing_in_it_nothing_changes() -> None:
     whole = redacted("Nothing.\nAt all.")
 
     assert (whole.text, whole.findings, whole.diff) == ("Nothing.\nAt all.", (), ())
 
-
-def test_others_may_say_what_was_found() -> None:
     finding = Finding("name", FindingKind.PERSONAL, 5, 8)
 
     assert redacted("Dear Ana!", [finding]).text == "Dear [name]!"
@@ -160,7 +156,7 @@ def test_a_yes_is_to_one_message_from_one_label_to_another_in_these_words() -> N
     assert pin not in others
 
 
-def test_a_signature_is_of_everything_in_the_record() -> None:
+def test_only_what_is_signed_makes_another_record() -> None:
     signed = signed_content(SPACE, RECORD)
     later = RECORD.at + timedelta(microseconds=1)
 
@@ -180,8 +176,6 @@ def test_a_signature_is_of_everything_in_the_record() -> None:
     assert signed not in [signed_content(SPACE, other) for other in others]
     assert signed != signed_content(SpaceId.of_digest(b"other"), RECORD)
 
-
-def test_a_record_has_one_text_whoever_reads_it_and_where() -> None:
     elsewhere = RECORD.at.astimezone(timezone(timedelta(hours=5)))
     read = replace(RECORD, at=elsewhere, signature="another", sound=False)
 

@@ -34,7 +34,7 @@ def test_every_flaw_of_a_message_is_told_at_once() -> None:
     assert fields == ["body", "mentions", "addressed", "attachments", "key"]
 
 
-def test_as_much_as_may_be_said_may_be_said() -> None:
+def test_as_much_as_may_be_said_may_be_said_and_acknowledged_by_those_addressed() -> None:
     message = NewMessage(
         conversation=TALK,
         body="x" * 100_000,
@@ -47,20 +47,16 @@ def test_as_much_as_may_be_said_may_be_said() -> None:
 
     assert [*flaws_of_message(message)] == []
 
-
-def test_only_those_can_acknowledge_to_whom_it_is_addressed() -> None:
     message = NewMessage(conversation=TALK, body="x", acknowledge=Wanted())
 
     assert [flaw.field for flaw in flaws_of_message(message)] == ["acknowledge"]
+
+    assert not flaws_of_body("", empty=True)
 
 
 @pytest.mark.parametrize("body", ["", " \n", "a\0b", "\ud800"])
 def test_a_body_says_something_that_can_be_kept(body: str) -> None:
     assert [flaw.field for flaw in flaws_of_body(body)] == ["body"]
-
-
-def test_nothing_need_be_said_where_something_is_attached() -> None:
-    assert not flaws_of_body("", empty=True)
 
 
 @pytest.mark.parametrize(

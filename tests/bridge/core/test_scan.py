@@ -116,19 +116,15 @@ def test_what_merely_looks_a_little_like_it_stays(text: str) -> None:
     assert told(text) == []
 
 
-def test_what_lies_upon_another_is_one_and_a_secret_first() -> None:
+def test_what_touches_another_goes_with_it() -> None:
     text = "password=ana@example.com,10.1.2.3 x"
 
     assert told(text) == [("password", "ana@example.com,10.1.2.3")]
 
-
-def test_what_comes_to_light_once_its_neighbour_is_gone_goes_too() -> None:
     text = f"AKIA{'A' * 16}ghp_{'a' * 20}"
 
     assert [rule for rule, _ in told(text)] == ["aws-key", "github-token"]
 
-
-def test_what_grows_together_with_what_is_gone_takes_it_along() -> None:
     text = f"AKIA{'A' * 16}@example.com"
 
     [finding] = found(text)

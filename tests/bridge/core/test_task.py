@@ -38,7 +38,7 @@ WORK = Work(
 )
 
 
-def test_what_somebody_has_who_is_gone_can_be_had_again() -> None:
+def test_what_somebody_has_is_told_and_can_be_had_again_when_they_are_gone() -> None:
     hers = claimed(WORK, ANA, BEGINNING)
 
     his = claimed(replace(hers, claimed_by=None), BOB, BEGINNING)
@@ -47,8 +47,6 @@ def test_what_somebody_has_who_is_gone_can_be_had_again() -> None:
     with pytest.raises(WorkTaken):
         claimed(hers, BOB, BEGINNING)
 
-
-def test_who_has_it_already_is_told_so() -> None:
     with pytest.raises(WorkTaken, match="You have claimed") as refused:
         claimed(claimed(WORK, ANA, BEGINNING), ANA, BEGINNING)
 

@@ -36,10 +36,8 @@ def test_near_misses_are_kept_apart(one: str, other: str) -> None:
     assert key(one) != key(other)
 
 
-def test_two_hundred_pairs_were_checked_by_hand_and_none_is_merged_falsely() -> None:
+def test_two_hundred_pairs_were_checked_by_hand() -> None:
     assert len(SAME) >= 200
-
-    assert sum(key(one) == key(other) for one, other in DIFFERENT) == 0
 
 
 @pytest.mark.parametrize(
@@ -116,12 +114,9 @@ def test_a_choice_is_known_by_letter_number_or_text(answer: str, place: int | No
     assert chosen(answer, CITIES) == place
 
 
-def test_a_choice_that_is_itself_a_letter_or_a_number_is_known_by_its_text() -> None:
+def test_a_choice_is_known_by_its_own_text_first_without_case_and_wrapping() -> None:
     assert chosen("2", ("4", "2")) == 1
     assert chosen("b", ("b", "a")) == 0
-
-
-def test_choices_are_compared_without_case_and_wrapping() -> None:
     assert folded(" **New\tYork!** ") == "new york"
 
 

@@ -97,11 +97,9 @@ def test_every_happening_has_a_name_of_its_own() -> None:
     assert len(set(TYPES.values())) == len(TYPES)
 
 
-def test_what_is_of_a_later_version_is_passed_over() -> None:
+def test_what_is_of_a_later_version_is_passed_over_and_a_list_that_is_none_is_empty() -> None:
     assert happening_of("voice.sang", {}) is None
 
-
-def test_a_list_that_is_none_is_empty() -> None:
     began = happening_of("round.began", {"round": 1, "voices": "everybody"})
 
     assert began == RoundBegan(round=1, voices=())

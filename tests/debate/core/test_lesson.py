@@ -52,14 +52,12 @@ def test_too_few_teach_nothing() -> None:
     assert lesson_of([known("1", "1", choices=None)] * 400) is None
 
 
-def test_a_tie_is_broken_by_what_right_answers_look_like(lesson: Lesson) -> None:
+def test_a_tie_is_broken_by_looks_which_never_outweigh_a_vote(lesson: Lesson) -> None:
     posterior = lesson.posterior(tallied_keys([LONG, PLAIN], "general"))
 
     assert posterior.top == PLAIN
     assert posterior.sureness > posterior.runner_up
 
-
-def test_looks_never_outweigh_a_vote(lesson: Lesson) -> None:
     posterior = lesson.posterior(tallied_keys([LONG, LONG, PLAIN], "general"))
 
     assert posterior.top == LONG

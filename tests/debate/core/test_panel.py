@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.debate.core.decision import Verdict, Why
+from portico.debate.core.comparing import pairs, settled_pairs, strengths
+from portico.debate.core.decision import Decision, Verdict, Why
 from portico.debate.core.gain import Outlook, expected, outlook_of
 from portico.debate.core.panel import (
+    Panel,
     critique_worth,
     decide,
     decide_open,
@@ -33,17 +36,21 @@ QUORUM = rules_of(Preset.QUORUM, 0.5)
 FIVE = voices(5)
 
 
-def test_nobody_has_said_anything() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
+def undecided(decision: Decision) -> Why:
+    assert (decision.verdict, decision.answer) == (Verdict.NO_DECISION, None)
+    return decision.why
 
+
+@pytest.fixture
+def panel() -> Panel:
+    """Five voices that nobody knows, asked for a number."""
+    return panel_of(NUMBER, FIVE, [])
+
+
+def test_nobody_has_said_anything(panel: Panel) -> None:
     assert standing(panel, []) == ()
     assert settled(panel, [], FIVE, VOTE) is None
-    nothing = decide(panel, [], VOTE, Why.DEADLINE)
-    assert (nothing.verdict, nothing.why, nothing.answer) == (
-        Verdict.NO_DECISION,
-        Why.NO_ANSWERS,
-        None,
-    )
+    assert undecided(decide(panel, [], VOTE, Why.DEADLINE)) is Why.NO_ANSWERS
 
 
 @given(some.lists(some.sampled_from("1234"), min_size=1, max_size=5))
@@ -66,15 +73,17 @@ def test_one_more_for_the_likeliest_never_makes_it_less_likely(keys: list[str]) 
     assert again_said[answer] >= chance - 1e-9 or keys.count(answer) < len(keys)
 
 
-def test_all_choices_taken_leave_nothing_for_others() -> None:
+def test_all_choices_taken_leave_nothing_and_where_nothing_could_be_said_nothing_is_likely() -> (
+    None
+):
     yes_no = Question(text="Is it?", kind=QuestionKind.YES_NO)
     panel = panel_of(yes_no, FIVE, [])
 
     assert sum(chance for _, chance in standing(panel, said("yn"))) == pytest.approx(1)
 
-
-def test_where_nothing_could_be_said_nothing_is_likely() -> None:
     assert softmax({}, unsaid(0, 0)) == Posterior({}, 1.0)
+
+    assert expected(Outlook((1.0, 1.0), 0.0, 0), [1.0], 2) > 0.5
 
 
 def test_two_of_one_family_are_less_convincing_than_two_of_two() -> None:
@@ -84,21 +93,12 @@ def test_two_of_one_family_are_less_convincing_than_two_of_two() -> None:
     assert same < other
 
 
-def test_a_tie_is_no_decision() -> None:
-    decision = decide(panel_of(NUMBER, FIVE, []), said("1122"), VOTE, Why.ALL_ASKED)
+def test_a_tie_and_what_is_too_unsure_are_no_decision(panel: Panel) -> None:
+    unsure = decide(panel, said("11234"), VOTE, Why.ALL_ASKED)
 
-    assert (decision.verdict, decision.why, decision.answer) == (
-        Verdict.NO_DECISION,
-        Why.TIE,
-        None,
-    )
-
-
-def test_what_is_too_unsure_is_not_decided() -> None:
-    decision = decide(panel_of(NUMBER, FIVE, []), said("11234"), VOTE, Why.ALL_ASKED)
-
-    assert (decision.verdict, decision.why) == (Verdict.NO_DECISION, Why.TOO_UNSURE)
-    assert decision.probability < 0.5
+    assert undecided(decide(panel, said("1122"), VOTE, Why.ALL_ASKED)) is Why.TIE
+    assert undecided(unsure) is Why.TOO_UNSURE
+    assert unsure.probability < 0.5
 
 
 def test_a_decision_tells_its_dissent_its_weights_and_who_was_asked() -> None:
@@ -122,26 +122,17 @@ def test_a_change_of_mind_counts_half_and_only_if_an_error_is_named() -> None:
     assert unfounded == kept == pooled(said("12"))
 
 
-def test_rounds_are_pooled() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
+def test_rounds_are_pooled(panel: Panel) -> None:
     decision = decide(panel, [*said("1122"), again(3, "1", "it was doubled")], VOTE, Why.ALL_ASKED)
 
     assert decision.options[0].shown == "1"
     assert decision.options[0].voices == ("v0", "v1", "v3")
 
 
-def test_it_is_certain_once_whoever_is_left_cannot_change_it() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
+def test_it_is_settled_by_certainty_or_by_thoroughness(panel: Panel) -> None:
     assert settled(panel, said("1112"), FIVE[4:], VOTE) is Why.CERTAIN
     assert settled(panel, said("112"), FIVE[3:], VOTE) is None
     assert settled(panel, said("1122"), FIVE[4:], VOTE) is None
-
-
-def test_it_is_likely_enough_by_thoroughness() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
     assert settled(panel, said("11"), FIVE[2:], QUICK) is Why.LIKELY
     assert settled(panel, said("11"), FIVE[2:], VOTE) is None
 
@@ -175,18 +166,14 @@ def test_the_blind_pair_is_of_two_families_and_of_the_best_records() -> None:
     assert "record" in third.why
 
 
-def test_of_equals_the_cheapest_is_asked() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
+def test_of_equals_the_cheapest_is_asked(panel: Panel) -> None:
     found = next_voice(panel, said("12"), [(FIVE[2], 900), (FIVE[3], 100)], VOTE)
 
     assert found is not None
     assert found.voice is FIVE[3]
 
 
-def test_nobody_is_asked_where_it_adds_too_little() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
+def test_nobody_is_asked_where_it_adds_too_little(panel: Panel) -> None:
     assert next_voice(panel, said("11"), [], VOTE) is None
     assert next_voice(panel, said("112"), [(each, 10) for each in FIVE[3:]], QUICK) is None
     assert next_voice(panel, said("112"), [(each, 10) for each in FIVE[3:]], VOTE) is not None
@@ -204,13 +191,7 @@ def test_another_answer_is_never_expected_to_make_one_less_sure(
     assert expected(outlook, weights, 5) >= outlook.sureness - 1e-9
 
 
-def test_with_all_choices_named_nothing_new_is_expected() -> None:
-    assert expected(Outlook((1.0, 1.0), 0.0, 0), [1.0], 2) > 0.5
-
-
-def test_a_critique_is_for_what_is_split() -> None:
-    panel = panel_of(NUMBER, FIVE, [])
-
+def test_a_critique_is_for_what_is_split(panel: Panel) -> None:
     assert critique_worth(panel, said("12"), 100, VOTE)
     assert not critique_worth(panel, said("11"), 100, VOTE)
     assert not critique_worth(panel, said("12"), 0, VOTE)
@@ -226,22 +207,19 @@ def test_a_quorum_is_two_thirds_of_the_registered_weight_and_two_families() -> N
     assert decide(one_family, said("111"), QUORUM, Why.ALL_ASKED).why is Why.NO_QUORUM
 
 
-def test_a_quorum_is_settled_when_it_is_there_or_out_of_reach() -> None:
+def test_a_quorum_is_settled_when_it_is_there_or_out_of_reach_and_whoever_may_veto_was_heard() -> (
+    None
+):
     three = voices(3)
     panel = panel_of(CHOICE, three, [])
+    vetoing = panel_of(CHOICE, voices(3, specialist=2), [])
 
     assert settled(panel, [], three, QUORUM) is None
     assert settled(panel, said("1"), three[1:], QUORUM) is None
     assert settled(panel, said("11"), three[2:], QUORUM) is Why.CERTAIN
     assert settled(panel, said("123"), [], QUORUM) is Why.CERTAIN
     assert next_voice(panel, said("1"), [(three[1], 10)], QUORUM) is not None
-
-
-def test_a_quorum_waits_for_whoever_may_veto() -> None:
-    three = voices(3, specialist=2)
-    panel = panel_of(CHOICE, three, [])
-
-    assert settled(panel, said("11"), three[2:], QUORUM) is None
+    assert settled(vetoing, said("11"), voices(3, specialist=2)[2:], QUORUM) is None
 
 
 def test_a_specialists_veto_with_evidence_escalates() -> None:
@@ -265,11 +243,7 @@ def test_open_answers_are_decided_by_comparisons_in_both_orders() -> None:
     seen = [*judged, ("v0", "v2", "v2"), ("v2", "v0", "v0")]
 
     unsure = decide_open(panel, said("abc"), seen, VOTE, Why.ALL_ASKED)
-    assert (unsure.verdict, unsure.why, unsure.answer) == (
-        Verdict.NO_DECISION,
-        Why.TOO_UNSURE,
-        None,
-    )
+    assert undecided(unsure) is Why.TOO_UNSURE
     assert unsure.probability < 0.5
     better = [("v1", "v2", "v1"), ("v2", "v1", "v1")]
     decision = decide_open(panel, said("abc"), [*judged[:2], *better], VOTE, Why.ALL_ASKED)
@@ -375,7 +349,7 @@ def test_equal_texts_are_one_answer_and_as_strong_as_their_voices() -> None:
     assert turned.probability < most.probability
 
 
-def test_a_quorum_says_why_it_asks_each() -> None:
+def test_a_quorum_says_why_it_asks_each_and_may_ask_everybody() -> None:
     three = voices(3, specialist=2)
     panel = panel_of(CHOICE, three, [])
 
@@ -386,6 +360,51 @@ def test_a_quorum_says_why_it_asks_each() -> None:
         "it may veto: it has to be heard",
     ]
 
-
-def test_everybody_who_is_counted_in_a_quorum_may_be_asked() -> None:
     assert QUORUM.voices_most > 14
+
+
+def test_pairs_are_settled_by_both_orders_and_all_connected_before_any_is_added() -> None:
+    assert settled_pairs([("a", "b", "a"), ("b", "a", "b")]) == {("a", "b"): None}
+    assert settled_pairs([("a", "b", "a"), ("b", "a", "a")]) == {("a", "b"): "a"}
+    assert settled_pairs([("a", "b", None)]) == {("a", "b"): None}
+    assert pairs(["a", "b", "c"], 9) == [("a", "b"), ("b", "c"), ("a", "c")]
+    assert pairs(["a"], 9) == []
+
+
+def test_who_wins_more_is_stronger_and_whoever_is_not_in_it_is_left_out() -> None:
+    found = strengths(["a", "b", "c"], [("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")])
+
+    assert found["a"] > found["b"] > found["c"] > 0
+    assert sum(found.values()) == pytest.approx(1)
+
+    assert strengths(["a", "b"], [("a", "x", "x"), ("x", "b", "b")]) == {"a": 0.5, "b": 0.5}
+    assert strengths([], []) == {}
+
+
+@given(some.lists(some.sampled_from(["a", "b", None]), max_size=8))
+def test_names_make_no_difference(better: list[str | None]) -> None:
+    swapped = {"a": "b", "b": "a", None: None}
+    one = strengths(["a", "b"], [("a", "b", each) for each in better])
+    other = strengths(["a", "b"], [("b", "a", swapped[each]) for each in better])
+
+    assert one["a"] == pytest.approx(other["b"])
+
+
+@pytest.mark.parametrize("thoroughness", [-0.1, 1.1])
+def test_thoroughness_is_from_0_to_1(thoroughness: float) -> None:
+    with pytest.raises(ValueError, match=str(thoroughness)):
+        rules_of(Preset.VOTE, thoroughness)
+
+
+@pytest.mark.parametrize("preset", Preset)
+def test_who_is_more_thorough_asks_as_many_and_stops_as_late(preset: Preset) -> None:
+    for less, more in pairwise(rules_of(preset, tenth / 10) for tenth in range(11)):
+        assert less.voices_most <= more.voices_most
+        assert less.rounds <= more.rounds
+        assert less.stop_at < more.stop_at
+        assert less.judge_pairs <= more.judge_pairs
+
+
+def test_a_vote_has_no_critique_however_thorough() -> None:
+    assert {rules_of(Preset.VOTE, tenth / 10).rounds for tenth in range(11)} == {1}
+    assert rules_of(Preset.DEBATE, 1).rounds == 2

@@ -117,17 +117,9 @@ def test_what_is_no_vote_is_told_with_its_reason(text: str, question: Question, 
     assert said.why.endswith(".")
 
 
-def test_an_answer_that_is_none_of_the_choices_is_quoted() -> None:
-    said = read_said('{"answer": "elephant"}', COLOUR, "a:1", 1)
-
-    assert said == Unusable("not_a_choice", "answered 'elephant', which is none of the choices.")
-
-
-def test_the_same_answer_twice_is_one() -> None:
+def test_the_same_answer_twice_is_one_and_another_inside_of_a_text_none() -> None:
     assert vote('{"answer": "yes"} and again {"answer": "Yes!"}').answer == "Yes!"
 
-
-def test_another_vote_inside_of_a_text_is_no_vote() -> None:
     inner = json.dumps({"answer": "no", "confidence": 1.0})
     text = json.dumps({"rationale": f"The others say {inner}", "answer": "yes"})
 
@@ -161,12 +153,21 @@ def test_a_confidence_is_between_0_and_1_or_was_not_said(
     assert vote(json.dumps({"answer": "yes", "confidence": said})).confidence == confidence
 
 
-def test_what_says_nothing_is_nothing() -> None:
+def test_what_says_nothing_is_nothing_and_an_open_answer_goes_by_its_voice() -> None:
     read = vote('{"answer": "yes", "veto": "null", "changed_because": "None", "evidence": "one"}')
 
     assert (read.veto, read.changed_because, read.evidence) == (None, None, ("one",))
     none = Question(text="Which?", kind=QuestionKind.CHOICE, choices=("red", "None"))
     assert shown('{"answer": "none"}', none) == "None"
+
+    said = read_said("Because.", ESSAY, "a:1", 1)
+
+    assert isinstance(said, Said)
+    assert (said.key, said.shown) == ("a:1", "Because.")
+
+    said = read_said('{"answer": "elephant"}', COLOUR, "a:1", 1)
+
+    assert said == Unusable("not_a_choice", "answered 'elephant', which is none of the choices.")
 
 
 def test_a_changed_answer_counts_only_with_an_error_that_it_names() -> None:
@@ -184,13 +185,6 @@ def test_a_changed_answer_counts_only_with_an_error_that_it_names() -> None:
     ]
 
 
-def test_the_key_of_an_open_answer_is_its_voice() -> None:
-    said = read_said("Because.", ESSAY, "a:1", 1)
-
-    assert isinstance(said, Said)
-    assert (said.key, said.shown) == ("a:1", "Because.")
-
-
 @pytest.mark.parametrize(
     ("answer", "question", "code"),
     [("  ", NAME, "empty"), (" ", ESSAY, "empty"), ("", MANY, "not_a_number")],
@@ -202,7 +196,7 @@ def test_an_empty_answer_is_none(answer: str, question: Question, code: str) -> 
     assert said.code == code
 
 
-def test_a_field_is_read_from_the_last_object_that_has_it() -> None:
+def test_of_objects_in_a_text_the_last_counts_and_no_more_than_twenty() -> None:
     text = '{"same": false} or rather {"same": true} {"other": 1}'
 
     assert read_field(text, "same") is True
@@ -211,13 +205,9 @@ def test_a_field_is_read_from_the_last_object_that_has_it() -> None:
     assert read_text_field("It is so.", "text") == "It is so."
     assert read_text_field('{"text": 7}', "text") == ""
 
-
-def test_a_brace_that_never_closes_hides_what_is_inside() -> None:
     assert objects_in('so } { "a": { "answer": 1 } ') == []
     assert vote(json.dumps({"answer": 10**40}), MANY).answer == str(10**40)
 
-
-def test_no_more_than_twenty_objects_are_looked_at() -> None:
     assert len(objects_in('{"a": 1} ' * 100)) == 20
 
 

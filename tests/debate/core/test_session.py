@@ -1,4 +1,4 @@
-"""What comes next in a debate, out of its notes."""
+"""What comes next in a debate, out of its notes; and what would have come next."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,7 +8,7 @@ import pytest
 
 from portico.debate.core.alike import near_name, same_name
 from portico.debate.core.conclusion import conclusion, saved_tokens, status_of
-from portico.debate.core.debate import DebateStatus
+from portico.debate.core.debate import DebateStatus, WholeDebate
 from portico.debate.core.decision import Verdict, Why
 from portico.debate.core.first_moves import best_judge, guests_until
 from portico.debate.core.merging import plain_text
@@ -25,6 +25,9 @@ from portico.debate.core.moves import (
 )
 from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.open_session import judged_name, judgements
+from portico.debate.core.panel import panel_of
+from portico.debate.core.personas import BUILT_IN
+from portico.debate.core.replay import Rehearsal
 from portico.debate.core.rules import Preset
 from portico.debate.core.said import Said
 from portico.debate.core.session import next_move
@@ -44,6 +47,7 @@ from tests.debate.core.tables import (
     a_table,
     note,
     said,
+    words,
 )
 
 DEBATED = a_debate(preset=Preset.DEBATE)
@@ -69,37 +73,31 @@ def test_where_no_two_can_be_paid_for_together_one_is_asked_only_beside_guests()
     assert asked(next_move(a_table(a_debate(guests=1), left=left))) == (["a:1"], 1)
 
 
-def test_where_money_is_short_only_who_can_be_paid_is_asked() -> None:
+def test_where_money_or_clearance_is_short_only_who_can_be_asked_is_asked() -> None:
     dear = a_voice("d:1", tariff=Tariff(input=Decimal(10**6), output=Decimal(10**6)))
     debate = a_debate(voices=(dear, *THREE))
 
     assert asked(next_move(a_table(debate, left=Left(money=Decimal(1)))))[0] == ["a:1", "b:1"]
 
-
-def test_what_somebody_or_the_clock_has_ended_is_concluded() -> None:
-    stopped = note(NoteKind.STOPPED, "stopped")
-    overdue = note(NoteKind.OVERDUE, "overdue")
-
-    assert next_move(a_table(None, stopped)) == Conclude(Why.STOPPED)
-    assert next_move(a_table(None, overdue)) == Conclude(Why.DEADLINE)
-
-
-def test_who_is_not_cleared_for_it_is_not_asked() -> None:
     low = a_voice("d:1", clearance=Label(Level.PUBLIC))
     debate = a_debate(voices=(low, *THREE), label=Label(Level.TEAM))
 
     assert asked(next_move(a_table(debate)))[0] == ["a:1", "b:1"]
 
 
-def test_no_more_are_asked_than_the_rules_allow() -> None:
+def test_what_was_ended_or_had_its_turns_is_concluded() -> None:
+    stopped = note(NoteKind.STOPPED, "stopped")
+    overdue = note(NoteKind.OVERDUE, "overdue")
+
+    assert next_move(a_table(None, stopped)) == Conclude(Why.STOPPED)
+    assert next_move(a_table(None, overdue)) == Conclude(Why.DEADLINE)
+
     voices = tuple(a_voice(f"{family}:1") for family in "abcdef")
     debate = a_debate(voices=voices, thoroughness=0.0)
     answers = [said(v.name, f"c:{place}") for place, v in enumerate(voices[:3])]
 
     assert next_move(a_table(debate, *answers)) == Conclude(Why.ALL_ASKED)
 
-
-def test_a_reservation_that_was_refused_ends_it_for_want_of_budget() -> None:
     skipped = note(NoteKind.SKIPPED, "skipped:said:1:c:1", body={"why": BUDGET})
     table = a_table(None, said("a:1", "yes"), said("b:1", "no"), skipped)
 
@@ -206,7 +204,7 @@ def test_a_judge_is_asked_last_and_only_where_it_matters() -> None:
     assert isinstance(next_move(poor), Conclude)
 
 
-def test_no_judge_is_asked_where_it_would_change_nothing() -> None:
+def test_no_judge_is_asked_where_it_would_change_nothing_nor_more_than_three_times() -> None:
     voices = tuple(a_voice(f"{family}:1") for family in "abcd")
     debate = a_debate(TEXT, voices, thoroughness=1.0)
     answers = [said(v.name, "NYC") for v in voices[:3]] + [said("d:1", "New York")]
@@ -215,8 +213,6 @@ def test_no_judge_is_asked_where_it_would_change_nothing() -> None:
 
     assert isinstance(move, Conclude)
 
-
-def test_a_judge_is_asked_three_times_at_most() -> None:
     two = a_debate(TEXT, THREE[:2])
     judged = [note(NoteKind.FAILED, f"same:{number}") for number in range(3)]
     answers = (said("a:1", "NYC"), said("b:1", "New York"))
@@ -398,23 +394,15 @@ def test_a_tie_says_so_unless_it_was_stopped() -> None:
 
 
 def test_one_text_is_the_decision_and_a_tie_of_open_answers_is_none() -> None:
-    debate = a_debate(OPEN, THREE[:2])
     text = note(NoteKind.SYNTHESIS, "synthesis", body={"text": "Both.", "by": "a:1"})
-    table = a_table(debate, said("a:1", "one"), said("b:1", "two"))
+    table = a_table(a_debate(OPEN, THREE[:2]), said("a:1", "one"), said("b:1", "two"))
 
     without = conclusion(table, Why.ALL_ASKED)
     assert (without.verdict, without.why) == (Verdict.NO_DECISION, Why.TIE)
     both = conclusion(replace(table, notes=(*table.notes, text)), Why.ALL_ASKED)
     assert (both.verdict, both.answer, both.synthesis) == (Verdict.NO_DECISION, None, "Both.")
-    judged = [
-        note(
-            NoteKind.JUDGED,
-            judged_name(*pair),
-            body={"one": pair[0], "other": pair[1], "better": "b:1"},
-        )
-        for pair in (("a:1", "b:1"), ("b:1", "a:1"))
-    ]
-    best = conclusion(replace(table, notes=(*table.notes, *judged, text)), Why.ALL_ASKED)
+    judged = (*table.notes, *better("b:1", "a:1"), text)
+    best = conclusion(replace(table, notes=judged), Why.ALL_ASKED)
     assert (best.answer, best.synthesis) == ("Both.", "Both.")
     assert [each.shown for each in best.dissent] == ["one"]
 
@@ -434,3 +422,19 @@ def test_answers_are_in_the_order_of_the_voices_whoever_was_quicker() -> None:
     order = [(each.round, each.voice) for each in a_table(None, *notes).said(1, 2)]
 
     assert order == [(1, "a:1"), (1, "b:1"), (1, "gone:1"), (2, "a:1")]
+
+
+def test_answers_that_nobody_compared_then_are_taken_as_they_are() -> None:
+    debate = a_debate(TEXT, THREE[:2])
+    whole = WholeDebate(debate, (said("a:1", "NYC"), said("b:1", "New York")))
+
+    again = Rehearsal(
+        whole=whole,
+        rules=debate.rules,
+        panel=panel_of(TEXT, debate.voices, ()),
+        personas=BUILT_IN,
+        count=words,
+    )()
+
+    assert again.decision.verdict is Verdict.NO_DECISION
+    assert [option.shown for option in again.decision.options] == ["NYC", "New York"]

@@ -181,15 +181,13 @@ def test_what_is_no_vote_stays_unusable() -> None:
     assert isinstance(reading_said(YES_NO, "a:1", 1, None)("never mind"), Unusable)
 
 
-def test_several_personas_are_merged_and_one_that_is_gone_says_nothing() -> None:
+def test_personas_are_merged_and_roles_dealt_in_turn_and_to_whom_they_are_for() -> None:
     known = {"x": Persona(name="x", instructions="Look at x."), **BUILT_IN}
 
     assert merged_text(("x",), known) == "Look at x."
     assert merged_text(("gone",), known) == ""
     assert merged_text(("x", "critic"), known).startswith("You bring several views together.")
 
-
-def test_roles_are_dealt_in_turn_and_to_whom_they_are_for() -> None:
     voices = [a_voice("a:1"), a_voice("b:1")]
 
     seated = dealt(voices, ["critic", "b:1=architect+security", "pragmatist", "critic"], BUILT_IN)
@@ -240,23 +238,19 @@ def test_a_window_is_honoured_by_cutting_the_material() -> None:
     assert 0 < desk.shown_to(narrow, short=True) <= desk.shown_to(narrow)
 
 
-def test_a_window_without_room_for_the_question_shows_nothing_of_the_material() -> None:
+def test_the_narrowest_window_cuts_for_all_and_one_without_room_shows_nothing() -> None:
     tiny = a_voice("t:1", window=100)
     desk = replace(a_desk(LONG), count=words)
 
     assert desk.shown_to(tiny) == 0
     assert desk.first(tiny).beyond(tiny, words) > 0
 
-
-def test_what_is_denser_at_its_beginning_is_cut_until_it_fits() -> None:
     uneven = replace(LONG, material="a " * 3_000 + "b" * 30_000)
     narrow = a_voice("n:1", window=3_000)
     desk = replace(a_desk(uneven), count=words)
 
     assert not desk.first(narrow).beyond(narrow, words)
 
-
-def test_the_narrowest_is_whose_window_is_the_smallest() -> None:
     one, other = a_voice("a:1", window=9_000), a_voice("b:1", window=4_000)
 
     assert narrowest([VOICE, one, other]) is other

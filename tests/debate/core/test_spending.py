@@ -1,4 +1,4 @@
-"""What an answer may cost, and what it came to, whatever a server says."""
+"""What an answer may cost, what it came to, and what a whole debate is estimated at."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from portico.debate.core.asking import VoiceReply
 from portico.debate.core.merging import merged, nearness, pair_name
 from portico.debate.core.note import NoteKind
-from portico.debate.core.rules import Cap
+from portico.debate.core.question import QuestionKind
+from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.said import Said
 from portico.debate.core.spending import (
     Left,
@@ -20,6 +21,7 @@ from portico.debate.core.spending import (
     share_of,
 )
 from portico.debate.core.voice import Tariff
+from portico.debate.core.wish import Estimate
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import a_voice
@@ -46,11 +48,16 @@ def test_a_bounded_voice_is_never_charged_beyond_what_was_reserved(
     assert charge.cost.tokens >= reserve.counted
 
 
-def test_other_alphabets_are_reserved_more_for() -> None:
+def test_other_alphabets_are_reserved_more_for_and_one_foreign_word_is_no_foreign_text() -> None:
     plain = reserve_for(DEAR, ("one two",), 100, words)
     other = reserve_for(DEAR, ("один два",), 100, words)
 
     assert (plain.prompt, other.prompt) == (3, 6)
+
+    plain = reserve_for(DEAR, ("word " * 1_000,), 100, words)
+    dashed = reserve_for(DEAR, ("word " * 999 + "—",), 100, words)
+
+    assert (plain.prompt, dashed.prompt) == (1_500, 1_502)
 
 
 def test_guests_cost_nothing() -> None:
@@ -96,7 +103,7 @@ def a_said(key: str) -> Said:
     return Said(voice=key, round=1, answer=key, key=key, shown=f"shown {key}")
 
 
-def test_what_means_the_same_has_one_key_whichever_way_it_was_found() -> None:
+def test_what_means_the_same_has_one_key_and_a_pair_one_name() -> None:
     pairs = [("b", "a"), ("c", "b"), ("a", "c")]
     notes = [
         note(NoteKind.SAME, f"same:{one}{other}", body={"one": one, "other": other, "same": True})
@@ -109,22 +116,35 @@ def test_what_means_the_same_has_one_key_whichever_way_it_was_found() -> None:
     assert [each.key for each in found] == ["a", "a", "a", "d"]
     assert {each.shown for each in found[:3]} == {"shown c"}
 
-
-def test_near_texts_with_other_numbers_or_a_no_may_mean_something_else() -> None:
     assert nearness("the red house", "The red house.", 0.97) is True
     assert nearness("route 66", "route 67", 0.97) is None
     assert nearness("it is safe", "it is not safe", 0.97) is None
     assert nearness("a house", "a home", 0.8) is None
     assert nearness("a house", "a river", 0.2) is False
 
-
-def test_a_pair_has_one_name_that_tells_nothing_without_the_seed() -> None:
     assert pair_name("a", "b", 1) == pair_name("b", "a", 1)
     assert pair_name("a", "b", 1) != pair_name("a", "b", 2)
 
 
-def test_one_foreign_word_makes_no_foreign_text() -> None:
-    plain = reserve_for(DEAR, ("word " * 1_000,), 100, words)
-    dashed = reserve_for(DEAR, ("word " * 999 + "—",), 100, words)
+ESTIMATE = Estimate(
+    voices=(),
+    most_tokens=9_000,
+    most_money=Decimal(3),
+    most_calls=8,
+    likely_tokens=6_000,
+    likely_calls=4,
+    seconds=300,
+    preset=Preset.VOTE,
+    kind=QuestionKind.YES_NO,
+)
 
-    assert (plain.prompt, dashed.prompt) == (1_500, 1_502)
+
+def test_no_estimate_is_above_its_cap_unless_it_could_not_begin() -> None:
+    held = ESTIMATE.within(Cap(tokens=5_000, money=Decimal(1)))
+
+    assert (held.most_tokens, held.likely_tokens, held.most_money) == (5_000, 5_000, Decimal(1))
+    assert ESTIMATE.within(Cap()) == ESTIMATE
+
+    short = replace(ESTIMATE, fits=False)
+
+    assert short.within(Cap(tokens=10)) == short

@@ -1,5 +1,6 @@
-"""What votes weigh, and how that is learnt."""
+"""What votes weigh, how that is learnt, and from what."""
 
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -7,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from portico.debate.core.calibration import band_of, calibration_of
+from portico.debate.core.conclusion import conclusion
+from portico.debate.core.debate import WholeDebate
+from portico.debate.core.decision import Why
 from portico.debate.core.fitting import (
     Ballots,
     Case,
@@ -16,18 +20,20 @@ from portico.debate.core.fitting import (
     stretches,
 )
 from portico.debate.core.guard import shared, trusted
+from portico.debate.core.outcome import Outcome, Source
+from portico.debate.core.question import Question, QuestionKind
+from portico.debate.core.records import known_of
 from portico.debate.core.reliability import HALF_LIFE, USUAL, Tally, ages, records_of
 from portico.debate.core.scales import Rule, Scales, best
 from portico.debate.core.voters import ACROSS, SAME_FAMILY, Kinship, effective, kinship_of
 from portico.debate.core.weights import among, log_odds, rightness
+from portico.testing.kernel import BEGINNING
+from tests.debate.core.tables import TEXT, YES_NO, a_debate, a_table, said
 from tests.debate.core.team import known
 
 
-def test_a_vote_weighs_its_log_odds_among_the_options() -> None:
+def test_a_vote_weighs_its_log_odds_and_never_less_than_nothing() -> None:
     assert log_odds(0.8, 4) == pytest.approx(log(0.8 * 3 / 0.2))
-
-
-def test_who_is_no_better_than_chance_weighs_next_to_nothing_and_never_less() -> None:
     assert 0 < log_odds(0.1, 4) < 0.1
     assert log_odds(1.0, 4) == log_odds(0.99, 4)
 
@@ -46,19 +52,15 @@ def test_a_free_question_has_at_least_four_answers(
     assert among(choices, distinct) == k
 
 
-def test_a_voice_that_nobody_knows_is_as_good_as_usual() -> None:
+def test_a_record_is_shrunk_kept_by_topic_and_what_is_older_counts_less() -> None:
     assert records_of([]).rate("v0", "general") == pytest.approx(USUAL)
 
-
-def test_a_record_is_shrunk_and_kept_by_topic() -> None:
     past = [known("12", "1", topic="sums") for _ in range(30)]
     records = records_of(past)
 
     assert records.rate("v0", "sums") > records.rate("v0", "names") > records.rate("v1", "names")
     assert 0.5 < records.rate("v0", "sums") < 1
 
-
-def test_what_is_older_counts_less() -> None:
     weights = ages([known("1", "1")] * (HALF_LIFE + 1))
 
     assert weights[-1] == 1
@@ -66,12 +68,14 @@ def test_what_is_older_counts_less() -> None:
     turned = [known("2", "1")] * 200 + [known("1", "1")] * 200
     assert records_of(turned).rate("v0", "general") > 0.55
 
-
-def test_a_tally_counts_what_is_right_and_all_that_was_asked() -> None:
     assert Tally().plus(True, 1.0).plus(False, 0.5) == Tally(1.0, 1.5)
 
+    few, many = records_of([known("11", "2")]), records_of([known("1" * 9, "2")])
 
-def test_confidence_is_taken_for_what_it_was_worth() -> None:
+    assert few.rate("other", "general") == pytest.approx(many.rate("other", "general"))
+
+
+def test_confidence_is_taken_for_what_it_was_worth_in_bands_that_are_closed_below() -> None:
     boast = [known("1", "2", sure=[0.99]) for _ in range(40)]
     doubt = [known("1", "1", sure=[0.6]) for _ in range(40)]
     calibration = calibration_of([*boast, *doubt, known("1", "1")])
@@ -81,6 +85,8 @@ def test_confidence_is_taken_for_what_it_was_worth() -> None:
     assert calibration.rate("v0", None, 0.5) == 0.5
     assert calibration.rate("v0", 0.85, 0.5) == 0.5
 
+    assert [band_of(each) for each in (0.0, 0.5, 0.9, 1.0)] == [0, 1, 4, 5]
+
 
 @given(some.floats(0, 1) | some.none())
 def test_confidence_moves_a_vote_by_a_tenth_at_most(confidence: float | None) -> None:
@@ -89,10 +95,6 @@ def test_confidence_moves_a_vote_by_a_tenth_at_most(confidence: float | None) ->
     stretch = calibration_of(boast).stretch("v0", confidence, 0.7, 4)
 
     assert 0.9 <= stretch <= 1.1
-
-
-def test_bands_are_closed_below() -> None:
-    assert [band_of(each) for each in (0.0, 0.5, 0.9, 1.0)] == [0, 1, 4, 5]
 
 
 def test_voters_that_err_together_count_for_fewer() -> None:
@@ -131,19 +133,17 @@ def test_a_voice_that_only_repeats_another_is_stretched_less() -> None:
     assert max(found["a"], found["b"]) < found["c"]
 
 
-def test_weights_are_never_below_nothing() -> None:
+def test_stretches_are_never_below_nothing_and_learnt_from_answers_that_nobody_gave() -> None:
     liar = [Ballots(({"a": 2.0},), 1, None) for _ in range(500)]
 
     assert stretches(["a", "b"], liar) == {"a": 0.0, "b": 1.0}
 
-
-def test_an_answer_that_nobody_gave_teaches_as_well() -> None:
     found = stretches(["a"], [Ballots(({"a": 2.0},), 3, None)] * 50)
 
     assert found["a"] < 0.5
 
 
-def test_signs_are_learnt_by_what_they_come_with() -> None:
+def test_signs_are_learnt_by_what_they_come_with_and_nothing_from_no_cases() -> None:
     cases = [Case(({"short": 1.0}, {"long": 1.0}, {"none": 1.0}), 0)] * 60
     cases += [Case(({"short": 1.0}, {"long": 1.0}, {"none": 1.0}), 2)] * 20
 
@@ -152,13 +152,9 @@ def test_signs_are_learnt_by_what_they_come_with() -> None:
     assert weights["short"] > weights["none"] > weights["long"]
     assert score(weights, {"short": 2.0, "unheard of": 1.0}) == 2 * weights["short"]
 
-
-def test_no_cases_teach_nothing() -> None:
     assert choose_between([], 4) == {}
     assert least_squares([], 1.0) == {}
 
-
-def test_least_squares_finds_what_was_put_in() -> None:
     rows = [({"a": float(a), "b": float(b)}, 2.0 * a - b) for a in range(5) for b in range(5)]
 
     found = least_squares(rows, 1e-9)
@@ -170,7 +166,7 @@ def test_least_squares_finds_what_was_put_in() -> None:
 RATES = {"v0": 0.9, "v1": 0.6, "v2": 0.6}
 
 
-def test_each_rule_weighs_in_its_own_way() -> None:
+def test_each_rule_weighs_in_its_own_way_and_kinship_only_where_it_is_not_known() -> None:
     cold, fitted = (
         Scales(rates=RATES),
         Scales(rule=Rule.FITTED, rates=RATES, stretches={"v0": 0.5, "v1": 1.5}),
@@ -187,8 +183,6 @@ def test_each_rule_weighs_in_its_own_way() -> None:
     assert majority.weight("v0", 4) == majority.weight("v1", 4)
     assert best({"b": 0.5, "a": 0.5}) == "a"
 
-
-def test_only_rules_that_do_not_know_kinship_are_discounted() -> None:
     two = [("v0", "a"), ("v1", "b")]
 
     assert Scales(rates=RATES).discount(two) == pytest.approx(1 / 1.4)
@@ -206,15 +200,13 @@ def test_a_team_with_one_good_voice_follows_it() -> None:
     assert verdict.rule in (Rule.BEST_SINGLE, Rule.FITTED, Rule.COLD)
 
 
-def test_too_little_history_fits_nothing() -> None:
+def test_too_little_history_fits_nothing_and_what_nobody_got_right_counts_for_no_rule() -> None:
     past = [known("12", "1")] * 19
 
     assert trusted(past, ["v0", "v1"]) is None
     assert trusted([known("1", "1")] * 100, ["v0", "v1"]) is None
     assert len(shared([known("12", "1")] * 400, ["v0", "v1"])) == 300
 
-
-def test_what_nobody_got_right_counts_for_no_rule() -> None:
     verdict = trusted([known("12", None)] * 40, ["v0", "v1"])
 
     assert verdict is not None
@@ -234,7 +226,62 @@ def test_one_outcome_moves_a_weight_by_little_and_a_few_dozen_by_much(topic: str
     assert weight(36, "1") > 2 * usual
 
 
-def test_an_outcome_counts_once_however_many_took_part() -> None:
-    few, many = records_of([known("11", "2")]), records_of([known("1" * 9, "2")])
+COLOURS = Question(text="Which?", kind=QuestionKind.CHOICE, choices=("red", "blue", "green"))
 
-    assert few.rate("other", "general") == pytest.approx(many.rate("other", "general"))
+
+def decided(question: Question, *answers: str) -> WholeDebate:
+    notes = tuple(
+        said(name, answer) for name, answer in zip(("a:1", "b:1", "c:1"), answers, strict=False)
+    )
+    debate = a_debate(question)
+    decision = conclusion(a_table(debate, *notes), Why.ALL_ASKED)
+    return WholeDebate(replace(debate, decision=decision), notes)
+
+
+def an_outcome(whole: WholeDebate, *, right: str | None = None, so: bool = False) -> Outcome:
+    return Outcome(
+        debate=whole.debate.id,
+        right=right,
+        decided_right=so,
+        source=Source.PERSON,
+        by=whole.debate.started_by,
+        at=BEGINNING,
+    )
+
+
+def test_a_decision_that_was_right_says_which_answer_is() -> None:
+    whole = decided(TEXT, "Ada", "Ada", "Eve")
+
+    known = known_of(whole, an_outcome(whole, so=True))
+
+    assert known.right == "Ada"
+    assert [ballot.key for ballot in known.ballots] == ["Ada", "Ada", "Eve"]
+
+
+def test_of_two_answers_the_other_one_is_right_where_one_was_wrong() -> None:
+    whole = decided(YES_NO, "c:yes", "c:yes", "c:no")
+
+    known = known_of(whole, an_outcome(whole))
+
+    assert known.right == "c:no"
+    assert len(known.ballots) == 3
+
+
+@pytest.mark.parametrize("question", [COLOURS, TEXT])
+def test_of_more_answers_only_those_that_were_wrong_are_known(question: Question) -> None:
+    whole = decided(question, "c:0", "c:0", "c:1")
+
+    known = known_of(whole, an_outcome(whole))
+
+    assert known.right is None
+    assert {ballot.key for ballot in known.ballots} == {"c:0"}
+
+
+def test_where_nothing_was_decided_nothing_is_known_unless_the_answer_is_said() -> None:
+    whole = decided(YES_NO, "c:yes", "c:no")
+    without = replace(whole, debate=replace(whole.debate, decision=None))
+
+    assert known_of(whole, an_outcome(whole)).ballots == ()
+    assert known_of(without, an_outcome(without)).right is None
+    named = known_of(whole, an_outcome(whole, right="c:no"))
+    assert (named.right, len(named.ballots)) == ("c:no", 2)

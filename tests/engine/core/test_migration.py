@@ -46,9 +46,6 @@ def test_a_database_from_a_later_version_is_refused() -> None:
         pending([ONE, TWO], [applied(ONE), applied(TWO), applied(THREE)])
 
     assert (caught.value.applied, caught.value.known) == (3, 2)
-
-
-def test_a_database_ahead_of_a_portico_that_knows_nothing_is_refused() -> None:
     with pytest.raises(SchemaAhead, match="knows 0"):
         pending([], [applied(ONE)])
 

@@ -32,21 +32,17 @@ def test_different_requests_have_different_fingerprints(
     assert same == (one == other)
 
 
-def test_a_claim_does_not_hold_the_request_itself() -> None:
+def test_what_is_kept_of_an_asking_holds_no_secret_and_no_long_key() -> None:
     claim = Claim.of("join", "k1", {"secret": "hunter2"})
 
     assert "hunter2" not in repr(claim)
 
-
-def test_what_is_shown_once_is_in_the_first_answer_and_not_in_what_is_kept() -> None:
     answer = Answer({"id": "1", "key": None}, shown_once={"key": "ptc_…"})
 
     assert answer.first() == {"id": "1", "key": "ptc_…"}
     assert answer.kept == {"id": "1", "key": None}
     assert Answer({"id": "1"}).first() == {"id": "1"}
 
-
-def test_a_refusal_of_a_key_does_not_repeat_a_long_one() -> None:
     error = KeyReused("k" * 5000)
 
     assert len(str(error)) < 150
@@ -61,8 +57,6 @@ def test_refusals_of_the_store_name_the_mend() -> None:
     assert "--force" in str(StoreBusy("in use").fix)
     assert "--rotate" in str(AlreadyProvisioned("roles").fix)
 
-
-def test_a_store_is_told_of_without_tables_until_it_is_asked_for_them() -> None:
     status = StoreStatus(source=Source.DSN, address="db.example", running=True)
 
     info = StoreInfo(status=status, size=1, connections=1)

@@ -1,9 +1,13 @@
-"""What a ring keeps, and from where one goes on in it."""
+"""What a ring keeps, from where one goes on in it, and cursors as bytes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.engine.core.cursor import bound_to, packed, unpacked
+from portico.engine.core.errors import BadCursor
 from portico.engine.core.ring import Piece, Ring
+from portico.testing.guard import a_space
 
 
 def entry(number: int, size: int = 1) -> Piece:
@@ -33,8 +37,6 @@ def test_a_reader_goes_on_after_what_it_has_seen() -> None:
         None,
     ]
 
-
-def test_hidden_entries_are_passed_over() -> None:
     ring = Ring(0)
     ring.pass_over(5)
 
@@ -50,7 +52,7 @@ def test_a_reader_gets_the_asides_since_the_last_entry_that_it_has_seen() -> Non
     assert ring.place(1) == 1
 
 
-def test_what_is_too_much_falls_out_and_its_readers_go_back_to_the_log() -> None:
+def test_what_is_too_much_or_too_large_falls_out_and_its_readers_go_back_to_the_log() -> None:
     ring = Ring(0, most=2)
     for number in (1, 2, 3):
         ring.add(entry(number))
@@ -59,16 +61,12 @@ def test_what_is_too_much_falls_out_and_its_readers_go_back_to_the_log() -> None
     assert not ring.holds(0)
     assert ring.holds(1)
 
-
-def test_what_is_too_large_falls_out() -> None:
     ring = Ring(0, most_bytes=10)
     for number in (1, 2, 3):
         ring.add(entry(number, 4))
 
     assert (ring.floor, numbers(ring, 1)) == (1, [2, 3])
 
-
-def test_an_aside_that_falls_out_is_missed_by_nobody() -> None:
     ring = Ring(1, most=1)
     ring.add(aside(1))
     ring.add(entry(2))
@@ -76,11 +74,9 @@ def test_an_aside_that_falls_out_is_missed_by_nobody() -> None:
     assert (ring.floor, ring.place(1)) == (1, 1)
 
 
-def test_a_piece_is_kept_with_its_mark_and_can_be_told_without() -> None:
+def test_a_stretch_is_made_once_for_all_and_is_not_endless() -> None:
     assert Piece(1, "a.b", b"id: 1\nevent", 6).told == b"event"
 
-
-def test_a_stretch_is_made_once_for_all_and_anew_when_there_is_more() -> None:
     ring = Ring(0)
     ring.add(entry(1))
 
@@ -90,8 +86,6 @@ def test_a_stretch_is_made_once_for_all_and_anew_when_there_is_more() -> None:
     assert first is same
     assert ring.since(0).marked == b"xx"
 
-
-def test_a_stretch_is_not_endless() -> None:
     ring = Ring(0)
     for number in range(1, 6):
         ring.add(entry(number, 40_000))
@@ -123,3 +117,34 @@ def test_whoever_has_a_place_misses_nothing_and_gets_nothing_twice(
         assert numbers(ring, place) == expected
     elif seen <= len(visible):
         assert len(expected) > most
+
+
+HOME, ACME = a_space("home").id, a_space("acme").id
+
+POSITIONS = st.dictionaries(
+    st.text(min_size=1, max_size=5), st.integers(0, 2**63 - 1), min_size=1, max_size=5
+)
+
+
+@given(POSITIONS)
+def test_what_is_packed_can_be_unpacked(positions: dict[str, int]) -> None:
+    assert unpacked(list(positions), packed(positions)) == positions
+
+
+@given(POSITIONS, POSITIONS)
+def test_its_length_tells_how_many_topics_and_nothing_else(
+    one: dict[str, int], other: dict[str, int]
+) -> None:
+    assert (len(packed(one)) == len(packed(other))) is (len(one) == len(other))
+
+
+def test_bytes_for_more_or_fewer_topics_are_no_cursor() -> None:
+    with pytest.raises(BadCursor):
+        unpacked(["a", "b"], packed({"a": 1}))
+
+
+def test_it_is_good_for_these_topics_in_this_space_in_any_order() -> None:
+    here = bound_to(HOME, ["a", "b"])
+
+    assert here == bound_to(HOME, ["b", "a"])
+    assert here not in {bound_to(HOME, ["a"]), bound_to(HOME, ["ab"]), bound_to(ACME, ["a", "b"])}

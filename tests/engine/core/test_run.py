@@ -1,11 +1,13 @@
-"""A run's own words: what is over, what a leg is called, how a failure is kept."""
+"""A run's own words: what is over, what a leg is called, how a failure is kept, what is told."""
 
+from dataclasses import fields
 from uuid import UUID
 
 import pytest
 
-from portico.engine.core.errors import RunNotFound
+from portico.engine.core.errors import OwnTopic, PasswordRefused, RunNotFound, StoreOutdated
 from portico.engine.core.queue import Queue
+from portico.engine.core.retention import Forgotten
 from portico.engine.core.run import Failure, Leg, Place, RunStatus, Turn, failure_of
 from portico.kernel.ids import RunId
 
@@ -19,11 +21,19 @@ def test_a_run_is_over_when_nobody_carries_it_on_unasked(status: RunStatus) -> N
     assert status.over is (status in ends)
 
 
-def test_a_leg_is_known_by_its_name() -> None:
+def test_a_leg_is_known_by_its_name_and_has_a_place_in_line() -> None:
     leg = Leg(RUN, 12)
 
     assert leg.name == "00000000-0000-0000-0000-000000000007:12"
     assert Leg.parse(leg.name) == leg
+
+    turn = Turn(Leg(RUN, 1), Place(partition="ana"))
+
+    assert (turn.place.queue, turn.place.partition, turn.place.priority) == ("runs", "ana", 0)
+
+    queue = Queue(name="runs")
+
+    assert (queue.a_process, queue.everywhere, queue.a_partition) == (None, None, None)
 
 
 def test_a_failure_is_kept_in_words() -> None:
@@ -38,13 +48,28 @@ def test_a_failure_is_kept_in_words() -> None:
     }
 
 
-def test_a_turn_has_a_place_in_line() -> None:
-    turn = Turn(Leg(RUN, 1), Place(partition="ana"))
+def test_what_the_engine_refuses_is_told_with_the_ways_out() -> None:
+    error = PasswordRefused()
 
-    assert (turn.place.queue, turn.place.partition, turn.place.priority) == ("runs", "ana", 0)
+    assert "config show" in str(error.fix)
+    assert "db provision --rotate" in str(error.fix)
+
+    error = OwnTopic("~uncertain:pay:1")
+
+    assert "'~uncertain:pay:1'" in str(error)
+    assert error.topic == "~uncertain:pay:1"
+
+    outdated = StoreOutdated(16, 18)
+
+    assert (outdated.have, outdated.wanted) == (16, 18)
+    assert "portico db upgrade" in str(outdated.fix)
+    assert "database.version 16" in str(outdated.fix)
 
 
-def test_a_line_has_no_bounds_unless_it_is_given_some() -> None:
-    queue = Queue(name="runs")
+def test_nothing_was_forgotten_unless_something_was() -> None:
+    assert not Forgotten().anything
 
-    assert (queue.a_process, queue.everywhere, queue.a_partition) == (None, None, None)
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Forgotten)])
+def test_one_thing_is_something(name: str) -> None:
+    assert Forgotten(**{name: 1}).anything

@@ -1,9 +1,10 @@
-"""A server that dies is started again, ever later, and given up when it is of no use."""
+"""A server that dies is started again, ever later; the worst that was found is how it is."""
 
 from itertools import accumulate
 
 import pytest
 
+from portico.engine.core.health import Finding, State, worst
 from portico.engine.core.supervision import Patience, in_a_row, pause
 
 FEW = Patience(quick=30, most=4, first=1, longest=3)
@@ -30,3 +31,19 @@ def test_as_it_comes_it_tries_for_a_minute_and_no_longer() -> None:
 
     assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, None]
     assert max(accumulate(wait for wait in waits if wait is not None)) < 90
+
+
+@pytest.mark.parametrize(
+    ("states", "found"),
+    [
+        ([], State.GOOD),
+        ([State.GOOD, State.GOOD], State.GOOD),
+        ([State.MENDED, State.GOOD], State.MENDED),
+        ([State.GOOD, State.WARNING, State.MENDED], State.WARNING),
+        ([State.BROKEN, State.WARNING, State.GOOD], State.BROKEN),
+    ],
+)
+def test_one_broken_thing_outweighs_all_that_is_good(states: list[State], found: State) -> None:
+    findings = [Finding(check=str(state), state=state, detail="") for state in states]
+
+    assert worst(findings) is found

@@ -110,13 +110,11 @@ def test_what_has_no_canonical_text_is_refused() -> None:
         act_text(ANA, AuditEntry(action="a", subject="\ud800"))
 
 
-def test_an_empty_chain_is_sound() -> None:
+def test_an_empty_chain_and_one_as_it_was_written_are_sound() -> None:
     assert verify([], ANA.space) == Verdict(
         checked=0, last=BEGINNING, found=0, findings=(), heads=0
     )
 
-
-def test_a_chain_as_it_was_written_is_sound() -> None:
     verdict = verify(CHAIN, ANA.space, heads=[head(CHAIN[:500]), head(CHAIN)])
 
     assert verdict == Verdict(
@@ -264,20 +262,20 @@ SPACE = a_space().id
 HEAD = Head(7, bytes(range(32)))
 
 
-def test_a_head_comes_back_from_its_line() -> None:
+def test_a_head_and_an_entry_come_back_from_their_lines_to_the_byte() -> None:
     line = head_line(SPACE, HEAD, NOW)
 
     assert line.endswith("}\n")
     assert head_from(line) == (SPACE, HEAD)
 
-
-def test_an_entry_comes_back_from_its_line_to_the_byte() -> None:
     link = Link(3, '{"act":{"subject":"é\\u0000\u2028\\n"}}'.encode(), HEAD.hash)
 
     line = link_line(link)
 
     assert line.count("\n") == 1
     assert link_from(line.encode()) == link
+
+    assert link_from(b"\xff\xfe") is None
 
 
 @pytest.mark.parametrize(
@@ -298,10 +296,6 @@ def test_an_entry_comes_back_from_its_line_to_the_byte() -> None:
 def test_what_is_neither_is_neither(line: str) -> None:
     assert head_from(line) is None
     assert link_from(line.encode()) is None
-
-
-def test_bytes_that_are_no_text_are_no_entry() -> None:
-    assert link_from(b"\xff\xfe") is None
 
 
 def test_a_verdict_is_told_whole() -> None:

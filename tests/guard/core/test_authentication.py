@@ -131,7 +131,7 @@ WITHHELD = """
     workflows:write"""
 
 
-def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
+def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles_and_grants() -> None:
     agent = an_identity("scout", kind=PrincipalKind.AGENT, roles=[Role.ADMIN])
     person = an_identity("ana", roles=[Role.ADMIN])
 
@@ -139,8 +139,6 @@ def test_an_agent_changes_nothing_of_what_holds_it_whatever_its_roles() -> None:
 
     assert lacking == set(WITHHELD.split())
 
-
-def test_what_was_granted_to_an_agent_by_name_is_cut_too() -> None:
     granted = frozenset({Scope.KEYS_WRITE, Scope.SPACES_CREATE, Scope.METRICS_READ})
     agent = replace(an_identity("scout", kind=PrincipalKind.AGENT, roles=[]), grants=granted)
 

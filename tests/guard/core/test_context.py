@@ -1,4 +1,4 @@
-"""Which task somebody is at, and what it has taken in."""
+"""Which task somebody is at, what it has taken in, and what a refusal says."""
 
 from dataclasses import replace
 
@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from portico.guard.core.act import TaskContext
 from portico.guard.core.context import check_opens, context_of, risen
-from portico.guard.core.errors import ContextRefused
+from portico.guard.core.errors import (
+    BudgetNotFound,
+    BudgetTaken,
+    ContextRefused,
+    IssuerUnavailable,
+    LoginUnavailable,
+    Refused,
+)
+from portico.guard.core.secret import SecretsUnavailable
+from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
@@ -22,11 +31,9 @@ labels = st.builds(
 )
 
 
-def test_whoever_names_a_task_is_at_it() -> None:
+def test_a_task_is_that_which_is_named_or_that_of_the_key_in_its_space() -> None:
     assert context_of(replace(ANA, context=TASK, key="one")) == TASK
 
-
-def test_otherwise_the_task_is_that_of_the_key_and_always_the_same() -> None:
     one, other = replace(ANA, key="one"), replace(ANA, key="other")
 
     assert context_of(one) == context_of(replace(one, name="renamed"))
@@ -34,8 +41,6 @@ def test_otherwise_the_task_is_that_of_the_key_and_always_the_same() -> None:
     assert str(context_of(one)).startswith("ctx_")
     assert ContextId.parse(str(context_of(one))) == context_of(one)
 
-
-def test_no_two_spaces_share_a_task() -> None:
     elsewhere = replace(ANA, space=a_space("acme").id, key="one")
 
     assert context_of(elsewhere) != context_of(replace(ANA, key="one"))
@@ -55,7 +60,7 @@ def test_a_task_only_ever_rises(
     assert risen(after, label, untrusted=untrusted) == after
 
 
-def test_people_and_workers_can_begin_anew_and_nobody_else() -> None:
+def test_people_and_workers_can_begin_anew_and_nobody_else_and_an_agent_is_told_why() -> None:
     refused = set()
     for kind in PrincipalKind:
         try:
@@ -65,7 +70,28 @@ def test_people_and_workers_can_begin_anew_and_nobody_else() -> None:
 
     assert {*PrincipalKind} - refused == {PrincipalKind.PERSON, PrincipalKind.WORKER}
 
-
-def test_an_agent_is_told_why_it_cannot() -> None:
     with pytest.raises(ContextRefused, match="agent"):
         check_opens(replace(ANA, kind=PrincipalKind.AGENT))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (IssuerUnavailable(), "cannot be fetched"),
+        (LoginUnavailable("https://login.example", "it has no metadata"), "it has no metadata"),
+        (BudgetNotFound("run 7"), "'run 7'"),
+        (BudgetTaken("run 7"), "'run 7'"),
+        (SecretsUnavailable("the file is locked", fix="Wait."), "the file is locked"),
+    ],
+)
+def test_a_refusal_says_what_and_why(error: PorticoError, words: str) -> None:
+    assert words in str(error)
+    assert str(error).endswith(".")
+
+
+def test_a_key_without_the_scope_is_told_to_have_it_and_all_else_to_look_at_the_rules() -> None:
+    scope = Refused("mail.send", "default:scope", "the key does not have it", who="clerk")
+    rule = Refused("mail.send", "no-mail", "a rule denies it", who="clerk", key="0123")
+
+    assert "a key that has it" in (scope.fix or "")
+    assert rule.fix == "See why: portico policy explain key:0123 mail.send"

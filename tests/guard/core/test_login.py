@@ -213,13 +213,11 @@ def test_tokens_are_not_used_to_the_last_second() -> None:
     assert Tokens(access="a", url="u", known=KNOWN).good(NOW)
 
 
-def test_every_place_is_sealed_for_itself() -> None:
+def test_every_place_is_sealed_for_itself_and_only_the_hash_of_a_state_is_kept() -> None:
     assert a_place(1).context != a_place(2).context
     assert client_context(SpaceId(UUID(int=1)), Id(UUID(int=1))) != a_place(1).context
     assert a_place(1).holder.id == a_place(1).principal
 
-
-def test_a_state_is_long_and_only_its_hash_is_kept() -> None:
     entropy = SeededEntropy()
     first, second = fresh_text(entropy), fresh_text(entropy)
 

@@ -126,7 +126,7 @@ def test_the_table_of_decisions(
     assert decision.reason
 
 
-def test_a_decision_says_whose_rule_it_was() -> None:
+def test_a_decision_says_whose_rule_it_was_and_why() -> None:
     of_the_file = replace(DENY, source=RuleSource.FILE)
     hers = replace(DENY, made_by="bea")
 
@@ -134,8 +134,6 @@ def test_a_decision_says_whose_rule_it_was() -> None:
     assert decide(READ, CLEAN, [hers], NOW).reason == "a rule that bea made denies it"
     assert decide(READ, CLEAN, [DENY], NOW).reason == "a rule of this space denies it"
 
-
-def test_what_nobody_knows_and_what_cannot_be_undone_are_told_apart() -> None:
     assert decide(UNKNOWN, CLEAN, [], NOW).reason == "nobody has said what it changes"
     assert decide(DROP, CLEAN, [], NOW).reason == "it cannot be undone"
 

@@ -41,12 +41,10 @@ def test_a_call_counts_for_its_principal_its_server_and_every_wildcard_that_fits
     )
 
 
-def test_a_process_takes_a_hundredth_ahead_and_at_least_one() -> None:
+def test_a_process_takes_a_hundredth_ahead_and_a_minute_is_cut_into_quarters_of_a_second() -> None:
     assert Limit("x", "x", 1000).ahead == 10
     assert Limit("x", "x", 7).ahead == 1
 
-
-def test_a_minute_is_cut_into_quarters_of_a_second() -> None:
     slots = Slots()
 
     assert (slots.seconds, slots.lease, slots.count) == (0.25, 0.5, 243)
@@ -96,7 +94,7 @@ def test_after_the_wait_that_was_named_there_is_one(now: float, most: int) -> No
     assert window.take(most, now + wait + 0.01) == 0.0
 
 
-def test_the_first_of_a_kind_in_a_minute_is_told_from_those_that_repeat_it() -> None:
+def test_the_first_of_a_kind_in_a_minute_is_told_and_only_the_latest_are_remembered() -> None:
     first = FirstAMinute()
 
     assert first("a", BEGINNING)
@@ -104,8 +102,6 @@ def test_the_first_of_a_kind_in_a_minute_is_told_from_those_that_repeat_it() -> 
     assert not first("a", BEGINNING + timedelta(seconds=59))
     assert first("a", BEGINNING + timedelta(seconds=60))
 
-
-def test_only_the_latest_kinds_are_remembered() -> None:
     first = FirstAMinute(remembered=2)
 
     assert all(first(kind, BEGINNING) for kind in "abc")

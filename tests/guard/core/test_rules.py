@@ -52,19 +52,17 @@ def test_a_rule_is_about_whom_it_names(who: tuple[str, ...], found: bool) -> Non
     assert replace(DENY, who=who).about(an_act(), HERE) is found
 
 
-def test_a_name_that_looks_like_a_role_is_no_role() -> None:
+def test_nobody_passes_for_a_role_or_a_key_by_a_name() -> None:
     pretender = replace(an_act(), caller=a_person("role:admin", roles=[]))
 
     assert not replace(DENY, who=("role:admin",)).about(pretender, HERE)
 
-
-def test_a_key_of_nobody_is_nobody_s() -> None:
     keyless = replace(an_act(), caller=AGENT)
 
     assert not replace(DENY, who=("key:None",)).about(keyless, HERE)
 
 
-def test_a_rule_is_about_its_tools_but_for_its_exceptions() -> None:
+def test_a_rule_is_about_its_tools_in_its_task() -> None:
     rule = replace(DENY, tools=("git.*", "mail.send"), but=("git.get_*",))
 
     assert rule.about(an_act(tool="git.drop"), HERE)
@@ -72,8 +70,6 @@ def test_a_rule_is_about_its_tools_but_for_its_exceptions() -> None:
     assert not rule.about(an_act(tool="git.get_it"), HERE)
     assert not rule.about(an_act(tool="mail.read"), HERE)
 
-
-def test_a_rule_for_one_task_is_about_no_other() -> None:
     assert replace(DENY, context=TASK).about(an_act(), HERE)
     assert not replace(DENY, context=OTHER).about(an_act(), HERE)
 
