@@ -4,7 +4,7 @@ from portico.box.core.profile import Place
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.core.acceptance import Effects, Proposed, look_pin
-from portico.gateway.core.server import Server, Stdio
+from portico.gateway.core.server import Launch, Server, Stdio
 from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.core.tool import Tool
@@ -34,6 +34,7 @@ from portico.testing.world import MemoryWorld, together
 
 ROOT = a_person("root", roles=[Role.OPERATOR])
 VIEWER = a_person("vera", roles=[Role.VIEWER])
+SERVE = Stdio("serve")
 PROFILES = ShippedProfiles({"npm:mail": (Place("mail.example", 443),)})
 MEMBER = a_person("max", roles=[Role.MEMBER])
 
@@ -124,11 +125,11 @@ class Room:
             entropy=entropy,
         )
 
-    async def added(self, name: str = "files", command: str = "serve") -> Server:
-        return await self.add_server(ROOT, ServerWish(name=name, launch=Stdio(command)))
+    async def added(self, name: str = "files", launch: Launch = SERVE) -> Server:
+        return await self.add_server(ROOT, ServerWish(name=name, launch=launch))
 
-    async def startable(self, name: str = "files") -> Server:
-        server = await self.added(name)
+    async def startable(self, name: str = "files", launch: Launch = SERVE) -> Server:
+        server = await self.added(name, launch)
         return await self.approve_launch(ROOT, name, server.launch_pin)
 
     async def indexed(self, name: str = "files") -> Indexed:

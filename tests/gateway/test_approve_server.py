@@ -69,8 +69,7 @@ async def test_a_launch_that_moved_is_not_approved(room: Room) -> None:
 
 async def test_a_review_shows_the_command_and_what_each_tool_would_be_allowed(room: Room) -> None:
     launch = Stdio("npx", (Plain("-y"), Plain("my files")), {"NODE_OPTIONS": FromFile("/a", "/b")})
-    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
-    await room.approve_launch(ROOT, "files", server.launch_pin)
+    await room.startable(launch=launch)
     room.upstreams.offers["files"] = seen(READ, WRITE, WIPE, instructions="Read first.")
     await room.indexed()
 
@@ -124,8 +123,7 @@ async def test_our_own_list_proposes_for_packages_it_knows() -> None:
     shipped = ShippedEffects({"npm:files": {"1.2.0": {definition_pin(WIPE): Effect.PURE}}})
     room = Room(shipped)
     launch = Stdio("npx", (Plain("-y"), Plain("files@1.2.0")))
-    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
-    await room.approve_launch(ROOT, "files", server.launch_pin)
+    await room.startable(launch=launch)
     room.upstreams.offers["files"] = seen(WIPE)
     await room.accepted()
 
@@ -134,8 +132,7 @@ async def test_our_own_list_proposes_for_packages_it_knows() -> None:
 
 async def test_what_a_server_elsewhere_does_is_done_outside(room: Room) -> None:
     launch = Http("https://a.example/mcp")
-    server = await room.add_server(ROOT, ServerWish(name="files", launch=launch))
-    await room.approve_launch(ROOT, "files", server.launch_pin)
+    await room.startable(launch=launch)
     room.upstreams.offers["files"] = seen(
         raw("read_file", "Reads.", annotations={"openWorldHint": False})
     )

@@ -11,7 +11,7 @@ import pytest
 from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.inline.bus import InlineWakeups
 from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.errors import BadLaunch, ServerBuiltIn, ServerDisabled, ServerExists
+from portico.gateway.core.errors import BadLaunch, ServerBuiltIn, ServerExists
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.server import BUILTIN, OURS, Inside, Server, Stdio
 from portico.gateway.follow_sources import FollowSources
@@ -133,18 +133,6 @@ async def test_nobody_can_take_its_name_or_its_launch_or_remove_it(room: Room) -
 
     assert told.value.fix == "Switch it off: portico servers disable builtin"
     assert (await ours(room)).name == BUILTIN
-
-
-async def test_it_is_switched_off_as_any_other(room: Room) -> None:
-    room.upstreams.offers[BUILTIN] = seen(READ)
-    await keeping(room)(ROOT.space)
-    await let_in(room)
-
-    await room.switch_server(ROOT, BUILTIN, enabled=False)
-
-    assert BUILTIN in room.upstreams.stopped
-    with pytest.raises(ServerDisabled):
-        await room.restart_server(ROOT, BUILTIN)
 
 
 async def test_no_file_that_goes_away_takes_it_along(room: Room) -> None:

@@ -37,6 +37,19 @@ def gives(room: OpenRoom, tool: Tool, value: JsonValue) -> None:
     room.upstreams.replies[tool.ref] = Answer([], structured=value)
 
 
+async def read(room: OpenRoom, value: JsonValue, times: int = 1) -> None:
+    """So often, and each time this comes of it."""
+    gives(room, READ, value)
+    for _ in range(times):
+        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+
+
+async def passed_on(room: OpenRoom, value: str = ODD[0]) -> None:
+    """To the other tool; what was noted is written down."""
+    await room.use.call_tool(ANA, WEATHER.ref, {"city": value})
+    await room.gateway.lessons.write_down()
+
+
 def lesson(room: OpenRoom, caller: Principal, lessons: Lessons, value: JsonValue) -> None:
     """As if a call had been made."""
     aim = Aim(tool="files.read", server="files", effect=Effect.LOCAL_READ, pin=READ.pin)
@@ -57,16 +70,19 @@ async def known(room: OpenRoom, tool: str) -> SeenShape | None:
     return (await room.doors.learning.shapes.known(ANA, {its: pin})).get(its)
 
 
+async def times(room: OpenRoom) -> int:
+    """That something came of a read, as far as it is learnt."""
+    learnt = await known(room, "files.read")
+    return 0 if learnt is None else learnt.times
+
+
 @pytest.fixture
 def room() -> OpenRoom:
     return OpenRoom(rules=MemoryRules([ANYTHING]))
 
 
 async def test_a_call_teaches_what_its_tool_returns(room: OpenRoom) -> None:
-    gives(room, READ, {"size": 3, "lines": ["x"]})
-
-    for _ in range(3):
-        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"size": 3, "lines": ["x"]}, 3)
     before = await known(room, "files.read")
     await room.gateway.lessons.write_down()
 
@@ -98,15 +114,11 @@ async def test_what_is_more_than_can_be_learnt_from_is_let_go(
         await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
     await room.gateway.lessons.write_down()
 
-    learnt = await known(room, "files.read")
-    assert learnt is not None
-    assert learnt.times == 2
+    assert await times(room) == 2
 
 
 async def test_what_there_is_no_time_for_now_is_learnt_from_later(room: OpenRoom) -> None:
-    gives(room, READ, {})
-    for _ in range(3):
-        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {}, 3)
 
     await room.gateway.lessons.write_down(timedelta(0))
     at_first = await known(room, "files.read")
@@ -120,8 +132,7 @@ async def test_what_there_is_no_time_for_now_is_learnt_from_later(room: OpenRoom
 
 async def test_a_value_that_was_passed_on_is_counted_without_the_value(room: OpenRoom) -> None:
     for number in ODD:
-        gives(room, READ, {"items": [{"id": number}]})
-        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+        await read(room, {"items": [{"id": number}]})
         gives(room, WEATHER, {"id": number})
         await room.use.call_tool(ANA, WEATHER.ref, {"city": number})
     await room.gateway.lessons.write_down()
@@ -132,8 +143,7 @@ async def test_a_value_that_was_passed_on_is_counted_without_the_value(room: Ope
 
 
 async def test_values_of_another_task_are_another_s(room: OpenRoom) -> None:
-    gives(room, READ, {"id": ODD[0]})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"id": ODD[0]})
     await room.use.call_tool(SECRETARY, WEATHER.ref, {"city": ODD[0]})
     await room.gateway.lessons.write_down()
 
@@ -196,14 +206,11 @@ async def test_what_cannot_be_written_stays_learnt(room: OpenRoom) -> None:
     await lessons.write_down()
     await lessons.write_down()
 
-    learnt = await known(room, "files.read")
-    assert learnt is not None
-    assert learnt.times == 2
+    assert await times(room) == 2
 
 
 async def test_what_was_noted_is_written_when_the_house_is_closed(room: OpenRoom) -> None:
-    gives(room, READ, {"a": 1})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"a": 1})
 
     running = asyncio.create_task(room.gateway.lessons.run())
     await asyncio.sleep(0)
@@ -214,9 +221,7 @@ async def test_what_was_noted_is_written_when_the_house_is_closed(room: OpenRoom
 
 
 async def test_what_was_learnt_is_told_with_the_tool(room: OpenRoom) -> None:
-    gives(room, READ, {"size": 3})
-    for _ in range(2):
-        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"size": 3}, 2)
     await room.gateway.lessons.write_down()
 
     described = await room.gateway.describe_tools(ANA, ["files.read", "files.write", "odd"])
@@ -231,9 +236,7 @@ async def test_what_was_learnt_is_told_with_the_tool(room: OpenRoom) -> None:
 async def test_not_of_another_definition_and_not_where_its_server_says_it(room: OpenRoom) -> None:
     schema: JsonObject = {"type": "object", "properties": {"size": {"type": "integer"}}}
     says = {**READ.definition.raw, "outputSchema": schema}
-    gives(room, READ, {"size": 3})
-    for _ in range(2):
-        await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"size": 3}, 2)
     await room.gateway.lessons.write_down()
     definition = replace(READ.definition, output_schema=schema, raw=says)
     room.replace(replace(READ, definition=definition))
@@ -263,11 +266,9 @@ async def test_while_the_store_is_away_tools_are_described_all_the_same(room: Op
 
 
 async def test_what_was_given_long_ago_is_not_recognized_any_more(room: OpenRoom) -> None:
-    gives(room, READ, {"id": ODD[0]})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"id": ODD[0]})
     room.clock.turn(timedelta(hours=1))
-    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
-    await room.gateway.lessons.write_down()
+    await passed_on(room)
 
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
@@ -276,26 +277,22 @@ async def test_what_was_given_long_ago_is_not_recognized_any_more(room: OpenRoom
 async def test_only_so_many_calls_and_values_of_a_task_are_remembered(
     room: OpenRoom, calls: int, values: int
 ) -> None:
-    gives(room, READ, {"id": ODD[0]})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"id": ODD[0]})
     for call in range(calls):
         many = [f"value {call} {number}" for number in range(values)]
         lesson(room, ANA, room.gateway.lessons, many)
-    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
-    await room.gateway.lessons.write_down()
+    await passed_on(room)
 
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
 
 async def test_only_so_many_tasks_are_remembered(room: OpenRoom) -> None:
-    gives(room, READ, {"id": ODD[0]})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"id": ODD[0]})
     for number in range(100):
         lesson(room, replace(ANA, key=f"key-{number}"), room.gateway.lessons, {})
     await room.gateway.lessons.write_down()
 
-    await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
-    await room.gateway.lessons.write_down()
+    await passed_on(room)
 
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
@@ -319,8 +316,7 @@ class FlowsAway(MemorySeenFlows):
 async def test_what_was_written_before_it_broke_off_is_not_written_twice(room: OpenRoom) -> None:
     lessons, flows = room.gateway.lessons, FlowsAway(room.world)
     lessons.flows = flows
-    gives(room, READ, {"id": ODD[0]})
-    await room.use.call_tool(ANA, READ.ref, {"path": "/a"})
+    await read(room, {"id": ODD[0]})
     await room.use.call_tool(ANA, WEATHER.ref, {"city": ODD[0]})
     with pytest.raises(StoreUnavailable):
         await lessons.write_down()
@@ -328,9 +324,7 @@ async def test_what_was_written_before_it_broke_off_is_not_written_twice(room: O
     flows.there = True
     await lessons.write_down()
 
-    learnt = await known(room, "files.read")
-    assert learnt is not None
-    assert learnt.times == 1
+    assert await times(room) == 1
     assert [*(await flows.counted(ANA, 9)).values()] == [1]
 
 

@@ -23,7 +23,7 @@ from portico.gateway.core.errors import (
 from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.server import ADDED, Plain, Stdio
 from portico.gateway.core.tool import Standing
-from portico.gateway.core.upstream import Phase
+from portico.gateway.core.upstream import Phase, Seen
 from portico.gateway.manage_servers import ServerWish
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
@@ -237,6 +237,12 @@ async def test_a_change_is_told_to_whoever_keeps_the_catalogue() -> None:
             await ear.wait()
 
 
+async def let_in(room: Room, offers: Seen) -> None:
+    room.upstreams.offers["files"] = offers
+    await room.startable("files")
+    await room.accepted("files")
+
+
 def told(room: Room, since: int = 0) -> list[tuple[object, object]]:
     return [(act["action"], act["subject"]) for act in room.audit.acts[since:]]
 
@@ -260,9 +266,7 @@ async def test_from_adding_a_server_to_letting_its_tools_in(room: Room) -> None:
 
 
 async def test_what_is_accepted_again_as_it_is_changes_no_tool(room: Room) -> None:
-    room.upstreams.offers["files"] = seen(READ)
-    await room.startable("files")
-    await room.accepted("files")
+    await let_in(room, seen(READ))
     before = len(room.audit.acts)
 
     await room.accepted("files")
@@ -284,9 +288,7 @@ async def test_an_effect_that_somebody_sets_is_told_with_the_one_before(room: Ro
 
 
 async def test_a_tool_that_changes_comes_or_goes_is_kept_out_and_comes_back(room: Room) -> None:
-    room.upstreams.offers["files"] = seen(READ)
-    await room.startable("files")
-    await room.accepted("files")
+    await let_in(room, seen(READ))
     before = len(room.audit.acts)
 
     room.upstreams.offers["files"] = seen({**READ, "description": "Other words."}, WRITE)
@@ -322,9 +324,7 @@ async def test_of_a_server_that_nobody_has_let_in_nothing_is_kept_out(room: Room
 
 async def test_other_words_and_other_offers_of_a_server_are_told(room: Room) -> None:
     first = replace(seen(READ), instructions="Be kind.")
-    room.upstreams.offers["files"] = first
-    await room.startable("files")
-    await room.accepted("files")
+    await let_in(room, first)
     before = len(room.audit.acts)
 
     prompt = {"name": "greet"}

@@ -176,23 +176,18 @@ async def test_an_edge_that_turned_live_is_told_and_one_that_fell_back_too(room:
     assert room.meter.predictions == 6
 
 
-async def test_of_a_server_that_is_gone_nothing_is_told(room: Room) -> None:
-    for live in (False, True):
-        room.figures.predicted(ANA, PUBLIC, edge(), live=live)
-        room.figures.predicted(ANA, PUBLIC, edge(READ, None), live=live)
-    room.without(SKY)
-
-    await room.figures.write_down()
-
-    assert [each.facts for each in await room.told()] == [{"after": "", "tool": "files.read"}]
-
-
-async def test_of_a_server_that_not_every_reader_may_know_of_nothing_is_told(room: Room) -> None:
+@pytest.mark.parametrize("gone", [True, False])
+async def test_of_a_server_that_is_gone_or_that_not_all_may_know_of_nothing_is_told(
+    room: Room, *, gone: bool
+) -> None:
     """It was labelled after the edge had been learnt."""
     for live in (False, True):
         room.figures.predicted(ANA, PUBLIC, edge(), live=live)
         room.figures.predicted(ANA, PUBLIC, edge(READ, None), live=live)
-    room.label("sky", Label(Level.TEAM))
+    if gone:
+        room.without(SKY)
+    else:
+        room.label("sky", Label(Level.TEAM))
 
     await room.figures.write_down()
 

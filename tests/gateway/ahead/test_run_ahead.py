@@ -280,17 +280,6 @@ async def test_what_breaks_in_what_follows_breaks_nothing_else(
     assert "CANARY" not in caplog.text
 
 
-async def test_with_one_gate_fewer_that_is_called_which_it_kept_out() -> None:
-    room = AheadRoom(AheadTerms(external=frozenset({"files"})), rules=MemoryRules([ANYTHING]))
-    room.slow(WRITE)
-    assert await begun(room, room.wanted(WRITE)) == []
-
-    others = [gate for gate in GATES if gate.__name__ != "only_reads"]
-    room.run_ahead = replace(room.run_ahead, gates=others)
-
-    assert await begun(room, room.wanted(WRITE)) == ["files.write"]
-
-
 async def test_an_unsettled_change_counts_up_to_the_last_moment(room: AheadRoom) -> None:
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it ended", reached=True)
 

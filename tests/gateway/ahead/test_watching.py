@@ -36,6 +36,12 @@ def room() -> AheadRoom:
     return room
 
 
+async def listed(room: AheadRoom) -> None:
+    """And worked through."""
+    await room.asked("/", tool=LIST)
+    await room.watching.work_through()
+
+
 def then(room: AheadRoom, tool: Tool, given: JsonObject, *, live: bool = True) -> None:
     """After every list, this is foretold."""
 
@@ -49,8 +55,7 @@ def then(room: AheadRoom, tool: Tool, given: JsonObject, *, live: bool = True) -
 async def test_after_a_call_what_comes_next_is_there_when_it_is_asked_for(room: AheadRoom) -> None:
     then(room, READ, {"path": "a"})
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
         await room.landed()
 
         assert (await room.asked("a")).answer.meta is not None
@@ -75,8 +80,7 @@ async def test_it_goes_on_by_itself_while_the_process_runs(room: AheadRoom) -> N
 async def test_what_has_not_proved_right_is_foretold_and_not_made(room: AheadRoom) -> None:
     then(room, READ, {"path": "a"}, live=False)
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
 
     assert len(room.upstreams.called) == 1
     assert room.meter.predictions == 1
@@ -91,8 +95,7 @@ async def test_the_space_says_whether_anything_is_foretold_or_made(
     then(room, READ, {"path": "a"})
     await room.switch(SpaceSwitches(mode=mode))
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
         await room.landed()
 
     assert room.meter.predictions == foretold
@@ -112,8 +115,7 @@ async def test_where_nothing_may_be_learnt_nothing_is_noted(room: AheadRoom) -> 
 async def test_what_changes_something_is_never_foretold(room: AheadRoom) -> None:
     then(room, WRITE, {"path": "a"})
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
 
     assert room.meter.predictions == 0
 
@@ -140,18 +142,15 @@ async def test_of_what_is_far_too_long_only_that_it_was_is_noted(room: AheadRoom
 async def test_a_task_of_which_something_was_missed_begins_anew(room: AheadRoom) -> None:
     room.watching.effort = FairEffort(share=1e9)
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
         for _ in range(65):
             await room.asked("/", tool=LIST)
         await room.watching.work_through()
         after_many = room.script.ended
         room.watching.effort = FairEffort(share=0.0, saved=0.0)
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
         room.watching.effort = FairEffort()
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
 
     assert (after_many, room.script.ended, len(room.script.seen)) == (1, 2, 66)
 
@@ -178,8 +177,7 @@ async def test_a_task_that_is_closed_breaks_nothing(room: AheadRoom) -> None:
             ANA.id, "a task", BEGINNING, closed_at=BEGINNING
         )
         await room.watching.work_through()
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
 
     assert len(room.script.seen) == 1
 
@@ -192,8 +190,7 @@ async def test_what_breaks_is_told_without_anybodys_words(
 
     room.script.next = broken
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
 
     assert "ValueError" in caplog.text
     assert "CANARY" not in caplog.text
@@ -201,8 +198,7 @@ async def test_what_breaks_is_told_without_anybodys_words(
 
 async def test_a_task_ends_when_nothing_has_happened_for_long(room: AheadRoom) -> None:
     async with room.running():
-        await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+        await listed(room)
         await room.watching.end_idle()
         still = room.script.ended
         room.clock.turn(timedelta(minutes=11))
@@ -260,8 +256,7 @@ async def test_how_long_a_tool_takes_is_learnt_from_calls_that_somebody_waited_f
     room = AheadRoom(AheadTerms(least_gain=timedelta(0)))
     async with room.running():
         for _ in range(3):
-            await room.asked("/", tool=LIST)
-        await room.watching.work_through()
+            await listed(room)
 
     usual = room.lane.paces.usual(ANA.space, room.place(LIST))
     assert usual is not None

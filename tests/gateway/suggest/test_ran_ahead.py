@@ -17,7 +17,6 @@ from portico.gateway.core.suggestion_words import words
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from tests.gateway.suggest.suggest_room import ANOTHER, SuggestRoom
-from tests.gateway.workflows.plan_room import ANA
 
 HERE = "/notes/b.md"
 
@@ -76,25 +75,3 @@ async def test_nothing_of_what_was_read_is_in_the_answer(room: SuggestRoom) -> N
     await read_ahead(room)
 
     assert '"did"' not in json.dumps(made.as_json()) + words(made)
-
-
-async def test_it_is_served_to_nobody_else(room: SuggestRoom) -> None:
-    await sure(room)
-    await read_ahead(room)
-
-    await room.begun(by=ANA, plan={"steps": [_reading()]})
-
-    assert room.made[f"read {HERE}"] == 2
-
-
-async def test_nor_for_anything_else(room: SuggestRoom) -> None:
-    await sure(room)
-    await read_ahead(room)
-
-    await room.begun(plan={"steps": [_reading("/notes/c.md")]})
-
-    assert room.made["read /notes/c.md"] == 1
-
-
-def _reading(path: str = HERE) -> dict[str, object]:
-    return {"id": "a", "tool": "files.read", "arguments": {"path": path}}

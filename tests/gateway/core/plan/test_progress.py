@@ -88,21 +88,6 @@ def test_a_condition_that_is_not_met_leaves_out_those_who_need_it() -> None:
     assert plan.why["b"] == "it needs 'a', which was skipped: its condition is not met"
 
 
-def test_a_default_an_order_and_a_question_are_no_need() -> None:
-    steps = (
-        step("a", on_error="skip"),
-        {**step("b"), "arguments": {"x": {"$from": "a.text", "default": ""}}},
-        step("c", after=["a"]),
-        step("d", when="!a"),
-    )
-
-    plan = progress(*steps)
-    plan.begin()
-
-    assert plan.ended("a", BOOM) == Moves(("b", "c", "d"))
-    assert plan.source("a") is None
-
-
 def test_a_failure_that_stops_lets_end_what_is_under_way() -> None:
     plan = progress(step("a"), step("b"), step("c", "a"), step("d", "b"))
     plan.begin()
