@@ -1,261 +1,170 @@
 """Requests for approval from the command line: a person at a terminal answers, nobody else."""
 
-import io
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
-from tests.faces.cli.house import ScriptedHouse
+from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.requests import ID, ONE, OTHER, a_request, an_answer, waiting
-from tests.faces.cli.screen import TtyText
-from tests.faces.cli.scripted_server import ScriptedServer, answering
 
-Captured = pytest.CaptureFixture[str]
-
-
-@contextmanager
-def served(root: Path, answers: dict[str, Any]) -> Iterator[tuple[ScriptedHouse, ScriptedServer]]:
-    with answering(answers) as server:
-        house = ScriptedHouse(root)
-        house.remote = server.url
-        house.whereabouts().key_file.write_text("ptc_mine")
-        yield house, server
+SHORT = ID[-6:]
+ITS = f"/approvals/{ID}"
 
 
-def types(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr("sys.stdin", TtyText(text))
+def approvals(cli: CommandLine, words: str, some: Any = None, **how: Any) -> Outcome:
+    return cli(f"approvals {words}", {**ONE, **(some or {})}, **how)
 
 
-def sent(server: ScriptedServer) -> list[Any]:
-    return [body for asked, body in server.asked if asked.startswith("POST")]
+def test_what_waits_is_listed(cli: CommandLine) -> None:
+    [row] = approvals(cli, "list").rows
+
+    assert row[:5] == ["…psvgnn", "waiting", "mail.send", "irreversible", "desktop (agent)"]
+    assert approvals(cli, "list --all --json").json["data"] == [a_request()]
+    assert "Nothing waits" in approvals(cli, "list", {"GET /approvals": waiting()}).err
 
 
-def test_what_waits_is_listed(tmp_path: Path, capsys: Captured) -> None:
-    with served(tmp_path, ONE) as (house, _):
-        assert run(house, ["approvals", "list"]) == 0
+def test_approved_ones_are_listed_by_how_they_went(cli: CommandLine) -> None:
+    some = waiting(an_answer("once") | {"outcome": "uncertain"}, a_request(OTHER, outcome="done"))
 
-    said = capsys.readouterr().out
-    assert said.split("\t")[:5] == [
-        "…psvgnn",
-        "waiting",
-        "mail.send",
-        "irreversible",
-        "desktop (agent)",
-    ]
+    got = approvals(cli, "list --status uncertain --json", {"GET /approvals": some})
+
+    assert [each["id"] for each in got.json["data"]] == [ID]
 
 
-def test_a_program_gets_them_as_they_are(tmp_path: Path, capsys: Captured) -> None:
-    with served(tmp_path, ONE) as (house, _):
-        assert run(house, ["--json", "approvals", "list", "--all"]) == 0
-        assert run(house, ["--json", "approvals", "show", ID]) == 0
-
-    listed, shown = capsys.readouterr().out.splitlines()
-    assert json.loads(listed)["data"] == [a_request()]
-    assert json.loads(shown) == a_request()
-
-
-def test_nothing_that_waits_is_said(tmp_path: Path, capsys: Captured) -> None:
-    with served(tmp_path, {"GET /approvals": waiting()}) as (house, _):
-        assert run(house, ["approvals", "list"]) == 0
-
-    assert "Nothing waits" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", [ID, ID[-6:], f"…{ID[-6:]}"])
-def test_one_is_shown_whole_with_how_it_stands(tmp_path: Path, capsys: Captured, name: str) -> None:
+@pytest.mark.parametrize("name", [ID, SHORT, f"…{SHORT}"])
+def test_one_is_shown_whole_with_how_it_stands(cli: CommandLine, name: str) -> None:
     done = an_answer("once") | {"outcome": "failed", "error": "it was gone"}
-    with served(tmp_path, {**ONE, f"GET /approvals/{ID}": done}) as (house, _):
-        assert run(house, ["approvals", "show", name]) == 0
 
-    told = capsys.readouterr()
-    assert "portico policy explain key:k1k1k1k1k1k1 mail.send" in told.out
-    assert "approved; approved once by ana (cli)" in told.out
-    assert "failed: it was gone" in told.out
+    got = approvals(cli, f"show {name}", {f"GET {ITS}": done})
 
-
-@pytest.mark.parametrize(("name", "code"), [("nnnnnn", Exit.FAILED), ("abc", Exit.USAGE)])
-def test_one_that_is_not_there_is_not_found(tmp_path: Path, name: str, code: Exit) -> None:
-    with served(tmp_path, ONE) as (house, _):
-        assert run(house, ["approvals", "show", name]) == code
+    assert got.code == 0
+    assert "portico policy explain key:k1k1k1k1k1k1 mail.send" in got.out
+    assert "approved; approved once by ana (cli)" in got.out
+    assert "failed: it was gone" in got.out
+    assert approvals(cli, f"show {name} --json").json == a_request()
 
 
-def test_an_end_that_fits_several_is_not_guessed(tmp_path: Path) -> None:
-    twins = {"GET /approvals": waiting(a_request(), a_request(f"apr_other{ID[-20:]}"))}
-    with served(tmp_path, twins) as (house, _):
-        assert run(house, ["approvals", "show", ID[-6:]]) == Exit.USAGE
+TWINS = {"GET /approvals": waiting(a_request(), a_request(f"apr_other{ID[-20:]}"))}
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["approve", ID], ["reject", ID], ["resolve", ID, "done"], ["approve", ID, "--always"]],
-)
-def test_where_no_person_is_nothing_is_answered(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", *words]) == Exit.APPROVAL
-
-    assert server.asked == []
-    assert "In a terminal of your own" in capsys.readouterr().err
-
-
-def test_neither_where_nobody_is_to_be_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    types(monkeypatch, "y\n")
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["--no-input", "approvals", "approve", ID]) == Exit.APPROVAL
-
-    assert server.asked == []
-
-
-@pytest.mark.parametrize(
-    ("options", "body"),
+    ("words", "some", "code"),
     [
-        ([], {"answer": "once", "pattern": None}),
-        (["--for-run"], {"answer": "run", "pattern": None}),
-        (["--always"], {"answer": "always", "pattern": None}),
-        (["--always", "--pattern", "mail.*"], {"answer": "always", "pattern": "mail.*"}),
+        ("show nnnnnn", {}, Exit.FAILED),
+        ("show abc", {}, Exit.USAGE),
+        (f"show {OTHER}", {}, Exit.FAILED),
+        (f"show {SHORT}", TWINS, Exit.USAGE),
+        (f"approve {ID} --for-run --always", {}, Exit.USAGE),
+        (f"approve {ID} --pattern mail.*", {}, Exit.USAGE),
     ],
 )
-def test_a_person_says_yes_after_they_were_shown_it(
-    tmp_path: Path,
-    capsys: Captured,
-    monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
-    body: dict[str, Any],
+def test_what_is_not_there_or_not_said_right_is_refused(
+    cli: CommandLine, words: str, some: dict[str, Any], code: int
 ) -> None:
-    types(monkeypatch, "always\n" if "--always" in options else "y\n")
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "approve", ID, *options]) == 0
+    got = approvals(cli, words, some, typed="y\n")
 
-    assert sent(server) == [{**body, "via": "cli"}]
-    assert "bob@else.example" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("typed", ["\n", "n\n", "once\n", ""])
-def test_anything_but_a_yes_answers_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
-    types(monkeypatch, typed)
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "approve", ID]) == Exit.APPROVAL
-
-    assert sent(server) == []
-
-
-def test_a_person_says_no_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    types(monkeypatch, "y\n")
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "reject", ID, "--reason", "not today"]) == 0
-
-    assert sent(server) == [{"answer": "reject", "reason": "not today", "via": "cli"}]
-
-
-@pytest.mark.parametrize("options", [["--for-run", "--always"], ["--pattern", "mail.*"]])
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path, options: list[str]) -> None:
-    with served(tmp_path, ONE) as (house, _):
-        assert run(house, ["approvals", "approve", ID, *options]) == Exit.USAGE
-
-
-def test_a_person_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    types(monkeypatch, "y\n")
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "resolve", ID, "retry"]) == 0
-
-    assert sent(server) == [{"outcome": "retry"}]
+    assert (got.code, got.sent) == (code, [])
 
 
 @pytest.mark.parametrize(
-    ("editor", "code"),
+    "words", [f"approve {ID}", f"reject {ID}", f"resolve {ID} done", f"approve {ID} --always"]
+)
+def test_where_no_person_is_nothing_is_answered(cli: CommandLine, words: str) -> None:
+    piped = approvals(cli, words, piped="y\n")
+    unasked = approvals(cli, f"{words} --no-input", typed="y\n")
+
+    assert (piped.code, piped.asked) == (unasked.code, unasked.asked) == (Exit.APPROVAL, [])
+    assert "In a terminal of your own" in piped.err
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "body"),
     [
-        ("sed -i s/bob/eve/", 0),
-        ('sed -i s/bob/\\"/', Exit.USAGE),
-        ("sed -i -n s/x//", Exit.USAGE),
-        ("false", Exit.USAGE),
+        ("approve {}", "y\n", {"answer": "once", "pattern": None, "via": "cli"}),
+        ("approve {} --for-run", "y\n", {"answer": "run", "pattern": None, "via": "cli"}),
+        ("approve {} --always", "always\n", {"answer": "always", "pattern": None, "via": "cli"}),
+        ("approve {} --always --pattern mail.*", "always\n",
+         {"answer": "always", "pattern": "mail.*", "via": "cli"}),
+        ("reject {} --reason 'not today'", "y\n",
+         {"answer": "reject", "reason": "not today", "via": "cli"}),
+        ("resolve {} retry", "y\n", {"outcome": "retry"}),
     ],
+)  # fmt: skip
+def test_a_person_answers_after_they_were_shown_it(
+    cli: CommandLine, words: str, typed: str, body: dict[str, Any]
+) -> None:
+    got = approvals(cli, words.format(ID), typed=typed)
+
+    assert (got.code, got.sent) == (0, [body])
+    assert "bob@else.example" in got.out
+
+
+@pytest.mark.parametrize(
+    ("option", "typed"),
+    [("", "\n"), ("", "n\n"), ("", "once\n"), ("", ""), ("--always", "y\n")],
+)
+def test_anything_but_a_yes_answers_nothing(cli: CommandLine, option: str, typed: str) -> None:
+    got = approvals(cli, f"approve {ID} {option}", typed=typed)
+
+    assert (got.code, got.sent) == (Exit.APPROVAL, [])
+    assert ("also after it has read strangers' words" in got.err) == bool(option)
+
+
+SECRET = {f"GET {ITS}": a_request(arguments={"key": "********"})}
+
+
+@pytest.mark.parametrize(
+    ("editor", "some", "code"),
+    [
+        ("sed -i s/bob/eve/", {}, 0),
+        ('sed -i s/bob/\\"/', {}, Exit.USAGE),
+        ("sed -i -n s/x//", {}, Exit.USAGE),
+        ("false", {}, Exit.USAGE),
+        ("sed -i s/bob/eve/", SECRET, Exit.USAGE),
+    ],
+    ids=["changed", "no JSON", "emptied", "failed", "a secret"],
 )
 def test_arguments_are_changed_in_an_editor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str, code: int
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, editor: str, some: Any, code: int
 ) -> None:
-    types(monkeypatch, "y\n")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", editor)
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "approve", ID, "--edit"]) == code
+
+    got = approvals(cli, f"approve {ID} --edit", some, typed="y\n")
 
     wanted = {"to": "eve@else.example", "text": "one\ntwo"}
-    assert [body["arguments"] for body in sent(server)] == ([wanted] if code == 0 else [])
-
-
-def test_what_holds_a_secret_is_not_written_anew(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    types(monkeypatch, "y\n")
-    secret = {f"GET /approvals/{ID}": a_request(arguments={"key": "********"})}
-    with served(tmp_path, {**ONE, **secret}) as (house, server):
-        assert run(house, ["approvals", "approve", ID, "--edit"]) == Exit.USAGE
-
-    assert sent(server) == []
-    assert "hold a secret" in capsys.readouterr().err
-
-
-def test_other_requests_are_other_requests(tmp_path: Path) -> None:
-    with served(tmp_path, ONE) as (house, _):
-        assert run(house, ["approvals", "show", OTHER]) == Exit.FAILED
-
-
-def test_a_rule_takes_the_whole_word(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    types(monkeypatch, "y\n")
-    with served(tmp_path, ONE) as (house, server):
-        assert run(house, ["approvals", "approve", ID, "--always"]) == Exit.APPROVAL
-
-    assert sent(server) == []
-    assert "also after it has read strangers' words" in capsys.readouterr().err
+    assert got.code == code
+    assert [body["arguments"] for body in got.sent] == ([wanted] if code == 0 else [])
+    assert ("hold a secret" in got.err) == bool(some)
 
 
 @pytest.mark.parametrize("option", ["--always", "--for-run"])
-def test_where_a_rule_asks_nothing_lasting_is_said(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, option: str
-) -> None:
-    types(monkeypatch, "always\n")
-    ruled = {f"GET /approvals/{ID}": a_request(rule="ask-mail", answers=["once", "reject"])}
-    with served(tmp_path, {**ONE, **ruled}) as (house, server):
-        assert run(house, ["approvals", "approve", ID, option]) == Exit.USAGE
+def test_where_a_rule_asks_nothing_lasting_is_said(cli: CommandLine, option: str) -> None:
+    ruled = {f"GET {ITS}": a_request(rule="ask-mail", answers=["once", "reject"])}
 
-    assert sent(server) == []
-    assert "The rule ask-mail goes on asking" in capsys.readouterr().err
+    got = approvals(cli, f"approve {ID} {option}", ruled, typed="always\n")
+
+    assert (got.code, got.sent) == (Exit.USAGE, [])
+    assert "The rule ask-mail goes on asking" in got.err
 
 
 @pytest.mark.parametrize("act", ["approve", "reject"])
-def test_ones_own_is_refused_before_anything_is_asked(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, act: str
-) -> None:
-    types(monkeypatch, "y\n")
-    with served(tmp_path, {**ONE, "GET /me": {"id": "prn_1", "name": "mia"}}) as (house, server):
-        assert run(house, ["approvals", act, ID]) != 0
+def test_ones_own_is_refused_before_anything_is_asked(cli: CommandLine, act: str) -> None:
+    mia = {"GET /me": {"id": "prn_1", "name": "mia"}}
 
-    assert sent(server) == []
-    said = capsys.readouterr().err
-    assert f"portico approvals withdraw {ID}" in said
-    assert "[y/N]" not in said
+    got = approvals(cli, f"{act} {ID}", mia, typed="y\n")
+
+    assert got.code != 0
+    assert got.sent == []
+    assert f"portico approvals withdraw {ID}" in got.err
+    assert "[y/N]" not in got.err
 
 
-def test_ones_own_is_taken_back(tmp_path: Path, capsys: Captured) -> None:
-    closed = {f"POST /approvals/{ID}/withdraw": a_request(status="withdrawn")}
-    with served(tmp_path, {**ONE, **closed}) as (house, _):
-        assert run(house, ["approvals", "withdraw", ID[-6:]]) == 0
+def test_ones_own_is_taken_back(cli: CommandLine) -> None:
+    closed = {f"POST {ITS}/withdraw": a_request(status="withdrawn")}
 
-    assert capsys.readouterr().out == f"{ID}: withdrawn.\n"
+    assert approvals(cli, f"withdraw {SHORT}", closed).out == f"{ID}: withdrawn.\n"
 
 
 @pytest.mark.parametrize(
@@ -263,29 +172,14 @@ def test_ones_own_is_taken_back(tmp_path: Path, capsys: Captured) -> None:
     [
         ({"outcome": "done"}, "The call: done"),
         ({"outcome": "done", "error": "It failed."}, "The call: done, with an error: It failed."),
-        ({}, f"The call is under way: portico approvals show {ID[-6:]}"),
+        ({}, f"The call is under way: portico approvals show {SHORT}"),
     ],
 )
 def test_what_came_of_a_yes_is_said(
-    tmp_path: Path,
-    capsys: Captured,
-    monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Any],
-    said: str,
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
 ) -> None:
-    types(monkeypatch, "y\n")
     monkeypatch.setattr("portico.faces.cli.approvals._MOMENT", 0.0)
-    made = {f"GET /approvals/{ID}": an_answer("once") | changes}
-    with served(tmp_path, {**ONE, **made}) as (house, _):
-        assert run(house, ["approvals", "approve", ID]) == 0
 
-    assert said in capsys.readouterr().err
+    made = {f"GET {ITS}": an_answer("once") | changes}
 
-
-def test_approved_ones_are_listed_by_how_they_went(tmp_path: Path, capsys: Captured) -> None:
-    some = waiting(an_answer("once") | {"outcome": "uncertain"}, a_request(OTHER, outcome="done"))
-    with served(tmp_path, {"GET /approvals": some}) as (house, _):
-        assert run(house, ["--json", "approvals", "list", "--status", "uncertain"]) == 0
-
-    [found] = json.loads(capsys.readouterr().out)["data"]
-    assert found["id"] == ID
+    assert said in approvals(cli, f"approve {ID}", made, typed="y\n").err

@@ -1,61 +1,49 @@
 """What `portico demo` refuses, and how it takes what stands behind it."""
 
-import json
 import sys
-from pathlib import Path
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.demo_naming import named_as_in_the_demo
-from tests.faces.cli.house import ScriptedHouse
+from tests.faces.cli.command_line import CommandLine
 from tests.faces.cli.screen import a_screen
 
 
-def test_commands_of_the_machine_are_not_run_in_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(ScriptedHouse(tmp_path), ["demo", "serve", "--port", "1"]) == 2
+def test_commands_of_the_machine_are_not_run_in_it(cli: CommandLine) -> None:
+    got = cli("demo serve --port 1")
 
-    assert "Leave demo away: portico serve" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "typed", [["demo", "search", "x", "--limit", "1", "--json"], ["--json", "demo", "ui"]]
-)
-def test_where_there_is_none_no_command_is_run_in_it(
-    typed: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(ScriptedHouse(tmp_path), typed) == 2
-
-    assert json.loads(capsys.readouterr().err)["error"]["fix"] == "Make it: portico demo"
+    assert got.code == 2
+    assert "Leave demo away: portico serve" in got.err
 
 
-@pytest.mark.parametrize("typed", [["demo", "--remove", "--json"], ["demo", "--json", "--remove"]])
-def test_what_is_not_there_is_gone_already(
-    typed: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(ScriptedHouse(tmp_path), typed) == 0
+@pytest.mark.parametrize("typed", ["demo search x --limit 1 --json", "--json demo ui"])
+def test_where_there_is_none_no_command_is_run_in_it(cli: CommandLine, typed: str) -> None:
+    got = cli(typed)
 
-    assert json.loads(capsys.readouterr().out) == {"removed": None}
+    assert (got.code, got.error["fix"]) == (2, "Make it: portico demo")
 
 
-def test_a_server_elsewhere_has_no_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    house = ScriptedHouse(tmp_path)
-    house.remote = "https://portico.example"
-
-    assert run(house, ["demo", "--json"]) == 1
-
-    assert json.loads(capsys.readouterr().err)["error"]["code"] == "demo_elsewhere"
+@pytest.mark.parametrize("typed", ["demo --remove --json", "demo --json --remove"])
+def test_what_is_not_there_is_gone_already(cli: CommandLine, typed: str) -> None:
+    assert cli(typed).json == {"removed": None}
 
 
+def test_a_server_elsewhere_has_no_demo(cli: CommandLine) -> None:
+    cli.house.remote = "https://portico.example"
+
+    got = cli("demo --json")
+
+    assert (got.code, got.error["code"]) == (1, "demo_elsewhere")
+
+
+@pytest.mark.parametrize(("words", "of"), [("demo search", "search"), ("demo", "demo")])
 def test_help_of_what_is_run_in_it_is_that_of_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cli: CommandLine, words: str, of: str
 ) -> None:
-    assert run(ScriptedHouse(tmp_path), ["demo", "search", "--help"]) == 0
-    assert "Usage: portico search" in capsys.readouterr().out
-    assert run(ScriptedHouse(tmp_path), ["demo", "--help"]) == 0
-    assert "Usage: portico demo" in capsys.readouterr().out
+    got = cli(f"{words} --help")
+
+    assert got.code == 0
+    assert f"Usage: portico {of}" in got.out
 
 
 @pytest.mark.parametrize(

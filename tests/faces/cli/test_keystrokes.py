@@ -1,10 +1,26 @@
 """One key at a time, however many bytes it sends."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from portico.faces.cli.keystrokes import Inbox, Keyboard
+
+
+@contextmanager
+def typing(text: str) -> Iterator[Keyboard]:
+    """A keyboard on which that was typed."""
+    master, slave = os.openpty()
+    keyboard = Keyboard(slave)
+    try:
+        with keyboard.open():
+            os.write(master, text.encode())
+            yield keyboard
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 @pytest.mark.parametrize(
@@ -19,16 +35,10 @@ from portico.faces.cli.keystrokes import Inbox, Keyboard
     ],
 )
 def test_a_key_is_one_key(typed: str, keys: list[str]) -> None:
-    master, slave = os.openpty()
-    keyboard, inbox = Keyboard(slave), Inbox[int]()
-    try:
-        with keyboard.open():
-            os.write(master, typed.encode())
-            found: list[str | int | None] = [_key(keyboard, inbox, 5.0) for _ in keys]
-            nothing = _key(keyboard, inbox, 0.0)
-    finally:
-        os.close(master)
-        os.close(slave)
+    inbox = Inbox[int]()
+    with typing(typed) as keyboard:
+        found: list[str | int | None] = [keyboard.key_within(inbox, 5.0) for _ in keys]
+        nothing: str | int | None = keyboard.key_within(inbox, 0.0)
 
     assert found == keys
     assert nothing is None
@@ -40,15 +50,8 @@ def test_a_key_is_one_key(typed: str, keys: list[str]) -> None:
 def test_a_question_may_be_answered_with_one_key(
     capsys: pytest.CaptureFixture[str], typed: str, key: str, seen: str
 ) -> None:
-    master, slave = os.openpty()
-    keyboard = Keyboard(slave)
-    try:
-        with keyboard.open():
-            os.write(master, typed.encode())
-            found = keyboard.one_key("Sure? ")
-    finally:
-        os.close(master)
-        os.close(slave)
+    with typing(typed) as keyboard:
+        found = keyboard.one_key("Sure? ")
 
     assert found == key
     assert capsys.readouterr().err == seen
@@ -58,14 +61,9 @@ def test_a_question_may_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_source: int, _count: int) -> bytes:
         raise KeyboardInterrupt
 
-    master, slave = os.openpty()
-    keyboard = Keyboard(slave)
-    try:
-        monkeypatch.setattr(os, "read", interrupted)
+    with typing("") as keyboard, monkeypatch.context() as patch:
+        patch.setattr(os, "read", interrupted)
         assert keyboard.one_key("Sure? ") == ""
-    finally:
-        os.close(master)
-        os.close(slave)
 
 
 @pytest.mark.parametrize(
@@ -84,20 +82,8 @@ def test_a_question_may_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_a_line_that_is_begun_all_is_seen_and_can_be_erased(
     capsys: pytest.CaptureFixture[str], typed: str, line: str | None, seen: str
 ) -> None:
-    master, slave = os.openpty()
-    keyboard = Keyboard(slave)
-    try:
-        with keyboard.open():
-            os.write(master, typed.encode())
-            found = keyboard.line("say> ", "p")
-    finally:
-        os.close(master)
-        os.close(slave)
+    with typing(typed) as keyboard:
+        found = keyboard.line("say> ", "p")
 
     assert found == line
     assert capsys.readouterr().err == seen
-
-
-def _key(keyboard: Keyboard, inbox: Inbox[int], seconds: float) -> str | int | None:
-    pressed: str | int | None = keyboard.key_within(inbox, seconds)
-    return pressed

@@ -1,21 +1,18 @@
-"""Plans in files at the command line: checked with a server or without, described, converted."""
+"""Plans in files at the command line: checked with a server or without, described, converted, and
+their missing edges proposed, accepted and written into the file."""
 
 import json
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.exits import Exit
+from portico.faces.cli.plan_edit import with_references
 from portico.gateway.core.plan.schema import plan_schema
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.scripted_server import ScriptedServer, answering
-
-Captured = pytest.CaptureFixture[str]
+from portico.gateway.core.plan.texts import PlanFormat
+from tests.faces.cli.command_line import CommandLine, Outcome
 
 TOML = """\
 # What it is for
@@ -54,124 +51,212 @@ NO_TOOL: dict[str, Any] = {
 }
 
 
-@contextmanager
-def gateway(root: Path, checked: dict[str, Any]) -> Iterator[tuple[ScriptedHouse, ScriptedServer]]:
-    with answering({"POST /workflows/check": checked}) as server:
-        house = ScriptedHouse(root)
-        house.remote = server.url
-        house.whereabouts().key_file.write_text("ptc_mine")
-        yield house, server
+def check(
+    cli: CommandLine,
+    checked: dict[str, Any] | None = CHECKED,
+    *,
+    text: str = TOML,
+    option: str = "",
+) -> Outcome:
+    """The file is plan.toml; without an answer there is no server."""
+    some = {"POST /workflows/check": checked} if checked else None
+    return cli(f"plan check {cli.file('plan.toml', text)} {option}", some)
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    file = tmp_path / "plan.toml"
-    file.write_text(TOML)
-    return file
+def test_a_plan_is_held_against_the_tools_there_are(cli: CommandLine) -> None:
+    got = check(cli)
+
+    assert got.asked == [("POST /workflows/check", {"plan": tomllib.loads(TOML)})]
+    assert [
+        "send",
+        "mail.send",
+        "external_write",
+        "a rule wants somebody to be asked (no-mail)",
+    ] in got.rows
+    assert "At worst: external_write" in got.err
+    assert check(cli, option="--json").json == {**CHECKED, "checked_tools": True}
 
 
-def test_a_plan_is_held_against_the_tools_there_are(
-    tmp_path: Path, file: Path, capsys: Captured
+@pytest.mark.parametrize(
+    ("text", "checked", "asked", "said"),
+    [
+        (TOML, NO_TOOL, 1, "plan.toml:8:1: /steps/1/tool There is no tool 'mail.send'. Look."),
+        (TOML.replace("read.text", "reed.text"), CHECKED, 0,
+         "plan.toml:9:20: /steps/1/arguments/text/$from There is no step 'reed'. "
+         "Did you mean 'read'?"),
+    ],
+    ids=["by the server", "by its form, before the server is asked"],
+)  # fmt: skip
+def test_what_is_wrong_is_found_with_its_line(
+    cli: CommandLine, text: str, checked: dict[str, Any], asked: int, said: str
 ) -> None:
-    with gateway(tmp_path, CHECKED) as (house, server):
-        assert run(house, ["plan", "check", str(file)]) == 0
+    got = check(cli, checked, text=text)
 
-    shown = capsys.readouterr()
-    assert server.asked == [("POST /workflows/check", {"plan": tomllib.loads(TOML)})]
-    assert "send\tmail.send\texternal_write\ta rule wants somebody to be asked" in shown.out
-    assert "At worst: external_write" in shown.err
+    assert (got.code, len(got.asked)) == (Exit.USAGE, asked)
+    assert said in " ".join(got.err.split())
 
 
-def test_what_the_server_finds_wrong_has_its_line(
-    tmp_path: Path, file: Path, capsys: Captured
-) -> None:
-    with gateway(tmp_path, NO_TOOL) as (house, _):
-        assert run(house, ["plan", "check", str(file)]) == Exit.USAGE
+def test_without_a_server_it_says_that_only_the_form_was_checked(cli: CommandLine) -> None:
+    got = check(cli, None)
 
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"{file}:8:1: /steps/1/tool There is no tool 'mail.send'. Look." in told
-
-
-def test_a_fault_of_form_is_found_before_the_server_is_asked(
-    tmp_path: Path, file: Path, capsys: Captured
-) -> None:
-    file.write_text(TOML.replace("read.text", "reed.text"))
-
-    with gateway(tmp_path, CHECKED) as (house, server):
-        assert run(house, ["plan", "check", str(file)]) == Exit.USAGE
-
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"{file}:9:20: /steps/1/arguments/text/$from There is no step 'reed'." in told
-    assert "Did you mean 'read'?" in told
-    assert server.asked == []
+    assert got.code == 0
+    assert "The form of its 2 steps is right." in got.out
+    assert "Only its form was checked" in got.err
+    assert "portico up" in got.err
+    told = check(cli, None, option="--json").json
+    assert told == {"ok": True, "checked_tools": False, "steps": ["read", "send"]}
 
 
-def test_without_a_server_it_says_that_only_the_form_was_checked(
-    tmp_path: Path, file: Path, capsys: Captured
-) -> None:
-    house = ScriptedHouse(tmp_path)
-    house.whereabouts().key_file.write_text("ptc_mine")
+def test_the_schema_is_printed_for_editors(cli: CommandLine) -> None:
+    assert cli("plan schema").json == plan_schema()
 
-    assert run(house, ["plan", "check", str(file)]) == 0
-    shown = capsys.readouterr()
-    assert run(house, ["plan", "check", str(file), "--json"]) == 0
 
-    assert "The form of its 2 steps is right." in shown.out
-    assert "Only its form was checked" in shown.err
-    assert "portico up" in shown.err
-    assert json.loads(capsys.readouterr().out) == {
-        "ok": True,
-        "checked_tools": False,
-        "steps": ["read", "send"],
+def test_a_plan_is_written_in_the_other_language(cli: CommandLine) -> None:
+    file, target = cli.file("plan.toml", TOML), cli.root / "plan.json"
+    convert = f"plan convert {file} --output {target}"
+
+    assert cli(f"plan convert {file}").json == tomllib.loads(TOML)
+    assert tomllib.loads(cli(f"plan convert {file} --to toml").out) == tomllib.loads(TOML)
+    assert "is written" in cli(convert).err
+    assert json.loads(target.read_text()) == tomllib.loads(TOML)
+    target.write_text("mine")
+    assert (cli(convert).code, target.read_text()) == (Exit.FAILED, "mine")
+    assert cli(f"{convert} --replace").code == 0
+    assert json.loads(target.read_text()) == tomllib.loads(TOML)
+
+
+def an_edge(path: str, parameter: str, *, sure: bool, ambiguous: bool = False) -> dict[str, Any]:
+    return {
+        "edge": f"read.{path} -> write.{parameter}",
+        "from_step": "read",
+        "path": path,
+        "to_step": "write",
+        "parameter": parameter,
+        "confidence": 0.93 if sure else 0.4,
+        "reason": "same name, same type",
+        "ambiguous": ambiguous,
+        "sure": sure,
     }
 
 
-def test_a_program_is_told_all_in_json(tmp_path: Path, file: Path, capsys: Captured) -> None:
-    with gateway(tmp_path, CHECKED) as (house, _):
-        run(house, ["plan", "check", str(file), "--json"])
-
-    assert json.loads(capsys.readouterr().out) == {**CHECKED, "checked_tools": True}
-
-
-def test_what_is_no_plan_is_said_to_be_none(tmp_path: Path, capsys: Captured) -> None:
-    program = tmp_path / "program.py"
-    program.write_text("1")
-
-    assert run(ScriptedHouse(tmp_path), ["plan", "check", str(program)]) == Exit.USAGE
-
-    assert "is no file with a plan" in " ".join(capsys.readouterr().err.split())
+SURE = an_edge("json.path", "path", sure=True)
+UNSURE = an_edge('json."x-y"', "content", sure=False)
+UNCLEAR = an_edge("json.a", "to", sure=False, ambiguous=True)
+PROPOSED: dict[str, Any] = {
+    "edges": [SURE, UNSURE, UNCLEAR],
+    "missing": [{"step": "write", "parameter": "mode", "could_give": ["m.now", "m.old"]}],
+    "plan": None,
+}
+LACKING = {"steps": [{"id": "read", "tool": "f.read"}, {"id": "write", "tool": "f.write"}]}
+PROPOSE = "POST /workflows/propose"
 
 
-def test_the_schema_is_printed_for_editors(tmp_path: Path, capsys: Captured) -> None:
-    assert run(ScriptedHouse(tmp_path), ["plan", "schema"]) == 0
+@pytest.fixture
+def lacking(cli: CommandLine) -> Path:
+    """A file with a plan that lacks something."""
+    return cli.file("plan.json", json.dumps(LACKING))
 
-    assert json.loads(capsys.readouterr().out) == plan_schema()
+
+def propose(cli: CommandLine, words: str, found: Any = None, **how: Any) -> Outcome:
+    return cli(f"plan propose {words}", {PROPOSE: found or PROPOSED}, **how)
 
 
-def test_a_plan_is_written_in_the_other_language(
-    tmp_path: Path, file: Path, capsys: Captured
+def test_what_is_proposed_is_shown_with_how_sure_it_is(cli: CommandLine, lacking: Path) -> None:
+    got = propose(cli, str(lacking))
+
+    assert (got.code, got.asked) == (0, [(PROPOSE, {"plan": LACKING})])
+    assert got.lines == [
+        "read.json.path -> write.path\t0.93\tsure\tsame name, same type",
+        'read.json."x-y" -> write.content\t0.40\tunsure\tsame name, same type',
+        "read.json.a -> write.to\t0.40\tambiguous\tsame name, same type",
+    ]
+    assert "write.mode: no step seems to give it. These might: m.now, m.old\n" in got.err
+    assert lacking.read_text() == json.dumps(LACKING)
+    assert propose(cli, f"{lacking} --json").json == PROPOSED
+
+
+def test_all_that_are_sure_are_written_and_no_other(cli: CommandLine, lacking: Path) -> None:
+    got = propose(cli, f"{lacking} --accept all-sure --write")
+
+    written = json.loads(lacking.read_text())
+    assert written["steps"][1]["arguments"] == {"path": {"$from": "read.json.path"}}
+    assert got.sent[1]["accept"] == ["read.json.path -> write.path"]
+    assert "accepted: read.json.path -> write.path" in got.err
+
+
+def test_without_write_the_plan_is_printed(cli: CommandLine, lacking: Path) -> None:
+    printed = propose(cli, f"{lacking} --accept '{UNSURE['edge']}'").json
+    piped = propose(cli, "/dev/stdin --accept all-sure", piped=json.dumps(LACKING)).json
+
+    assert printed["steps"][1]["arguments"] == {"content": {"$from": 'read.json."x-y"'}}
+    assert piped["steps"][1]["arguments"] == {"path": {"$from": "read.json.path"}}
+    assert lacking.read_text() == json.dumps(LACKING)
+
+
+@pytest.mark.parametrize(
+    ("found", "options", "said"),
+    [
+        ({}, "--accept all-sure --write", "Nothing that it has to be told is left out."),
+        ({"left_out": ["s7", "s8"]}, "", "nothing was looked for for s7, s8."),
+    ],
+)
+def test_what_lacks_nothing_or_was_not_looked_at_is_said(
+    cli: CommandLine, lacking: Path, found: dict[str, Any], options: str, said: str
 ) -> None:
-    house = ScriptedHouse(tmp_path)
+    nothing = {"edges": [], "missing": [], "plan": None} | found
 
-    assert run(house, ["plan", "convert", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out) == tomllib.loads(TOML)
+    err = propose(cli, f"{lacking} {options}", nothing).err
 
-    assert run(house, ["plan", "convert", str(file), "--to", "toml"]) == 0
-    assert tomllib.loads(capsys.readouterr().out) == tomllib.loads(TOML)
+    assert said in err
+    assert ("left out" in err) is not bool(found)
+    assert lacking.read_text() == json.dumps(LACKING)
 
 
-def test_a_file_is_not_overwritten_unless_that_is_said(
-    tmp_path: Path, file: Path, capsys: Captured
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("propose {plan} --write", "nothing to write"),
+        ("propose {plan} --accept 'read.json.other -> write.path'", "is not proposed"),
+        ("propose saved-one", "no file with a plan"),
+        ("propose /dev/stdin --accept all-sure --write", "no file to write to"),
+        ("check {program}", "is no file with a plan"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    cli: CommandLine, lacking: Path, command: str, said: str
 ) -> None:
-    house, target = ScriptedHouse(tmp_path), tmp_path / "plan.json"
-    asked = ["plan", "convert", str(file), "--output", str(target)]
+    words = command.format(plan=lacking, program=cli.file("program.py", "1"))
 
-    assert run(house, asked) == 0
-    first = json.loads(target.read_text())
-    target.write_text("mine")
-    assert run(house, asked) == Exit.FAILED
-    assert target.read_text() == "mine"
-    assert run(house, [*asked, "--replace"]) == 0
+    got = cli(f"plan {words}", {PROPOSE: PROPOSED}, piped=json.dumps(LACKING))
 
-    assert json.loads(target.read_text()) == first == tomllib.loads(TOML)
-    assert "is written" in capsys.readouterr().err
+    assert got.code == Exit.USAGE
+    assert said in " ".join(got.err.split())
+
+
+BARE = """# what it is for
+[[steps]]
+id = "read"  # the first
+tool = "f.read"
+
+[[steps]]
+id = "write"
+tool = "f.write"
+"""
+ARGUMENTS = "[steps.arguments]\n"
+PATH = 'path = {"$from" = "read.json.path"}\n'
+CONTENT = 'content = {"$from" = "read.json.\\"x-y\\""}\n'
+THIRD = '\n[[steps]]\nid = "third"\ntool = "f.third"\n'
+MODE = f'{BARE}{ARGUMENTS}mode = "new"  # mine\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "edges", "written"),
+    [
+        (BARE, [SURE, UNSURE], f"{BARE}\n{ARGUMENTS}{PATH}{CONTENT}"),
+        (BARE + THIRD, [SURE], f"{BARE}\n{ARGUMENTS}{PATH}{THIRD}"),
+        (MODE, [SURE], MODE + PATH),
+    ],
+    ids=["comments", "steps apart as before", "arguments that are there"],
+)
+def test_a_file_in_toml_keeps_what_is_there(text: str, edges: Any, written: str) -> None:
+    assert with_references(text, PlanFormat.TOML, edges) == written
