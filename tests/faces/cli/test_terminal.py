@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -21,6 +22,7 @@ ROWS: list[JsonObject] = [
     {"name": "laptop [x]", "last_used_at": None, "scopes": ["a:b", "c:d"], "active": True},
     {"name": "phone", "last_used_at": "not a time", "scopes": [], "active": False, "more": 1},
 ]
+Captured = pytest.CaptureFixture[str]
 
 
 class LeakyRoof(PorticoError):
@@ -41,9 +43,7 @@ def at_json(tmp_path: Path) -> Terminal:
 
 
 @pytest.mark.requirement("cli:output:json-everywhere")
-def test_a_program_that_asks_for_json_gets_the_value(
-    at_json: Terminal, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_that_asks_for_json_gets_the_value(at_json: Terminal, capsys: Captured) -> None:
     at_json.table(COLUMNS, ROWS, {"data": ROWS})
     at_json.facts({"name": "é", "when": None})
     at_json.data({"key": "ptc_"}, "a text for people")
@@ -56,9 +56,7 @@ def test_a_program_that_asks_for_json_gets_the_value(
     ]
 
 
-def test_a_pipe_gets_plain_lines_with_tabs(
-    at: Terminal, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipe_gets_plain_lines_with_tabs(at: Terminal, capsys: Captured) -> None:
     at.table(COLUMNS, ROWS, None)
     at.facts({"config_file": "/x", "ready": True, "size": 3})
     at.facts({})
@@ -74,92 +72,79 @@ a text
 """)
 
 
-def test_a_person_gets_a_table_with_headings(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_gets_facts_in_two_columns(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = a_screen(monkeypatch)
 
-    at.table(COLUMNS, ROWS, None)
     at.facts({"config_file": "/x", "ready": False, "nested": {"a": 1}})
 
-    lines = [line.rstrip() for line in screen.getvalue().splitlines()]
-    assert lines == [
-        "name        last used at  scopes    active",
-        "laptop [x]  -             a:b, c:d  yes",
-        "phone       not a time    -         no",
+    assert screen.getvalue().splitlines() == [
         "config file  /x",
         "ready        no",
         'nested       {"a": 1}',
     ]
 
 
-def test_figures_stand_on_the_right(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = a_screen(monkeypatch)
-    rows: list[JsonObject] = [
-        {"name": "api_key", "rows": 12, "size": "65.5 kB"},
-        {"name": "space", "rows": None, "size": "8.0 kB"},
-    ]
-
-    at.table(["name", "rows", "size"], rows, None, right=["size"])
-
-    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
-        "name     rows     size",
-        "api_key    12  65.5 kB",
-        "space       -   8.0 kB",
-    ]
+SIZES: list[JsonObject] = [
+    {"name": "api_key", "rows": 12, "size": "65.5 kB"},
+    {"name": "space", "rows": None, "size": "8.0 kB"},
+]
+SENTENCES: list[JsonObject] = [
+    {"name": "one two", "does": "Reads a file and tells what is in it"},
+    {"name": "three", "does": "Waits"},
+]
+WORDY: list[JsonObject] = [{"name": "one", "why": "no word is against it", "says": "a\nb " * 10}]
+NAMED: list[JsonObject] = [{"name": "one two", "id": "01m7enbknbf"}]
 
 
-@pytest.mark.parametrize(("width", "gap"), [(20, "  "), (19, " "), (10, " ")])
-def test_a_table_that_is_too_wide_moves_together_and_then_runs_over(
-    at: Terminal, monkeypatch: pytest.MonkeyPatch, width: int, gap: str
+@pytest.mark.parametrize(
+    ("width", "columns", "rows", "how", "shown"),
+    [
+        (80, COLUMNS, ROWS, {}, [
+            "name        last used at  scopes    active",
+            "laptop [x]  -             a:b, c:d  yes",
+            "phone       not a time    -         no",
+        ]),
+        (80, ["name", "rows", "size"], SIZES, {"right": ["size"]}, [
+            "name     rows     size",
+            "api_key    12  65.5 kB",
+            "space       -   8.0 kB",
+        ]),
+        (20, ["name", "id"], NAMED, {}, ["name     id", "one two  01m7enbknbf"]),
+        (19, ["name", "id"], NAMED, {}, ["name    id", "one two 01m7enbknbf"]),
+        (10, ["name", "id"], NAMED, {}, ["name    id", "one two 01m7enbknbf"]),
+        (30, ["name", "does"], SENTENCES, {}, [
+            "name    does",
+            "one two Reads a file and tells",
+            "        what is in it",
+            "three   Waits",
+        ]),
+        (44, ["name", "why", "says"], WORDY, {"fold": ["why", "says"]}, [
+            "name why                 says",
+            "one  no word is against  a ↵ b a ↵ b a ↵ b a",
+            "     it                  ↵ b a ↵ b a ↵ b a ↵",
+            "                         b a ↵ b a ↵ b a ↵ b",
+        ]),
+    ],
+    ids=["plain", "figures on the right", "fits", "moves together", "runs over", "a sentence goes "
+         "on below", "sentences share the room"],
+)  # fmt: skip
+def test_a_person_gets_a_table_with_headings(  # a column each
+    at: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    width: int,
+    columns: list[str],
+    rows: list[JsonObject],
+    how: dict[str, Any],
+    shown: list[str],
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("LINES", "25")
     screen = a_screen(monkeypatch)
 
-    at.table(["name", "id"], [{"name": "one two", "id": "01m7enbknbf"}], None)
+    at.table(columns, rows, None, **how)
 
-    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
-        f"name   {gap}id",
-        f"one two{gap}01m7enbknbf",
-    ]
-
-
-def test_a_sentence_goes_on_below_between_two_words(
-    at: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
-    monkeypatch.setenv("LINES", "25")
-    screen = a_screen(monkeypatch)
-    rows: list[JsonObject] = [
-        {"name": "one two", "does": "Reads a file and tells what is in it"},
-        {"name": "three", "does": "Waits"},
-    ]
-
-    at.table(["name", "does"], rows, None)
-
-    assert screen.getvalue().splitlines() == [
-        "name    does",
-        "one two Reads a file and tells",
-        "        what is in it",
-        "three   Waits",
-    ]
-
-
-def test_sentences_share_the_room_that_is_left(
-    at: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "44")
-    monkeypatch.setenv("LINES", "25")
-    screen = a_screen(monkeypatch)
-    row: JsonObject = {"name": "one", "why": "no word is against it", "says": "a\nb " * 10}
-
-    at.table(["name", "why", "says"], [row], None, fold=["why", "says"])
-
-    assert screen.getvalue().splitlines() == [
-        "name why                 says",
-        "one  no word is against  a ↵ b a ↵ b a ↵ b a",
-        "     it                  ↵ b a ↵ b a ↵ b a ↵",
-        "                         b a ↵ b a ↵ b a ↵ b",
-    ]
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == shown
 
 
 def test_nothing_that_is_shown_can_move_the_cursor(
@@ -190,10 +175,7 @@ def test_a_size_is_told_as_people_say_it(count: int, text: str) -> None:
     assert human_size(count) == text
 
 
-def test_times_are_shown_to_the_minute_and_only_times(
-    at: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "UTC")
+def test_times_are_shown_to_the_minute_and_only_times(at: Terminal, capsys: Captured) -> None:
     at.facts({"at": "2026-01-01T12:34:56.789000+00:00"})
     at.facts({"at": "2026-99-99T12:34:56+00:00", "id": "prn_01kdvdna0070004z"})
 
@@ -204,82 +186,69 @@ def test_times_are_shown_to_the_minute_and_only_times(
 
 
 def test_talk_goes_to_standard_error_and_stops_when_quiet(
-    tmp_path: Path, at: Terminal, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, at: Terminal, capsys: Captured
 ) -> None:
     at.say("hello")
     Terminal(house=ScriptedHouse(tmp_path), quiet=True).say("hush")
 
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "hello\n")
+    assert capsys.readouterr() == ("", "hello\n")
 
 
+FLAWS = (Flaw("north", "a tile is missing"), Flaw("south", "so is the gutter"))
+
+
+@pytest.mark.parametrize(
+    ("flaws", "told"),
+    [
+        ((), "  It drips on [bold]the[/] bed.\n"),
+        (FLAWS, "  north: a tile is missing\n  south: so is the gutter\n"),
+    ],
+    ids=["detail", "flaws"],
+)
 @pytest.mark.requirement("cli:errors:name-the-fix")
-def test_a_failure_is_told_with_its_code_and_its_mend(
-    at: Terminal, capsys: pytest.CaptureFixture[str]
+def test_a_failure_is_told_with_its_code_its_flaws_and_its_mend(
+    at: Terminal, capsys: Captured, flaws: tuple[Flaw, ...], told: str
 ) -> None:
-    at.fail(LeakyRoof("It drips on [bold]the[/] bed."))
-
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == snapshot("""\
-✗ The roof leaks [badly] (leaky_roof)
-  It drips on [bold]the[/] bed.
-  fix Call a roofer: portico roof [name]
-""")
-
-
-@pytest.mark.requirement("cli:errors:name-the-fix")
-def test_a_failure_with_flaws_tells_each_of_them(
-    at: Terminal, capsys: pytest.CaptureFixture[str]
-) -> None:
-    error = LeakyRoof("All of it.")
-    error.flaws = (Flaw("north", "a tile is missing"), Flaw("south", "so is the gutter"))
+    error = LeakyRoof("It drips on [bold]the[/] bed.")
+    error.flaws = flaws
 
     at.fail(error)
 
-    assert capsys.readouterr().err == snapshot("""\
-✗ The roof leaks [badly] (leaky_roof)
-  north: a tile is missing
-  south: so is the gutter
-  fix Call a roofer: portico roof [name]
-""")
+    head, fix = (
+        "✗ The roof leaks [badly] (leaky_roof)\n",
+        "  fix Call a roofer: portico roof [name]\n",
+    )
+    assert capsys.readouterr() == ("", f"{head}{told}{fix}")
 
 
 @pytest.mark.requirement("cli:output:json-everywhere")
-def test_a_failure_in_json_goes_to_standard_error(
-    at_json: Terminal, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_in_json_goes_to_standard_error(at_json: Terminal, capsys: Captured) -> None:
     at_json.fail(LeakyRoof("It drips."))
 
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert json.loads(captured.err) == snapshot(
-        {
-            "error": {
-                "code": "leaky_roof",
-                "title": "The roof leaks [badly]",
-                "detail": "It drips.",
-                "fix": "Call a roofer: portico roof [name]",
-                "errors": [],
-            }
+    assert json.loads(captured.err) == {
+        "error": {
+            "code": "leaky_roof",
+            "title": "The roof leaks [badly]",
+            "detail": "It drips.",
+            "fix": "Call a roofer: portico roof [name]",
+            "errors": [],
         }
-    )
+    }
 
 
-def test_nothing_turns_where_nobody_looks(at: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
-    with at.working("counting sheep") as progress:
-        progress("still counting")
-
-    assert capsys.readouterr() == ("", "")
-
-
-def test_what_is_quick_is_not_talked_about(at: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = a_screen(monkeypatch)
+@pytest.mark.parametrize("looked_at", [True, False])
+def test_what_is_quick_or_seen_by_nobody_is_not_talked_about(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: Captured, looked_at: bool
+) -> None:
+    screen = a_screen(monkeypatch) if looked_at else io.StringIO()
 
     with at.working("counting sheep") as progress:
         progress("done already")
 
     assert "sheep" not in screen.getvalue()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_who_waits_long_is_told_how_long_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,10 +290,7 @@ def test_nobody_is_asked_at_a_pipe_or_when_told_not_to(
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_what_is_logged_does_not_come_between_the_lines_of_a_command(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    debug: bool,
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, debug: bool
 ) -> None:
     """Nobody else has asked for it: pytest has."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
