@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from portico.faces.cli.app import run
 from portico.faces.cli.audit_words import entry_line
 from portico.faces.cli.exits import Exit
 from portico.guard.core.audit_chain import BEGINNING, Head, Link, act_text, entry_text, linked
@@ -14,10 +13,9 @@ from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.audit_heads import head_line, link_line
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING as NOW
-from tests.faces.cli.house import ScriptedHouse
-from tests.faces.cli.scripted_server import ScriptedServer, Streamed, answering
+from tests.faces.cli.command_line import CommandLine, Outcome
+from tests.faces.cli.scripted_server import Streamed
 
-Captured = pytest.CaptureFixture[str]
 ANA = a_person("ana")
 SOUND = {
     "sound": True,
@@ -27,6 +25,7 @@ SOUND = {
     "heads": 1,
     "compared": 1,
     "found": 0,
+    "findings": [],
 }
 
 
@@ -40,196 +39,128 @@ def a_chain(length: int = 5) -> list[Link]:
     return links
 
 
-def an_export(folder: Path, links: Sequence[Link]) -> str:
-    file = folder / "audit.ndjson"
-    file.write_text("".join(map(link_line, links)))
-    return str(file)
+CHAIN = a_chain()
+LINES = [link_line(link).encode() for link in CHAIN]
 
 
-def heads(folder: Path, *links: Link) -> str:
-    file = folder / "heads.ndjson"
+def heads(cli: CommandLine, *links: Link) -> Path:
     lines = [head_line(ANA.space, Head(link.number, link.hash), NOW) for link in links]
     other = head_line(a_space("other").id, Head(99, bytes(32)), NOW)
-    file.write_text("".join([other, *lines, '{"half a li']))
-    return str(file)
+    return cli.file("heads.ndjson", "".join([other, *lines, '{"half a li']))
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> ScriptedHouse:
-    house = ScriptedHouse(tmp_path)
-    house.whereabouts().key_file.write_text("ptc_mine")
-    return house
+def verified(cli: CommandLine, lines: Sequence[bytes], option: str = "") -> Outcome:
+    """Here, from a file."""
+    return cli(f"audit verify --file {cli.file('audit.ndjson', b''.join(lines))} {option}")
 
 
-def at(house: ScriptedHouse, server: ScriptedServer) -> ScriptedHouse:
-    house.remote = server.url
-    return house
+def test_a_whole_export_is_sound_and_it_is_said_what_nobody_can_tell(cli: CommandLine) -> None:
+    got = verified(cli, LINES)
+
+    assert got.code == Exit.OK
+    assert got.out.startswith("Sound: 5 entries checked, the last is 5.")
+    assert "whether its end was cut off" in " ".join(got.out.split())
 
 
-def an_entry(number: int, action: str = "key.issued") -> dict[str, object]:
-    act = {"action": action, "subject": "k1", "name": "ana", "reason": "so\x1b it is"}
-    return {"number": number, "at": "2026-01-01T12:00:00Z", "by": "prn_1", "act": act, "hash": "0"}
+def test_a_cut_export_is_found_out_by_heads_kept_elsewhere(cli: CommandLine) -> None:
+    got = verified(cli, LINES[:4], f"--heads {heads(cli, CHAIN[1], CHAIN[4])}")
+    other = verified(cli, LINES[:4], f"--heads {heads(cli, CHAIN[4])}")
 
-
-def test_a_whole_export_is_sound_and_it_is_said_what_nobody_can_tell(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    file = an_export(tmp_path, a_chain())
-
-    assert run(house, ["audit", "verify", "--file", file]) == Exit.OK
-
-    told = capsys.readouterr().out
-    assert told.startswith("Sound: 5 entries checked, the last is 5.")
-    assert "whether its end was cut off" in " ".join(told.split())
-
-
-def test_a_cut_export_is_found_out_by_heads_kept_elsewhere(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    chain = a_chain()
-    file, kept = an_export(tmp_path, chain[:4]), heads(tmp_path, chain[1], chain[4])
-
-    code = run(house, ["audit", "verify", "--file", file, "--heads", kept])
-
-    assert code == Exit.FAILED
-    told = capsys.readouterr().out.splitlines()
-    assert told == [
+    assert (got.code, other.code) == (Exit.FAILED, Exit.FAILED)
+    assert got.lines == [
         "NOT SOUND: 4 entries checked, 1 finding.",
         "  5: truncated. 4 is the last, and 5 was exported as the head.",
         "It agrees with 1 of the 2 heads that it was compared with.",
     ]
+    assert "It agrees with 0 of the 1 heads that it was compared with." in other.lines
 
 
-def test_a_line_that_cannot_be_read_is_an_entry_that_was_changed(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    file = an_export(tmp_path, a_chain())
-    lines = Path(file).read_bytes().splitlines()
-    Path(file).write_bytes(b"\n".join([*lines[:2], b"\xff{", *lines[3:]]))
+def test_a_line_that_cannot_be_read_is_an_entry_that_was_changed(cli: CommandLine) -> None:
+    got = verified(cli, [*LINES[:2], b"\xff{\n", *LINES[3:]], "--json")
 
-    assert run(house, ["audit", "verify", "--file", file, "--json"]) == Exit.FAILED
-
-    told = json.loads(capsys.readouterr().out)
-    assert {it["number"] for it in told["findings"]} == {3, 4}
+    assert got.code == Exit.FAILED
+    assert {it["number"] for it in got.json["findings"]} == {3, 4}
 
 
-def test_a_first_line_that_cannot_be_read_needs_heads_to_say_whose_it_is(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    chain = a_chain()
-    file = an_export(tmp_path, chain)
-    lines = Path(file).read_bytes().splitlines()
-    Path(file).write_bytes(b"\n".join([b"{", *lines[1:]]))
-    kept = tmp_path / "one.ndjson"
-    kept.write_text(head_line(ANA.space, Head(5, chain[4].hash), NOW))
+def test_a_first_line_that_cannot_be_read_needs_heads_to_say_whose_it_is(cli: CommandLine) -> None:
+    lines = [b"{\n", *LINES[1:]]
+    kept = cli.file("one.ndjson", head_line(ANA.space, Head(5, CHAIN[4].hash), NOW))
 
-    assert run(house, ["audit", "verify", "--file", file]) == Exit.USAGE
-    code = run(house, ["audit", "verify", "--file", file, "--heads", str(kept)])
-    assert code == Exit.FAILED
-    assert "1: changed" in capsys.readouterr().out
+    told = verified(cli, lines, f"--heads {kept}")
+
+    assert verified(cli, lines).code == Exit.USAGE
+    assert told.code == Exit.FAILED
+    assert "1: changed" in told.out
 
 
 @pytest.mark.parametrize("content", ["", "nothing of the kind\n"])
-def test_what_is_no_audit_is_refused(
-    house: ScriptedHouse, tmp_path: Path, content: str, capsys: Captured
-) -> None:
-    file = tmp_path / "file"
-    file.write_text(content)
+@pytest.mark.parametrize("words", ["verify --file", "verify --heads"])
+def test_what_is_no_audit_is_refused(cli: CommandLine, content: str, words: str) -> None:
+    got = cli(f"audit {words} {cli.file('file', content)}")
 
-    assert run(house, ["audit", "verify", "--file", str(file)]) == Exit.USAGE
-    assert run(house, ["audit", "verify", "--heads", str(file)]) == Exit.USAGE
-    assert "bad_usage" in capsys.readouterr().err
+    assert got.code == Exit.USAGE
+    assert "bad_usage" in got.err
 
 
-def test_the_server_checks_its_own_unless_told_otherwise(
-    house: ScriptedHouse, capsys: Captured
-) -> None:
-    steps = [{"checked": 2, "of": 3}, {"verdict": {**SOUND, "findings": []}}]
-    said = Streamed(["".join(json.dumps(step) + "\n" for step in steps)])
-    with answering({"GET /audit/verify": said}) as server:
-        assert run(at(house, server), ["audit", "verify"]) == Exit.OK
+def test_the_server_checks_its_own_unless_told_otherwise(cli: CommandLine) -> None:
+    steps = [json.dumps(step) + "\n" for step in ({"checked": 2, "of": 3}, {"verdict": SOUND})]
 
-    assert capsys.readouterr().out.startswith("Sound: 3 entries checked")
+    got = cli("audit verify", {"GET /audit/verify": Streamed(["".join(steps)])})
+    broken_off = cli("audit verify", {"GET /audit/verify": Streamed(steps[:1])})
 
-
-def test_a_server_that_breaks_off_is_not_believed(house: ScriptedHouse) -> None:
-    with answering({"GET /audit/verify": Streamed(['{"checked": 2, "of": 3}\n'])}) as server:
-        assert run(at(house, server), ["audit", "verify"]) == Exit.NOT_RUNNING
+    assert (got.code, broken_off.code) == (Exit.OK, Exit.NOT_RUNNING)
+    assert got.out.startswith("Sound: 3 entries checked")
 
 
-def test_with_heads_alone_the_server_s_export_is_checked_here(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    chain = a_chain()
-    said = Streamed(["".join(map(link_line, chain[:3]))])
-    with answering({"GET /audit/export": said}) as server:
-        command = ["audit", "verify", "--heads", heads(tmp_path, chain[4])]
-        assert run(at(house, server), command) == Exit.FAILED
+def test_with_heads_alone_the_server_s_export_is_checked_here(cli: CommandLine) -> None:
+    said = Streamed([b"".join(LINES[:3]).decode()])
 
-    assert "4: truncated" in capsys.readouterr().out
+    got = cli(f"audit verify --heads {heads(cli, CHAIN[4])}", {"GET /audit/export": said})
+
+    assert got.code == Exit.FAILED
+    assert "4: truncated" in got.out
 
 
-def test_an_export_goes_to_a_file_that_only_its_owner_reads(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    lines = "".join(map(link_line, a_chain()))
-    target = tmp_path / "out.ndjson"
-    with answering({"GET /audit/export": Streamed([lines, lines])}) as server:
-        at(house, server)
-        assert run(house, ["audit", "export", str(target)]) == Exit.OK
-        assert run(house, ["audit", "export"]) == Exit.OK
+def test_an_export_goes_to_a_file_that_only_its_owner_reads(cli: CommandLine) -> None:
+    lines = b"".join(LINES).decode()
+    target = cli.root / "out.ndjson"
+    export = f"audit export {target}"
 
-    assert capsys.readouterr().out == f"{target} (5 entries)\n{lines}"
+    assert cli("audit export", {"GET /audit/export": Streamed([lines])}).out == lines
+    written = cli(export, {"GET /audit/export": Streamed([lines])})
+    assert written.out == f"{target} (5 entries)\n"
     assert (target.read_text(), target.stat().st_mode & 0o777) == (lines, 0o600)
+
+    target.write_text("of last year")
+    refused = cli(export, {"GET /audit/export": {}})
+    assert (refused.code, refused.asked) == (Exit.FAILED, [])
+    assert "--replace" in refused.err
+    assert target.read_text() == "of last year"
+    assert cli(f"{export} --replace", {"GET /audit/export": {}}).code == Exit.OK
+    assert target.read_text() == "{}\n"
+
+
+def an_entry(number: int, **act: object) -> dict[str, object]:
+    usual = {"action": "key.issued", "subject": "k1", "name": "ana"}
+    return {"number": number, "at": "2026-01-01T12:00:00Z", "by": "prn_1", "act": usual | act}
 
 
 def test_the_latest_are_told_oldest_first_without_what_would_move_the_cursor(
-    house: ScriptedHouse, capsys: Captured
+    cli: CommandLine,
 ) -> None:
+    last, *first = (an_entry(number, reason="so\x1b it is") for number in (9, 2, 1))
     pages = {
-        "GET /audit?limit=100": {"data": [an_entry(9)], "next": "a"},
+        "GET /audit?limit=100": {"data": [last], "next": "a"},
         "GET /audit?limit=100&after=a": {"data": [], "next": "b"},
-        "GET /audit?limit=100&after=b": {"data": [an_entry(2), an_entry(1)], "next": None},
+        "GET /audit?limit=100&after=b": {"data": first, "next": None},
     }
-    with answering(pages) as server:
-        assert run(at(house, server), ["audit", "tail", "-n", "2"]) == Exit.OK
-        assert run(at(house, server), ["audit", "tail", "-n", "1", "--json"]) == 0
 
-    *lines, last = capsys.readouterr().out.splitlines()
+    lines = cli("audit tail -n 2", pages).lines
+
     assert [line.split()[0] for line in lines] == ["2", "9"]
     assert all(line.endswith("ana  key.issued  k1  so� it is") for line in lines)
-    assert json.loads(last)["number"] == 9
-
-
-def test_a_negative_number_is_refused(house: ScriptedHouse) -> None:
-    assert run(house, ["audit", "tail", "-n", "-1"]) == Exit.USAGE
-
-
-def test_an_export_replaces_no_file_unless_somebody_says_so(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    kept = tmp_path / "kept.ndjson"
-    kept.write_text("of last year")
-    with answering({"GET /audit/export": {}}) as server:
-        code = run(at(house, server), ["audit", "export", str(kept)])
-        assert (code, server.asked, kept.read_text()) == (Exit.FAILED, [], "of last year")
-        assert "--replace" in capsys.readouterr().err
-        assert run(house, ["audit", "export", str(kept), "--replace"]) == Exit.OK
-
-    assert kept.read_text() == "{}\n"
-
-
-def test_heads_that_it_does_not_agree_with_were_compared_all_the_same(
-    house: ScriptedHouse, tmp_path: Path, capsys: Captured
-) -> None:
-    chain = a_chain()
-    file, kept = an_export(tmp_path, chain[:4]), heads(tmp_path, chain[4])
-
-    assert run(house, ["audit", "verify", "--file", file, "--heads", kept]) == Exit.FAILED
-
-    told = capsys.readouterr().out
-    assert "It agrees with 0 of the 1 heads that it was compared with." in told
-    assert "no head" not in told
+    assert cli("audit tail -n 1 --json", pages).json["number"] == 9
+    assert cli("audit tail -n -1", pages).code == Exit.USAGE
 
 
 @pytest.mark.parametrize(
@@ -248,7 +179,4 @@ def test_heads_that_it_does_not_agree_with_were_compared_all_the_same(
     ],
 )
 def test_what_was_answered_and_what_became_of_what_is_in_the_line(facts: object, told: str) -> None:
-    entry = an_entry(1)
-    entry["act"] = {"action": "a.b", "subject": "k1", "name": "ana", "facts": facts}
-
-    assert entry_line(entry).endswith(f"  {told}")
+    assert entry_line(an_entry(1, facts=facts)).endswith(f"  {told}")
