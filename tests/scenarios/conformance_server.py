@@ -56,28 +56,15 @@ PIXEL = (
     "rkJggg=="
 )
 WAVE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
-NAME = {
-    "message": "What is your name?",
-    "requestedSchema": {
-        "type": "object",
-        "properties": {"name": {"type": "string"}},
-        "required": ["name"],
-    },
-}
-CONFIRM = {
-    "message": "Please confirm",
-    "requestedSchema": {
-        "type": "object",
-        "properties": {"ok": {"type": "boolean"}},
-        "required": ["ok"],
-    },
-}
-SAMPLE = {
-    "messages": [
-        {"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}
-    ],
-    "maxTokens": 100,
-}
+
+
+def form(message: str, properties: Result, *required: str) -> Result:
+    schema = {"type": "object", "properties": properties, "required": [*required]}
+    return {"message": message, "requestedSchema": schema}
+
+
+NAME = form("What is your name?", {"name": {"type": "string"}}, "name")
+CONFIRM = form("Please confirm", {"ok": {"type": "boolean"}}, "ok")
 DEFAULTS = {
     "name": {"type": "string", "default": "John Doe"},
     "age": {"type": "integer", "default": 30},
@@ -135,6 +122,14 @@ def text(said: str) -> Result:
     return {"content": [{"type": "text", "text": said}]}
 
 
+def prompted(prompt: str) -> Result:
+    told = {"role": "user", "content": {"type": "text", "text": prompt}}
+    return {"messages": [told], "maxTokens": 100}
+
+
+SAMPLE = prompted("What is the capital of France?")
+
+
 def modern(context: Context) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
@@ -182,9 +177,10 @@ async def asked(
     return answers
 
 
-async def elicited(context: Context, params: Params, key: str, question: Result) -> Any:
-    answers = await asked(context, params, {key: ("elicitation/create", question)}, None)
-    return answers[key]
+async def one(
+    context: Context, params: Params, key: str, question: Result, method: str = "elicitation/create"
+) -> Any:
+    return (await asked(context, params, {key: (method, question)}, None))[key]
 
 
 async def log(context: Context, level: Any, said: str) -> None:
@@ -198,54 +194,70 @@ Tool = Callable[[Context, CallToolRequestParams], Awaitable[Result]]
 TOOLS: dict[str, tuple[str, Result, Tool]] = {}
 
 
-def tool(described: str, schema: Result = NO_ARGUMENTS) -> Callable[[Tool], Tool]:
+def tool(described: str, schema: Result = NO_ARGUMENTS, its: str = "") -> Callable[[Tool], Tool]:
     def named(made: Tool) -> Tool:
-        name = made.__name__  # ty: ignore[missing-attribute] # checked by mypy
+        name = its or made.__name__  # ty: ignore[missing-attribute] # checked by mypy
         TOOLS[name if name.startswith("json_") else f"test_{name}"] = (described, schema, made)
         return made
 
     return named
 
 
-@tool("Answers with a text.")
-async def simple_text(_context: Context, _params: CallToolRequestParams) -> Result:
-    return text("This is a simple text response for testing.")
+PICTURE = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+EMBEDDED = {
+    "uri": "test://embedded-resource",
+    "mimeType": "text/plain",
+    "text": "This is an embedded resource content.",
+}
+MIXED = {
+    "uri": "test://mixed-content-resource",
+    "mimeType": "application/json",
+    "text": '{"test":"data","value":123}',
+}
+SAID: Mapping[str, tuple[str, Result]] = {
+    "simple_text": (
+        "Answers with a text.",
+        text("This is a simple text response for testing."),
+    ),
+    "image_content": ("Answers with a picture.", {"content": [PICTURE]}),
+    "audio_content": (
+        "Answers with a sound.",
+        {"content": [{"type": "audio", "data": WAVE, "mimeType": "audio/wav"}]},
+    ),
+    "embedded_resource": (
+        "Answers with a resource.",
+        {"content": [{"type": "resource", "resource": EMBEDDED}]},
+    ),
+    "multiple_content_types": (
+        "Answers with one of each.",
+        {
+            "content": [
+                {"type": "text", "text": "Multiple content types test:"},
+                PICTURE,
+                {"type": "resource", "resource": MIXED},
+            ]
+        },
+    ),
+    "error_handling": (
+        "Fails.",
+        {**text("This tool intentionally returns an error for testing"), "isError": True},
+    ),
+    "changing_tool": ("Is not always there.", text("Here.")),
+    "json_schema_2020_12_tool": ("Has a schema of the latest draft.", text("Yes.")),
+}
+"""Tools that answer the same to everybody."""
 
 
-@tool("Answers with a picture.")
-async def image_content(_context: Context, _params: CallToolRequestParams) -> Result:
-    return {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}]}
+def constant(answer: Result) -> Tool:
+    async def answering(_context: Context, _params: CallToolRequestParams) -> Result:
+        return answer
+
+    return answering
 
 
-@tool("Answers with a sound.")
-async def audio_content(_context: Context, _params: CallToolRequestParams) -> Result:
-    return {"content": [{"type": "audio", "data": WAVE, "mimeType": "audio/wav"}]}
-
-
-@tool("Answers with a resource.")
-async def embedded_resource(_context: Context, _params: CallToolRequestParams) -> Result:
-    resource = {
-        "uri": "test://embedded-resource",
-        "mimeType": "text/plain",
-        "text": "This is an embedded resource content.",
-    }
-    return {"content": [{"type": "resource", "resource": resource}]}
-
-
-@tool("Answers with one of each.")
-async def multiple_content_types(_context: Context, _params: CallToolRequestParams) -> Result:
-    resource = {
-        "uri": "test://mixed-content-resource",
-        "mimeType": "application/json",
-        "text": '{"test":"data","value":123}',
-    }
-    return {
-        "content": [
-            {"type": "text", "text": "Multiple content types test:"},
-            {"type": "image", "data": PIXEL, "mimeType": "image/png"},
-            {"type": "resource", "resource": resource},
-        ]
-    }
+for _name, (_described, _answer) in SAID.items():
+    _schema = DRAFT_2020_12 if _name.startswith("json_") else NO_ARGUMENTS
+    tool(_described, _schema, _name)(constant(_answer))
 
 
 @tool("Logs what it does.")
@@ -266,11 +278,6 @@ async def logging_tool(context: Context, _params: CallToolRequestParams) -> Resu
     return text("Logged.")
 
 
-@tool("Fails.")
-async def error_handling(_context: Context, _params: CallToolRequestParams) -> Result:
-    return {**text("This tool intentionally returns an error for testing"), "isError": True}
-
-
 @tool("Says how far it is.")
 async def tool_with_progress(context: Context, _params: CallToolRequestParams) -> Result:
     for done in (0, 50, 100):
@@ -285,12 +292,8 @@ async def tool_with_progress(context: Context, _params: CallToolRequestParams) -
 )
 async def sampling(context: Context, params: CallToolRequestParams) -> Result:
     prompt = (params.arguments or {})["prompt"]
-    question = {
-        "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],
-        "maxTokens": 100,
-    }
-    answers = await asked(context, params, {"llm": ("sampling/createMessage", question)}, None)
-    return text(f"LLM response: {answers['llm']['content']['text']}")
+    answer = await one(context, params, "llm", prompted(prompt), "sampling/createMessage")
+    return text(f"LLM response: {answer['content']['text']}")
 
 
 @tool(
@@ -298,77 +301,66 @@ async def sampling(context: Context, params: CallToolRequestParams) -> Result:
     {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
 )
 async def elicitation(context: Context, params: CallToolRequestParams) -> Result:
-    question = {
-        "message": (params.arguments or {})["message"],
-        "requestedSchema": {
-            "type": "object",
-            "properties": {
-                "username": {"type": "string", "description": "User's response"},
-                "email": {"type": "string", "description": "User's email address"},
-            },
-            "required": ["username", "email"],
-        },
+    about = {
+        "username": {"type": "string", "description": "User's response"},
+        "email": {"type": "string", "description": "User's email address"},
     }
-    answer = await elicited(context, params, "user", question)
+    question = form((params.arguments or {})["message"], about, *about)
+    answer = await one(context, params, "user", question)
     return text(f"User response: {json.dumps(answer)}")
 
 
-def form(properties: Result) -> Result:
-    return {
-        "message": "Please look at these",
-        "requestedSchema": {"type": "object", "properties": properties, "required": []},
-    }
+def looking(key: str, properties: Result) -> Tool:
+    async def asking(context: Context, params: CallToolRequestParams) -> Result:
+        answer = await one(context, params, key, form("Please look at these", properties))
+        told = f"action={answer['action']}, content={answer['content']}"
+        return text(f"Elicitation completed: {told}")
+
+    return asking
 
 
-@tool("Asks with what is likely.")
-async def elicitation_sep1034_defaults(context: Context, params: CallToolRequestParams) -> Result:
-    answer = await elicited(context, params, "defaults", form(DEFAULTS))
-    return text(f"Elicitation completed: action={answer['action']}, content={answer['content']}")
-
-
-@tool("Asks to choose.")
-async def elicitation_sep1330_enums(context: Context, params: CallToolRequestParams) -> Result:
-    answer = await elicited(context, params, "enums", form(ENUMS))
-    return text(f"Elicitation completed: action={answer['action']}, content={answer['content']}")
-
-
-@tool("Has a schema of the latest draft.", DRAFT_2020_12)
-async def json_schema_2020_12_tool(_context: Context, _params: CallToolRequestParams) -> Result:
-    return text("Yes.")
+tool("Asks with what is likely.", its="elicitation_sep1034_defaults")(looking("defaults", DEFAULTS))
+tool("Asks to choose.", its="elicitation_sep1330_enums")(looking("enums", ENUMS))
 
 
 @tool("Asks for a name.")
 async def input_required_result_elicitation(
     context: Context, params: CallToolRequestParams
 ) -> Result:
-    answer = await elicited(context, params, "user_name", NAME)
+    answer = await one(context, params, "user_name", NAME)
     return text(f"Hello, {(answer['content'] or {}).get('name')}!")
 
 
 @tool("Asks a model.")
 async def input_required_result_sampling(context: Context, params: CallToolRequestParams) -> Result:
-    question = {"capital_question": ("sampling/createMessage", SAMPLE)}
-    answers = await asked(context, params, question, None)
-    return text(answers["capital_question"]["content"]["text"])
+    answer = await one(context, params, "capital_question", SAMPLE, "sampling/createMessage")
+    return text(answer["content"]["text"])
 
 
 @tool("Asks for folders.")
 async def input_required_result_list_roots(
     context: Context, params: CallToolRequestParams
 ) -> Result:
-    answers = await asked(context, params, {"client_roots": ("roots/list", {})}, None)
-    return text(f"Roots: {answers['client_roots']['roots']}")
+    answer = await one(context, params, "client_roots", {}, "roots/list")
+    return text(f"Roots: {answer['roots']}")
 
 
-@tool("Asks, and remembers by what it is given back.")
-async def input_required_result_request_state(
-    context: Context, params: CallToolRequestParams
-) -> Result:
-    question = {"confirm": ("elicitation/create", CONFIRM)}
-    await asked(context, params, question, "upstream-state")
-    if modern(context) and params.request_state != "upstream-state":
-        raise MCPError(-32602, "not my state")
-    return text("state-ok")
+def remembering(state: str, answer: str) -> Tool:
+    async def asking(context: Context, params: CallToolRequestParams) -> Result:
+        await asked(context, params, {"confirm": ("elicitation/create", CONFIRM)}, state)
+        if modern(context) and params.request_state != state:
+            raise MCPError(-32602, "not my state")
+        return text(answer)
+
+    return asking
+
+
+tool("Asks, and remembers by what it is given back.", its="input_required_result_request_state")(
+    remembering("upstream-state", "state-ok")
+)
+tool("Asks, and looks at what it is given back.", its="input_required_result_tampered_state")(
+    remembering("sealed", "As it was.")
+)
 
 
 @tool("Asks for three things at once.")
@@ -389,22 +381,12 @@ async def input_required_result_multi_round(
     context: Context, params: CallToolRequestParams
 ) -> Result:
     if not modern(context):
-        await elicited(context, params, "step1", NAME)
+        await one(context, params, "step1", NAME)
     elif params.request_state is None:
         await asked(context, params, {"step1": ("elicitation/create", NAME)}, "round-1")
     if not modern(context) or params.request_state in {"round-1", "round-2"}:
         await asked(context, params, {"step2": ("elicitation/create", NAME)}, "round-2")
     return text("Both known.")
-
-
-@tool("Asks, and looks at what it is given back.")
-async def input_required_result_tampered_state(
-    context: Context, params: CallToolRequestParams
-) -> Result:
-    await asked(context, params, {"confirm": ("elicitation/create", CONFIRM)}, "sealed")
-    if modern(context) and params.request_state != "sealed":
-        raise MCPError(-32602, "not my state")
-    return text("As it was.")
 
 
 @tool("Asks only for what its caller can give.")
@@ -427,14 +409,13 @@ async def missing_capability(context: Context, params: CallToolRequestParams) ->
     if can is None or can.sampling is None:
         needed: Result = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "sampling is needed", needed)
-    answers = await asked(context, params, {"llm": ("sampling/createMessage", SAMPLE)}, None)
-    return text(str(answers))
+    return text(str(await one(context, params, "llm", SAMPLE, "sampling/createMessage")))
 
 
 @tool("Says how far it is, and then asks.")
 async def streaming_elicitation(context: Context, params: CallToolRequestParams) -> Result:
     await context.session.report_progress(1, 2)
-    await elicited(context, params, "user_name", NAME)
+    await one(context, params, "user_name", NAME)
     return text("Streamed.")
 
 
@@ -464,27 +445,23 @@ class Lists:
 LISTS = Lists()
 
 
-@tool("Is not always there.")
-async def changing_tool(_context: Context, _params: CallToolRequestParams) -> Result:
-    return text("Here.")
+def turning(name: str, told: Any, told_before: Any) -> Tool:
+    async def trigger(context: Context, _params: CallToolRequestParams) -> Result:
+        LISTS.turn(name)
+        await LISTS.bus.publish(told)
+        if not modern(context):
+            await context.session.send_notification(told_before)
+        return text("Turned.")
+
+    return trigger
 
 
-@tool("Lets a tool come or go.")
-async def trigger_tool_change(context: Context, _params: CallToolRequestParams) -> Result:
-    LISTS.turn("test_changing_tool")
-    await LISTS.bus.publish(ToolsListChanged())
-    if not modern(context):
-        await context.session.send_notification(ToolListChangedNotification())
-    return text("Turned.")
-
-
-@tool("Lets a prompt come or go.")
-async def trigger_prompt_change(context: Context, _params: CallToolRequestParams) -> Result:
-    LISTS.turn("test_changing_prompt")
-    await LISTS.bus.publish(PromptsListChanged())
-    if not modern(context):
-        await context.session.send_notification(PromptListChangedNotification())
-    return text("Turned.")
+tool("Lets a tool come or go.", its="trigger_tool_change")(
+    turning("test_changing_tool", ToolsListChanged(), ToolListChangedNotification())
+)
+tool("Lets a prompt come or go.", its="trigger_prompt_change")(
+    turning("test_changing_prompt", PromptsListChanged(), PromptListChangedNotification())
+)
 
 
 PROMPTS: Mapping[str, list[str]] = {
@@ -579,23 +556,17 @@ async def get_prompt(context: Context, params: GetPromptRequestParams) -> Any:
             told = f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'"
             return said({"type": "text", "text": told})
         case "test_prompt_with_embedded_resource":
-            resource = {
-                "uri": given["resourceUri"],
-                "mimeType": "text/plain",
-                "text": "Embedded resource content for testing.",
-            }
+            told = "Embedded resource content for testing."
+            resource = {"uri": given["resourceUri"], "mimeType": "text/plain", "text": told}
             return said(
                 {"type": "resource", "resource": resource},
                 {"type": "text", "text": "Please process the embedded resource above."},
             )
         case "test_prompt_with_image":
-            return said(
-                {"type": "image", "data": PIXEL, "mimeType": "image/png"},
-                {"type": "text", "text": "Please analyze the image above."},
-            )
+            return said(PICTURE, {"type": "text", "text": "Please analyze the image above."})
         case "test_input_required_result_prompt":
             try:
-                answer = await elicited(context, params, "user_context", NAME)
+                answer = await one(context, params, "user_context", NAME)
             except Asks as asks:
                 return asks.result
             return said({"type": "text", "text": f"With {answer['content']}"})

@@ -53,7 +53,7 @@ class Town:
     sessions: int = 0
     learnt: bool = False
 
-    async def session(self, *, lend: bool = False, pause: float = 0.0) -> Work:
+    async def session(self, pause: float = 0.0) -> Work:
         """Somebody looks for a book, in a task of its own, on a topic that nobody has asked for;
         and thinks for as long as anything is called ahead meanwhile, at most for `pause`."""
         self.sessions += 1
@@ -63,8 +63,6 @@ class Town:
             desk = Desk(client, partial(self._think, pause))
             books = await desk.ask("library.find_books", topic=topic)
             book = books["books"][0]["book_id"]
-            if lend:
-                await desk.ask("library.lend_book", "call_write", book_id=book)
             card = await desk.ask("library.read_card", book_id=book)
             (self.folder / f"{book}.txt").write_text(topic)
             await desk.ask("library.read_author", author_id=card["author_id"])
@@ -73,10 +71,6 @@ class Town:
 
     def ahead(self) -> dict[str, Any]:
         found: dict[str, Any] = self.gateway.ask("GET", "/ahead").json()
-        return found
-
-    def edges(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.gateway.ask("GET", "/ahead/edges").json()["data"]
         return found
 
     def _think(self, pause: float) -> None:
@@ -118,18 +112,6 @@ class Town:
             assert time.monotonic() < until, found
             time.sleep(0.1)
         return found
-
-    def until_told_alike(self) -> dict[str, int]:
-        """How often each tool was called ahead, once the figures say as many as the edges: the
-        two are written down one after the other."""
-        until = time.monotonic() + 20
-        while True:
-            made = {edge["tool"]: edge["tried"] for edge in self.edges() if edge["tried"]}
-            tried = self.ahead()["figures"]["tried"]
-            if made and sum(made.values()) == tried:
-                return made
-            assert time.monotonic() < until, (made, tried)
-            time.sleep(0.1)
 
 
 class Desk:
@@ -173,7 +155,7 @@ def town() -> Iterator[Town]:
 async def learnt(town: Town) -> Town:
     """After so much of the same work that it is foretold."""
     while not town.learnt:
-        assert town.sessions < SESSIONS, (town.ahead(), town.edges(), town.house.log[-3000:])
+        assert town.sessions < SESSIONS, (town.ahead(), town.house.log[-3000:])
         town.learnt = "library.read_author" in (await town.session()).served
     return town
 
@@ -188,21 +170,6 @@ async def test_work_that_repeats_itself_is_served_with_what_the_tool_says(learnt
         "text_file": str(learnt.folder / f"{work.card['book_id']}.txt"),
         "lent": False,
     }
-
-
-async def test_what_is_quick_and_what_changes_something_is_never_called_ahead(learnt: Town) -> None:
-    for _ in range(3):
-        await learnt.session(pause=1)
-
-    made = learnt.until_told_alike()
-    assert set(made) == {"library.read_card", "library.read_author"}
-
-
-async def test_after_a_change_nothing_is_served_that_was_read_before_it(learnt: Town) -> None:
-    work = await learnt.session(lend=True, pause=1)
-
-    assert work.card["lent"] is True
-    assert "library.read_card" not in work.served
 
 
 async def test_it_is_seen_in_every_place(learnt: Town) -> None:
@@ -226,16 +193,3 @@ async def test_it_is_seen_in_every_place(learnt: Town) -> None:
     types = learnt.events({"ahead.live", "ahead.figures"})
     assert types["ahead.live"]["tool"] in {"library.read_card", "library.read_author"}
     assert types["ahead.figures"]["calls"] > 0
-
-
-async def test_when_it_is_switched_off_nothing_is_called_ahead_any_more(learnt: Town) -> None:
-    off = learnt.house.run("ahead", "off")
-    tried = learnt.metrics()["portico_ahead_tried_total"]
-    works = [await learnt.session() for _ in range(2)]
-    still = learnt.metrics()["portico_ahead_tried_total"]
-    learnt.house.run("ahead", "live")
-
-    assert (off.code, off.out) == (0, "Nothing is called ahead.\n")
-    assert [work.served for work in works] == [(), ()]
-    assert still == tried
-    assert (await learnt.session(pause=1)).served

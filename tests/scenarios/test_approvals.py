@@ -107,19 +107,6 @@ async def test_an_agent_goes_on_and_finds_its_result_by_the_same_call(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_no_is_told_with_its_reason(house: Installation, era: str) -> None:
-    to = f"no-{era}@else.example"
-
-    async with client(house, era) as asking:
-        waits = await asking.call_tool("call_destructive", sending(to))
-        answer(house, facts_of(waits)["approval"], answer="reject", reason="not today")
-        refused = await repeated(asking, to)
-
-    assert refused.is_error
-    assert "not today" in text_of(refused)
-
-
-@pytest.mark.parametrize("era", ERAS)
 async def test_a_program_that_an_operator_trusts_asks_its_user(
     house: Installation, era: str
 ) -> None:

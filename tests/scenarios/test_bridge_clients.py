@@ -176,19 +176,6 @@ async def test_three_clients_talk_and_are_woken(place: Place) -> None:
 
 
 @pytest.mark.nightly
-def test_the_inspector_lists_the_tools_and_reads_the_resources(place: Place) -> None:
-    tools = place.inspected("wren", "--method", "tools/list")
-    templates = place.inspected("wren", "--method", "resources/templates/list")
-    read = place.inspected("wren", "--method", "resources/read", "--uri", place.uri)
-
-    assert len(tools["tools"]) == 16
-    assert "portico://conversations/{id}" in [
-        each["uriTemplate"] for each in templates["resourceTemplates"]
-    ]
-    assert json.loads(read["contents"][0]["text"])["conversation"]["title"] == "Nests"
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_desktop_client_reaches_the_bridge_over_its_pipes(place: Place, mode: str) -> None:
     program = StdioServerParameters(

@@ -28,16 +28,6 @@ def house() -> Iterator[Installation]:
         yield made
 
 
-def an_agent(house: Installation, name: str) -> str:
-    """Its key."""
-    with house.client() as client:
-        made = client.post("/principals", json={"name": name, "kind": "agent"})
-        assert made.status_code == 201, made.text
-        key = client.post("/keys", json={"principal": made.json()["id"], "name": name})
-        assert key.status_code == 201, key.text
-        return str(key.json()["key"])
-
-
 def call(house: Installation, tool: str, key: str | None = None, **arguments: Any) -> Any:
     with house.client(key) as client:
         body = {"tool": f"builtin.{tool}", "arguments": arguments}
@@ -66,49 +56,6 @@ def test_a_command_is_found_and_runs(house: Installation) -> None:
     assert said.out.rstrip().splitlines() == ["exit code 3", "stdout:", "42", "", "stderr:", "oh"]
 
 
-def test_a_limit_that_ended_a_command_is_said(house: Installation) -> None:
-    loud = call(house, "shell", command="yes")
-    gone = call(house, "shell", command="(sleep 60; echo late > late) & echo begun")
-
-    assert loud["failed"]
-    assert loud["content"][0]["text"].startswith("It was ended when it had written 1 MB.")
-    assert loud["result"] is not None
-    assert gone["structured"]["stdout"] == "begun\n"
-
-
-def test_files_and_shell_share_a_workspace_both_ways(house: Installation) -> None:
-    call(house, "write_file", path="notes/a.txt", text="one\n")
-    shell = call(
-        house, "shell", command="cat notes/a.txt; echo two >> notes/a.txt; echo 3 > b; rm b"
-    )
-    made = call(house, "shell", command="mkdir -p out; printf made > out/c; chmod 600 out/c")
-
-    assert shell["structured"]["stdout"] == "one\n", shell
-    assert made["structured"]["exit_code"] == 0, made
-    assert call(house, "read_file", path="notes/a.txt")["structured"]["text"] == "one\ntwo\n"
-    assert call(house, "read_file", path="out/c")["structured"]["text"] == "made"
-    call(house, "write_file", path="out/c", text="anew")
-    again = call(house, "shell", command="cat out/c && echo more >> out/c")
-    assert again["structured"]["stdout"] == "anew"
-    assert again["structured"]["exit_code"] == 0
-
-
-def test_two_principals_have_two_workspaces(house: Installation) -> None:
-    ana, ben = an_agent(house, "ana"), an_agent(house, "ben")
-    call(house, "write_file", ana, path="secret.txt", text="CANARY of ana")
-    call(house, "shell", ana, command="echo 'CANARY of ana' > /tmp/left; ln -s /tmp/left link")
-    folder = house.home / "data" / "workspaces"
-
-    listed = call(house, "list_files", ben)
-    searched = call(
-        house, "shell", ben, command=f"grep -rsl CANARY . /tmp {folder} /var/tmp; ls -a"
-    )
-
-    assert listed["structured"]["entries"] == []
-    assert searched["structured"]["stdout"].split() == [".", ".."], searched
-    assert call(house, "read_file", ana, path="secret.txt")["structured"]["text"] == "CANARY of ana"
-
-
 def test_a_shell_sees_nothing_of_portico_and_nothing_of_the_network(house: Installation) -> None:
     command = (
         f"cat {house.home}/config/client.key {house.home}/data/secrets/pepper; "
@@ -123,38 +70,6 @@ def test_a_shell_sees_nothing_of_portico_and_nothing_of_the_network(house: Insta
     assert "secrets" not in bash["structured"]["stdout"]
     assert "PORTICO_" not in said
     assert "connected" not in said
-
-
-def test_the_web_is_reached_past_the_gate(house: Installation) -> None:
-    refused = call(house, "fetch", url=f"{house.url}/readyz")
-
-    assert refused["failed"]
-    assert refused["structured"]["fix"]
-    assert "readyz" not in json.dumps(refused["content"]) or "not reached" in json.dumps(refused)
-
-
-def test_a_small_program_runs(house: Installation) -> None:
-    done = call(
-        house, "run_code", program="sum(n * n for n in numbers)", inputs={"numbers": [3, 4]}
-    )
-
-    assert done["structured"] == {"result": 25, "printed": ""}
-
-
-def test_it_is_called_over_mcp_by_the_door_of_its_effect(house: Installation) -> None:
-    async def both() -> tuple[Any, Any]:
-        found = await over_mcp(house, "search_tools", {"queries": ["run a command"]})
-        arguments = {"command": "echo over mcp"}
-        called = await over_mcp(
-            house, "call_write", {"tool": "builtin.shell", "arguments": arguments}
-        )
-        return found, called
-
-    found, called = asyncio.run(both())
-
-    assert "builtin.shell" in found.content[0].text
-    assert called.structured_content["stdout"] == "over mcp\n"
-    assert not called.is_error
 
 
 def test_a_client_of_this_server_alone_takes_its_answers_and_its_failures(
@@ -176,19 +91,3 @@ def test_a_client_of_this_server_alone_takes_its_answers_and_its_failures(
     assert loud.is_error
     assert out.is_error
     assert out.structured_content["code"] == "path_refused"
-
-
-def test_it_stays_and_can_be_switched_off(house: Installation) -> None:
-    with house.client() as client:
-        shown = client.get("/servers/builtin").json()
-        removed = client.delete("/servers/builtin")
-        client.post("/servers/builtin/disable").raise_for_status()
-        body = {"tool": "builtin.list_files", "arguments": {}}
-        refused = client.post("/calls", json=body)
-        client.post("/servers/builtin/enable").raise_for_status()
-        again = client.post("/calls", json=body)
-
-    assert shown["command"] == "part of Portico: builtin, version 1"
-    assert (removed.status_code, removed.json()["code"]) == (409, "server_built_in")
-    assert refused.json()["code"] == "server_disabled"
-    assert again.status_code == 200

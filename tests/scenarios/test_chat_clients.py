@@ -7,17 +7,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import openai
 import pytest
-from ag_ui.core import Event, RunFinishedInterruptOutcome
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from pydantic import TypeAdapter
+from openai.types.chat import ChatCompletionChunk
 
-from tests.faces.http.ag_ui_order import in_order
 from tests.installation import installation
 from tests.scenarios.agent_house import AgentHouse, agent_house
 from tests.scenarios.node_packages import installed, node
@@ -34,7 +30,6 @@ PATIENCE: Final = 4
 """Seconds that a chat goes on while something waits."""
 DOCS: Final = Path(__file__).parents[2] / "docs"
 CLIENT: Final = Path(__file__).with_name("ag_ui_client.mjs")
-EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 LEND: Final = ("library__lend_book", {"book_id": "b1"})
 FIND: Final = ("library__find_books", {"topic": "herons"})
 
@@ -117,18 +112,6 @@ def test_an_answer_whole_and_in_chunks(client: openai.OpenAI) -> None:
     assert chunks[-1].usage.prompt_tokens > 0
 
 
-def test_a_talk_goes_on(client: openai.OpenAI, house: AgentHouse) -> None:
-    first = client.chat.completions.create(model="agent/clerk", messages=asked("Good day, heron"))
-    said = first.choices[0].message.content or ""
-    client.chat.completions.create(
-        model="agent/clerk", messages=asked("Good day, heron", said, "And now?")
-    )
-
-    last = house.model.asked_by("Good day, heron")[-1]["messages"]
-    spoken = [each for each in last if each["role"] != "system"]
-    assert [each["role"] for each in spoken] == ["user", "assistant", "user"]
-
-
 def test_what_is_refused_is_raised_as_the_client_knows_it(
     client: openai.OpenAI, house: AgentHouse
 ) -> None:
@@ -168,116 +151,6 @@ def test_a_stream_says_what_waits_and_goes_on_when_it_is_answered(
     assert f"{house.house.url}/api/v1/approvals/" in content(chunks)
     assert content(chunks).strip().endswith("It is lent.")
     assert chunks[-1].choices[0].finish_reason == "stop"
-
-
-def test_a_talk_that_ended_while_something_waited_is_picked_up(
-    client: openai.OpenAI, house: AgentHouse
-) -> None:
-    plan = play(calls(LEND, say="I lend it."), says("It is lent."), say="picked up")
-    chunks = [
-        *client.chat.completions.create(model="agent/clerk", messages=asked(plan), stream=True)
-    ]
-    said = content(chunks)
-    run = chunks[0].id.removeprefix("chatcmpl-")
-    before = len(house.model.asked_by("picked up"))
-
-    assert chunks[-1].choices[0].finish_reason == "stop"
-    assert said.rstrip().split("\n")[-1].startswith(f"> {run} goes on once that is answered.")
-
-    house.answer(house.waiting(run)["id"], "once")
-    house.ended(run)
-    heard = client.chat.completions.create(
-        model="agent/clerk", messages=asked(plan, said, "Go on.")
-    )
-
-    assert (heard.choices[0].message.content or "").strip() == "It is lent."
-    assert heard.id == f"chatcmpl-{run}"
-    assert len(house.model.asked_by("picked up")) == before + 1
-    assert [each["tool"] for each in house.trace(run)["uses"]] == ["library.lend_book"]
-
-
-def test_without_a_stream_it_waits_as_long_and_is_picked_up_as_well(
-    client: openai.OpenAI, house: AgentHouse
-) -> None:
-    plan = play(calls(LEND), says("It is lent."), say="whole")
-    first = client.chat.completions.create(model="agent/clerk", messages=asked(plan))
-    said = first.choices[0].message.content or ""
-    run = first.id.removeprefix("chatcmpl-")
-    approval = house.waiting(run)["id"]
-
-    def goes_on() -> ChatCompletion:
-        talk = asked(plan, said, "go on")
-        return client.chat.completions.create(model="agent/clerk", messages=talk)
-
-    with ThreadPoolExecutor(1) as pool:
-        heard = pool.submit(goes_on)
-        house.answer(approval, "reject")
-        answer = heard.result(60)
-
-    assert f"approve {approval}" in said
-    assert (answer.choices[0].message.content or "").strip() == "It is lent."
-    assert house.trace(run)["uses"][0]["failed"] is True
-
-
-def told(house: AgentHouse, **asked: Any) -> list[dict[str, Any]]:
-    """What an AG-UI client is told: each event read by the published types, all in order."""
-    body = {"threadId": "t1", "messages": [], **asked}
-    found: list[dict[str, Any]] = []
-    with (
-        house.house.client() as client,
-        client.stream("POST", "/agents/clerk/ag-ui", json=body, timeout=60) as stream,
-    ):
-        assert stream.status_code == 200, stream.read()
-        found += [
-            json.loads(line.removeprefix("data: "))
-            for line in stream.iter_lines()
-            if line.startswith("data: ")
-        ]
-    for each in found:
-        assert not EVENT.validate_python(each).model_extra, each
-    in_order(found)
-    return found
-
-
-def test_over_ag_ui_an_approval_is_an_interrupt_and_resuming_is_another_run(
-    house: AgentHouse,
-) -> None:
-    plan = play(calls(LEND, say="I lend it."), says("It is lent."), say="ag-ui")
-    messages = [{"id": "m1", "role": "user", "content": plan}]
-
-    first = told(house, runId="r1", messages=messages)
-    outcome = EVENT.validate_python(first[-1]).outcome
-    assert isinstance(outcome, RunFinishedInterruptOutcome)
-    [interrupt] = outcome.interrupts
-    entry = {"interruptId": interrupt.id, "status": "resolved", "payload": {"approved": True}}
-    second = told(house, runId="r2", messages=messages, resume=[entry])
-
-    calls_of = [each["toolCallId"] for each in first if each["type"] == "TOOL_CALL_START"]
-    results = [each["toolCallId"] for each in second if each["type"] == "TOOL_CALL_RESULT"]
-    words = [each["delta"] for each in second if each["type"] == "TEXT_MESSAGE_CONTENT"]
-    assert calls_of == results == [interrupt.tool_call_id]
-    assert "".join(words).strip() == "It is lent."
-    assert second[-1]["outcome"] == {"type": "success"}
-    assert second[0]["runId"] == "r2"
-
-
-def test_over_ag_ui_a_thread_continues_the_run_before(house: AgentHouse) -> None:
-    messages: list[dict[str, Any]] = [{"id": "m1", "role": "user", "content": "Good day, egret"}]
-    first = told(house, threadId="t2", runId="r3", messages=messages)
-    [start] = [each for each in first if each["type"] == "TEXT_MESSAGE_START"]
-    messages += [
-        {"id": start["messageId"], "role": "assistant", "content": "You said: Good day, egret"},
-        {"id": "m2", "role": "user", "content": "And now?"},
-    ]
-
-    second = told(house, threadId="t2", runId="r4", messages=messages)
-
-    run = second[0]["metadata"]["portico"]["run"]
-    before = first[0]["metadata"]["portico"]["run"]
-    assert house.trace(run)["run"]["continues"] == before
-    last = house.model.asked_by("Good day, egret")[-1]["messages"]
-    spoken = [each["role"] for each in last if each["role"] != "system"]
-    assert spoken == ["user", "assistant", "user"]
 
 
 def test_the_protocols_own_client_takes_every_event_and_answers_an_interrupt(

@@ -169,17 +169,5 @@ def test_killed_in_the_middle_it_goes_on_and_answers_once(town: AgentHouse) -> N
     assert len(town.model.asked_by("You are slow")) == asked_before + 1
 
 
-@pytest.mark.nightly
-def test_its_key_is_ended_when_it_leaves(town: AgentHouse) -> None:
-    begun(town, "a short one")
-
-    done = town.house.run("connect-agent", "writer", "--conversation", "a short one", "--once")
-
-    keys = [each for each in town.ask("GET", "/keys")["data"] if "writer" in each["name"]]
-    assert done.code == 0, done.err
-    assert keys
-    assert all(each["revoked_at"] for each in keys)
-
-
 def project(town: AgentHouse) -> str:
     return str(town.ask("GET", "/projects/library")["id"])

@@ -5,13 +5,12 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from statistics import median
 
 import httpx2
 import pytest
 
-from tests.installation import Installation, installation
+from tests.installation import Installation
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 KILLS = 50 if FULL_SIZE else 6
@@ -23,12 +22,6 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.timeout(1800 if FULL_SIZE else 400),
 ]
-
-
-@pytest.fixture
-def house() -> Iterator[Installation]:
-    with installation() as made:
-        yield made
 
 
 class Writer(threading.Thread):

@@ -13,8 +13,7 @@ from portico.bridge.core.memory import ToRemember
 from portico.bridge.core.project import Project
 from portico.debate.core.asking import VoiceAsk, VoiceReply
 from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
-from portico.debate.core.errors import DebateNotFound, VoiceNotCleared
-from portico.debate.core.happening import Skipped
+from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.note import NoteKind
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
@@ -79,9 +78,8 @@ async def place(embedded_database: Addresses) -> AsyncIterator[Place]:
     scripts = [
         *(ScriptedVoice(name=f"{family}:one", says=repeating) for family in ("alpha", "beta")),
         *(ScriptedVoice(name=f"{family}:two", says=reading) for family in ("gamma", "delta")),
-        ScriptedVoice(name="cheap:three", changes={"clearance": PUBLIC}),
     ]
-    for voice in scripts[:4]:
+    for voice in scripts:
         voice.voice = replace(voice.voice, clearance=TOP)
     async with debate_house(embedded_database, *scripts) as house:
         bridge = house.house
@@ -112,70 +110,6 @@ async def test_a_debate_on_confidential_memory_gives_a_confidential_synthesis(
     assert {NoteKind.SAID, NoteKind.SYNTHESIS} <= {note.kind for note in whole.notes}
     assert SECRET in str([note.body for note in whole.notes])
     await place.hidden_from_low(whole.debate)
-
-
-@pytest.mark.nightly
-async def test_without_it_the_debate_is_as_open_as_its_project(place: Place) -> None:
-    whole = await place.debated("What is the price?", shared=True, **OPEN)
-
-    assert whole.debate.label == TEAM
-    assert SECRET not in str(whole)
-    seen = await place.house.use_cases.look.one(place.low, whole.debate.id)
-    assert seen.notes == whole.notes
-
-
-@pytest.mark.nightly
-async def test_who_is_not_cleared_is_left_out_and_whoever_follows_is_told_first(
-    place: Place,
-) -> None:
-    whole = await place.debated("Is it so?", label=TEAM)
-
-    told = [each async for each in place.house.use_cases.follow_debate(place.boss, whole.debate.id)]
-
-    first = told[0].happening
-    assert isinstance(first, Skipped)
-    assert first.what == "voice:cheap:three"
-    assert "is not cleared" in first.why
-
-
-@pytest.mark.nightly
-async def test_a_private_debate_becomes_as_secret_as_what_an_agent_read(place: Place) -> None:
-    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"))
-
-    assert whole.debate.label == CONFIDENTIAL
-    assert SECRET in str(whole)
-    await place.hidden_from_low(whole.debate)
-
-
-@pytest.mark.nightly
-async def test_before_the_eyes_of_others_nothing_above_it_is_read(place: Place) -> None:
-    whole = await place.debated("Is it so?", voices=("gamma:two", "delta:two"), shared=True)
-
-    assert whole.debate.label == TEAM
-    assert SECRET not in str(whole)
-    assert (await place.house.use_cases.look.one(place.low, whole.debate.id)) == whole
-
-
-@pytest.mark.nightly
-async def test_a_voice_that_is_not_cleared_is_not_told(place: Place) -> None:
-    with pytest.raises(VoiceNotCleared):
-        await place.debated("Is it so?", memory=("price",), voices=("alpha:one", "cheap:three"))
-
-    assert place.voices.asks == []
-
-
-@pytest.mark.nightly
-async def test_whoever_reads_it_writes_no_lower_from_then_on(place: Place) -> None:
-    whole = await place.debated("What is the price?", memory=("price",), shared=True, **OPEN)
-    agent = await place.house.house.enters("agent", str(CONFIDENTIAL))
-    cases = place.house.use_cases
-
-    await cases.look.one(agent, whole.debate.id)
-    started = await cases.start_debate(
-        agent, DebateWish(question="Is it so?", voices=("alpha:one", "beta:one"))
-    )
-
-    assert started.debate.label == CONFIDENTIAL
 
 
 @pytest.mark.requirement("debate:promotion:a-person")

@@ -2,8 +2,11 @@
 and a program side by side."""
 
 import json
+import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,6 @@ import pytest
 
 from tests.installation import Installation, installation
 from tests.models.llama_server import LlamaServer, llama_server
-from tests.scenarios.test_debates_in_use import DebateHouse
 from tests.scenarios.voting_models import MODELS, VotingModels, vote, voting_models
 
 pytestmark = [
@@ -20,6 +22,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(400),
 ]
+PATIENCE = 60.0
 LIVE = ("one", "two", "three", "four")
 PROGRAM = """#!/bin/sh
 case "$1" in --version) echo 1.0; exit 0;; esac
@@ -27,6 +30,52 @@ cat > /dev/null
 echo '{"type": "system", "model": "claude-stand-in"}'
 echo '%s'
 """
+
+
+@dataclass
+class DebateHouse:
+    house: Installation
+    models: VotingModels
+    process: "subprocess.Popen[bytes]"
+
+    def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        with self.house.client() as client:
+            answered = client.request(method, path, json=body, timeout=PATIENCE, **more)
+        assert answered.is_success, (method, path, answered.text, self.house.log[-4000:])
+        if not answered.headers.get("content-type", "").startswith("application/json"):
+            return answered.text
+        return answered.json()
+
+    def debate(self, question: str, **wish: Any) -> Any:
+        """Once it is over, or after half a minute."""
+        return self.ask(
+            "POST", "/debates", {"question": question, **wish}, headers={"Prefer": "wait=30"}
+        )
+
+    def ended(self, debate: str) -> Any:
+        until = time.monotonic() + PATIENCE
+        while (whole := self.ask("GET", f"/debates/{debate}"))["debate"]["status"] == "running":
+            assert time.monotonic() < until, (whole, self.house.log[-4000:])
+            time.sleep(0.1)
+        return whole
+
+    def events(self, debate: str) -> list[tuple[str, dict[str, Any]]]:
+        told: list[tuple[str, dict[str, Any]]] = []
+        name = ""
+        path = f"/debates/{debate}/events"
+        with (
+            self.house.client() as client,
+            client.stream("GET", path, timeout=PATIENCE) as stream,
+        ):
+            assert stream.status_code == 200, stream.read()
+            for line in stream.iter_lines():
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                elif line.startswith("data: ") and name == "end":
+                    break
+                elif line.startswith("data: "):
+                    told.append((name, json.loads(line.removeprefix("data: "))))
+        return told
 
 
 @pytest.fixture(scope="module")

@@ -4,22 +4,14 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from portico.adapters.secrets.age_file import AgeFile
-from tests.installation import Installation, installation
+from tests.installation import Installation
 from tests.servers import free_port
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
-
-
-@pytest.fixture
-def house() -> Iterator[Installation]:
-    with installation() as made:
-        yield made
 
 
 def database_runs(house: Installation) -> bool:
@@ -66,18 +58,6 @@ def test_after_a_kill_the_database_stays_until_the_next_start_or_stop(house: Ins
             taken_over = house.postmaster()
 
     assert taken_over == orphaned
-    assert not database_runs(house)
-
-
-@pytest.mark.nightly
-def test_db_stop_ends_a_database_that_a_killed_server_left_behind(house: Installation) -> None:
-    with house.serving() as server:
-        server.kill()
-        server.wait()
-
-        stopped = house.run("db", "stop")
-
-    assert (stopped.code, stopped.out) == (0, "Stopped.\n")
     assert not database_runs(house)
 
 
@@ -136,21 +116,6 @@ def _raw(port: int, request: str) -> str:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(request.encode())
         return connection.makefile().read()
-
-
-@pytest.mark.nightly
-def test_a_pipe_that_is_closed_early_is_no_error(house: Installation) -> None:
-    done = subprocess.run(
-        f"{house.program} config show | head -1",
-        shell=True,
-        env=dict(house.environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.stdout.startswith("server.host")
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.nightly
@@ -254,22 +219,6 @@ def test_deleting_home_hands_nobody_elses_space_to_whoever_runs_init(house: Inst
 
     assert '"space": "home"' in said.out
     assert '"new": true' in said.out
-
-
-@pytest.mark.nightly
-def test_a_space_that_is_deleted_leaves_no_secret(house: Installation) -> None:
-    data = house.home / "data"
-    drawer = AgeFile(data / "secrets.age", data / "secrets" / "age.identity")
-    with house.serving():
-        with house.client() as client:
-            space = client.get("/me").json()["space"]
-            given = client.put("/secrets/github", json={"value": "a value"})
-        before = [*drawer.spaces()]
-        house.run("spaces", "delete", "--confirm", "home")
-
-    assert given.is_success
-    assert space in before
-    assert space not in drawer.spaces()
 
 
 @pytest.mark.nightly

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.main.ground import Ground
-from tests.installation import Installation, installation
+from tests.installation import Installation
 from tests.scenarios.event_writer import Job
 from tests.scenarios.sse_clients import Crowd
 
@@ -30,12 +29,6 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.timeout(1200 if FULL_SIZE else 300),
 ]
-
-
-@pytest.fixture
-def house() -> Iterator[Installation]:
-    with installation() as made:
-        yield made
 
 
 @dataclass(frozen=True)

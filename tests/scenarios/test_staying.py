@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -185,17 +184,6 @@ def test_a_client_that_starts_it_starts_it_the_same_way(house: Installation) -> 
     assert ours(house) == []
 
 
-@pytest.mark.nightly
-def test_what_cannot_start_is_told_at_once_and_not_left_to_try_on(house: Installation) -> None:
-    (house.home / "data" / "secrets" / "postgres.json").unlink()
-
-    told = said(house, "up", code=4)
-
-    assert told["error"]["code"] == "not_provisioned"
-    assert "portico init" in told["error"]["fix"]
-    assert ours(house) == []
-
-
 @pytest.mark.requirement("staying:login:unit")
 def test_the_unit_at_login_runs_the_supervisor_in_its_place(house: Installation) -> None:
     unit = house.run("up", "--print").out
@@ -275,20 +263,6 @@ def test_a_server_that_follows_one_that_is_still_ending_is_found_and_ended(
 
     assert running["ready"] is True
     assert code == 0
-    assert ours(house) == []
-
-
-@pytest.mark.nightly
-def test_up_beside_a_server_that_is_still_ending_starts_another(house: Installation) -> None:
-    with ending(house) as first, ThreadPoolExecutor(1) as beside:
-        up = beside.submit(said, house, "up")
-        time.sleep(3)
-        first.send_signal(signal.SIGCONT)
-        told = up.result()
-
-    assert told["already"] is False
-    assert kept(house)["supervised"] is True
-    house.run("down")
     assert ours(house) == []
 
 

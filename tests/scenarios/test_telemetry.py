@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from portico.settings.kinds import kinds_of, known_settings
 from tests.adapters.telemetry.receiver import Receiver, receiver
-from tests.installation import Installation, installation
+from tests.installation import Installation
 
 pytestmark = [
     pytest.mark.nightly,
@@ -36,12 +36,6 @@ SENT = "quiet-lagoon-7781"
 @pytest.fixture
 def collector() -> Iterator[Receiver]:
     with receiver() as made:
-        yield made
-
-
-@pytest.fixture
-def house() -> Iterator[Installation]:
-    with installation() as made:
         yield made
 
 
@@ -147,22 +141,6 @@ def test_the_environment_alone_makes_nothing_leave(
         assert client.get("/me").status_code == 200
 
     assert collector.bodies == {}
-
-
-@pytest.mark.requirement("telemetry:metrics:behind-a-key")
-def test_metrics_need_a_key_with_the_scope(house: Installation) -> None:
-    with house.serving(), house.client() as client:
-        made = client.post("/keys", json={"name": "scraper", "scopes": ["metrics:read"]}).json()
-        scraper = httpx2.Client(headers={"Authorization": f"Bearer {made['key']}"})
-        with scraper:
-            shown = scraper.get(f"{house.url}/metrics")
-            nothing_else = scraper.get(f"{house.url}/api/v1/status")
-        stranger = httpx2.get(f"{house.url}/metrics")
-
-    assert (shown.status_code, nothing_else.status_code) == (200, 403)
-    assert stranger.status_code == 401
-    assert shown.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert "portico_pool_connections_in_use" in shown.text
 
 
 def _file(house: Installation) -> Path:
