@@ -58,17 +58,21 @@ from portico.testing.kernel import SeededEntropy
 from portico.testing.world import MemoryWorld
 from tests.gateway.ahead.ahead_room import AlwaysTrusted
 from tests.scenarios.ahead_doors import (
+    AsTheyAreNow,
+    HostileForeteller,
     NobodyAnswers,
+    OneProcess,
+    RememberingUpstreams,
     SceneContexts,
     SceneHistory,
     SceneJournal,
     SceneLessons,
     SceneRules,
+    Silent,
+    Uncounted,
+    as_suggested,
 )
-from tests.scenarios.ahead_foreteller import HostileForeteller, as_suggested
 from tests.scenarios.ahead_scene import Scene
-from tests.scenarios.ahead_servers import RememberingUpstreams
-from tests.scenarios.ahead_stand_ins import AsTheyAreNow, OneProcess, Silent, Uncounted
 from tests.scenarios.effect_paths import WorldServers, WorldTools
 from tests.scenarios.effect_world import secrecy
 

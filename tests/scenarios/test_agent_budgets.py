@@ -1,19 +1,34 @@
 """No limit of a run is passed, whatever the servers of its models say and do."""
 
+import asyncio
+import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.asking import Usage
+from portico.agents.core.agent import Limits
+from portico.agents.core.asking import (
+    ArgumentsPiece,
+    CallPiece,
+    Finish,
+    ModelAsk,
+    Piece,
+    Reply,
+    TextPiece,
+    ThoughtPiece,
+    Usage,
+)
 from portico.agents.core.calling import Wanted
+from portico.agents.core.errors import ModelBroke, ModelRefused, ModelUnavailable
 from portico.agents.core.loop import RunState
-from portico.agents.core.message import UserSaid
+from portico.agents.core.message import Message, ModelSaid, ToolCall, UserSaid
+from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support
 from portico.agents.core.noted import TurnNoted
 from portico.agents.core.spending import Charge, Question, Reserved, Short, Spending
 from portico.agents.core.trace import AgentRunStatus, TurnTrace, WholeTrace
@@ -21,16 +36,185 @@ from portico.agents.early_calls import EarlyCalls
 from portico.agents.hearing import Hearing
 from portico.kernel.budget import Cost
 from portico.kernel.effect import Effect
+from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokens
-from portico.testing.agents import MemoryBook, ScriptedTool, ScriptedToolbox
+from portico.testing.agents import MemoryBook, ScriptedTool, ScriptedToolbox, Words, a_model
+from portico.testing.kernel import TickingClock
 from tests.agents.room import Room
-from tests.scenarios.lying_servers import (
-    MODELS,
-    LyingServers,
-    size,
-    some_limits,
-    some_models,
-)
+
+MODELS = (ModelRef("near", "one"), ModelRef("far", "two"))
+_count = Words().count
+
+
+def size(text: str) -> int:
+    return _count(text)
+
+
+def size_of(message: Message) -> int:
+    calls = message.calls if isinstance(message, ModelSaid) else ()
+    asked = sum(size(call.name) + size(json.dumps(call.arguments)) for call in calls)
+    return size(message.text) + asked
+
+
+def prompt_of(ask: ModelAsk) -> int:
+    tools = sum(size(tool.description) + size(json.dumps(tool.schema)) for tool in ask.tools)
+    return size(ask.instructions) + tools + sum(size_of(message) for message in ask.messages)
+
+
+@dataclass
+class Truth:
+    """What was really spent, as only the servers know."""
+
+    tokens: int = 0
+    money: Decimal = Decimal(0)
+    asks: int = 0
+    late: int = 0
+    """Questions that were begun when the time was over."""
+    smallest: int | None = None
+    """The least that an answer was asked to have."""
+    unheard: int = 0
+    """Questions in which not every word of people was."""
+
+
+@dataclass
+class LyingServers:
+    dice: random.Random
+    clock: TickingClock
+    limits: Limits
+    infos: dict[ModelRef, ModelInfo]
+    began: datetime
+    people: Message = field(default_factory=lambda: UserSaid(""))
+    truth: Truth = field(default_factory=Truth)
+    calls: int = 0
+
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+        self._begun(ask)
+        if self.dice.random() < 0.1:
+            raise self.dice.choice(
+                [ModelUnavailable(str(ask.model), "busy."), ModelRefused(str(ask.model), "no.")]
+            )
+        price = self.infos[ask.model].price or FREE
+        self._spent(price, prompt_of(ask), 0)
+        pieces = self._pieces(ask)
+        said: list[Piece] = []
+        breaks_off = self.dice.random() < 0.2
+        last = self.dice.randrange(len(pieces) + 1)
+        for place, piece in enumerate(pieces):
+            if breaks_off and place == last:
+                raise ModelBroke(str(ask.model), "cut.")
+            if self.dice.random() < 0.5:
+                await asyncio.sleep(0)  # others come to their turn meanwhile
+            yield piece  # whoever hangs up here has not taken it in
+            self._spent(price, 0, _piece_size(piece))
+            self.clock.turn(timedelta(seconds=self.dice.choice([0, 0, 0.1, 2])))
+            said.append(piece)
+        if breaks_off:
+            raise ModelBroke(str(ask.model), "cut.")
+        yield self._reply(ask, said)
+
+    def _begun(self, ask: ModelAsk) -> None:
+        self.truth.asks += 1
+        over = self.clock.now() - self.began >= timedelta(seconds=self.limits.seconds)
+        self.truth.late += over
+        self.truth.unheard += self.people not in ask.messages
+        least = self.truth.smallest
+        self.truth.smallest = ask.most_output if least is None else min(least, ask.most_output)
+
+    def _spent(self, price: Price, prompt: int, answer: int) -> None:
+        self.truth.tokens += prompt + answer
+        self.truth.money += price.of(input_tokens=prompt, output_tokens=answer)
+
+    def _pieces(self, ask: ModelAsk) -> list[Piece]:
+        """Within what was asked for, far beyond it, or all at once."""
+        dice = self.dice
+        length = dice.choice([0, 3, ask.most_output // 2, ask.most_output, ask.most_output * 5])
+        a_piece = dice.choice([1, 2, 10, 500])
+        aloud = dice.random() < 0.75
+        texts = [
+            "word " * min(a_piece, length - at) for at in range(0, min(length, 3_000), a_piece)
+        ]
+        pieces = [_piece(text, aloud=aloud) for text in texts]
+        wanted = dice.choice([0, 0, 1, 2, 5, 20])
+        calls = [piece for _ in range(wanted) for piece in self._wanted()]
+        return [*calls, *pieces] if dice.random() < 0.5 else [*pieces, *calls]
+
+    def _wanted(self) -> list[Piece]:
+        """At once, or in pieces that come to the same."""
+        call = self._call()
+        begun = ArgumentsPiece(call.id, '{"path": "a ')
+        return [begun, CallPiece(call)] if self.dice.random() < 0.5 else [CallPiece(call)]
+
+    def _call(self) -> ToolCall:
+        self.calls += 1
+        name = self.dice.choice(
+            ["files__read", "files__read", "files__read", "files__write", "no_such"]
+        )
+        known = self.dice.random() < 0.9
+        return ToolCall(f"c{self.calls}" if known else "same", name, {"path": "a b c"})
+
+    def _reply(self, ask: ModelAsk, said: list[Piece]) -> Reply:
+        text = "".join(piece.text for piece in said if isinstance(piece, TextPiece))
+        calls = tuple(piece.call for piece in said if isinstance(piece, CallPiece))
+        if self.dice.random() < 0.05:
+            text += "unsaid " * self.dice.choice([1, 100, 10_000])
+        return Reply(
+            text=text,
+            calls=calls,
+            thought="".join(piece.text for piece in said if isinstance(piece, ThoughtPiece)),
+            usage=self._usage(ask, sum(map(_piece_size, said))),
+            finish=Finish.CALLS if calls else Finish.STOP,
+            model=ask.model.name,
+            took=timedelta(seconds=1),
+        )
+
+    def _usage(self, ask: ModelAsk, answer: int) -> Usage:
+        truly = (prompt_of(ask), answer)
+        input_, output = self.dice.choice(
+            [truly, truly, (0, 0), (1, 1), (truly[0] * 2, answer * 2), (10**9, 10**9)]
+        )
+        return Usage(input=input_, output=output, reported=self.dice.random() < 0.8)
+
+
+def _piece(text: str, *, aloud: bool) -> Piece:
+    return TextPiece(text) if aloud else ThoughtPiece(text)
+
+
+def _piece_size(piece: Piece) -> int:
+    match piece:
+        case TextPiece(text) | ThoughtPiece(text):
+            return size(text)
+        case CallPiece(call):
+            return size(call.name) + size(json.dumps(call.arguments))
+        case ArgumentsPiece() | Reply():
+            return 0  # it is in the call
+
+
+def some_limits(dice: random.Random) -> Limits:
+    return Limits(
+        turns=dice.choice([1, 2, 3, 10, 10]),
+        tokens=dice.choice([50, 300, 2_000, 20_000, 20_000, 100_000]),
+        money=Decimal(dice.choice(["0", "0.0005", "0.003", "0.05", "1", "1"])),
+        seconds=dice.choice([1.0, 30.0, 1e6, 1e6]),
+        calls=dice.choice([0, 1, 3, 10, 100]),
+    )
+
+
+def some_models(dice: random.Random) -> dict[ModelRef, ModelInfo]:
+    prices = [None, FREE, *(Price(input=Decimal(i), output=Decimal(o)) for i, o in _PRICES)]
+    return {
+        ref: a_model(
+            ref,
+            window=dice.choice([None, 1_000, 4_000, 100_000]),
+            most_output=dice.choice([None, 100, 2_000]),
+            tools=dice.choice([Support.YES, Support.YES, Support.UNKNOWN, Support.NO]),
+            price=dice.choice(prices),
+        )
+        for ref in MODELS
+    }
+
+
+_PRICES = [("0.15", "0.6"), ("3", "15"), ("0", "60"), ("1", "0")]
+
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 RUNS = 10_000 if FULL_SIZE else 600

@@ -6,36 +6,98 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portico.bench.agents_model import MODEL
-from portico.bench.agents_scripts import Script
+from portico.bench.agents_model import MODEL, Asked
+from portico.bench.agents_scripts import Script, Turn, Wish
 from portico.bench.agents_setting_up import write_settings
 from portico.bench.agents_stage import Stage, stage
 from portico.bench.processes import environment
-from tests.scenarios.test_plan_storm import AtPoint
 from tests.servers import reachable_folder
-from tests.storm.agent_runs import (
-    SCRIPTS,
-    TEN,
-    THREE,
-    answer_of,
-    asked_again,
-    questions,
-    writes_of,
-)
-from tests.storm.agent_worker import ANSWERED, TRACED, AgentOrders, main
-from tests.storm.conductor import forking
+from tests.storm.agent_worker import ANSWERED, TRACED, main
+from tests.storm.conductor import AtPoint, killed_at_points
 from tests.storm.plan_house import PlanHouse, plan_house
-from tests.storm.plan_tools import calls
+from tests.storm.plan_tools import WRITES, calls
 from tests.storm.plan_worker import AFTER_CALL, AFTER_INTENT
 from tests.storm.plans import made_by
+
+READS = ("look", "list")
+
+
+def _turn(number: int, *tools: str) -> Turn:
+    """Each call is known outside by the name of its step."""
+    calls = [
+        Wish(tool=tool, arguments={"plan": "$run", "step": f"call-{number}-{place}"})
+        for place, tool in enumerate(tools)
+    ]
+    return Turn(calls=calls)
+
+
+def _script(name: str, *turns: Sequence[str]) -> Script:
+    made = [_turn(number, *tools) for number, tools in enumerate(turns, 1)]
+    return Script(name=name, turns=[*made, Turn()], reads=READS)
+
+
+TEN = _script(
+    "ten",
+    ["look"],
+    ["change"],
+    ["look", "list"],
+    ["delete"],
+    ["look"],
+    ["change", "look"],
+    ["fail"],
+    ["delete"],
+    ["change", "look"],
+)
+"""Ten turns: reads, changes, one call that fails, and two that a person must approve."""
+THREE = _script("three", ["look"], ["change"])
+SCRIPTS = (TEN, THREE)
+
+
+def writes_of(script: Script) -> Counter[str]:
+    return Counter(
+        str(call.arguments["step"])
+        for turn in script.turns
+        for call in turn.calls
+        if call.tool in WRITES
+    )
+
+
+def answer_of(script: Script, run: str) -> str:
+    steps = [
+        str(call.arguments["step"])
+        for turn in script.turns
+        for call in turn.calls
+        if call.tool in READS
+    ]
+    return script.answer(run, steps)
+
+
+def asked_again(
+    run: str, asked: Iterable[Asked], written: Mapping[int, float]
+) -> list[tuple[int, float]]:
+    """The questions that came after the answer to them was written down: paid for twice."""
+    return [
+        (each.turn, each.came - written[each.turn])
+        for each in asked
+        if each.run == run and each.turn in written and each.came > written[each.turn]
+    ]
+
+
+def questions(run: str, asked: Iterable[Asked]) -> Counter[int]:
+    return Counter(each.turn for each in asked if each.run == run)
+
+
+Trace = dict[str, Any]
+
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 POINTS = 10_000 if FULL_SIZE else 2
@@ -44,17 +106,12 @@ PATIENCE = 120.0
 AGENT = "worker"
 
 pytestmark = [
+    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
     pytest.mark.timeout(3600 if FULL_SIZE else 300),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fork_server() -> Iterator[None]:
-    with forking():
-        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +185,7 @@ async def agent_storm() -> AsyncIterator[Storm]:
         def prepare(home: Path) -> None:
             write_settings(home, model.base)
 
-        async with plan_house(prepare=prepare, ordered=AgentOrders, work=main) as house:
+        async with plan_house(prepare=prepare, work=main) as house:
             agent = {"name": AGENT, "model": f"bench:{MODEL}", "tools": ["outside.*"]}
             made = await house.person.post("/agents", json=agent)
             assert made.is_success, made.text
@@ -139,8 +196,7 @@ async def agent_storm() -> AsyncIterator[Storm]:
 @pytest.fixture
 async def storm() -> AsyncIterator[Storm]:
     async with agent_storm() as made:
-        made.house.conductor.start()
-        made.house.conductor.start()
+        made.house.conductor.start_all()
         yield made
 
 
@@ -154,13 +210,7 @@ async def test_killed_at_any_point_a_run_finishes_elsewhere_and_nothing_is_paid_
     assert await storm.played(TEN, "undisturbed") == []
     many = len(points.seen)
 
-    found: list[str] = []
-    killed: Counter[str] = Counter()
-    for number in range(1, many + 1, max(1, many // POINTS)):
-        conductor.verdict = executioner = AtPoint(number)
-        wrong = await storm.played(TEN, f"killed-at-{number}")
-        found += [f"{executioner.killed}: {each}" for each in wrong]
-        killed[executioner.killed["point"] if executioner.killed else "never"] += 1
+    found, killed = await killed_at_points(conductor, many, POINTS, partial(storm.played, TEN))
 
     asked = storm.model.asked()
     with capsys.disabled():
@@ -198,11 +248,7 @@ async def test_killed_around_a_checkpoint_only_what_was_not_written_down_is_aske
 async def test_a_runner_that_forgets_what_is_written_down_is_caught(storm: Storm) -> None:
     """A red run: what reading the trace is for."""
     conductor = storm.house.conductor
-    for pid in list(conductor.workers):
-        conductor.kill(pid)
-    conductor.orders = replace(conductor.orders, remembers=False)
-    conductor.start()
-    conductor.start()
+    conductor.replace_workers(remembers=False)
     conductor.verdict = executioner = AtPoint(point=TRACED, what="turn 2")
 
     found = await storm.played(THREE, "forgets")

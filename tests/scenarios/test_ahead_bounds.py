@@ -10,18 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.ahead.budget import Budget
-from portico.gateway.core.ahead.buffer import Buffer, Held, key_of, place_of
 from portico.gateway.core.ahead.course import Course
 from portico.gateway.core.ahead.forms import EdgeKey
 from portico.gateway.core.ahead.layer import RECORD, Layer
-from portico.gateway.core.ahead.paces import Paces
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.ahead.window import seen_call
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
@@ -29,7 +24,7 @@ from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING
 from tests.scenarios.ahead_house import AheadHouse, lived_in
-from tests.scenarios.ahead_play import Play
+from tests.scenarios.ahead_moves import Play
 from tests.scenarios.ahead_scene import Scene
 from tests.scenarios.effect_world import World
 
@@ -123,48 +118,6 @@ async def test_what_is_read_ahead_and_never_asked_for_ends_itself() -> None:
 
     assert before > 5
     assert play.scene.ran_ahead == before + wasted < before + 100
-
-
-def a_held(number: int, caller: Principal, size: int = 1_000) -> Held:
-    aim = Aim(tool="alpha.read", server="alpha", effect=Effect.LOCAL_READ, pin="p")
-    act = Act(caller=caller, aim=aim, arguments={"path": f"{number}"})
-    wanted = Wanted(ref=READ, pin="p", arguments=act.arguments, proven=True)
-    held = Held(key=key_of(act), act=act, server=a_server("alpha"), wanted=wanted, label=PUBLIC)
-    held.answer, held.size = Answer([]), size
-    return held
-
-
-def test_of_answers_that_wait_there_are_so_many_and_of_one_caller_fewer() -> None:
-    buffer = Buffer()
-    people = [a_person(f"person {number}") for number in range(60)]
-
-    taken = [buffer.hold(a_held(each, people[each % 60])) for each in range(10_000)]
-
-    assert len(buffer) == sum(taken) == 256
-    assert max(len(mine) for mine in buffer._of.values()) <= 16
-    assert buffer.size <= 16_000_000
-
-
-def test_there_is_room_for_so_many_bytes_and_no_more() -> None:
-    buffer, ana = Buffer(), a_person("ana")
-    for number in range(4):
-        buffer.hold(a_held(number, ana, size=500_000))
-
-    assert buffer.room(ana) == 0
-    assert buffer.room(a_person("bo")) > 0
-
-
-def test_what_is_counted_of_very_many_callers_and_tools_is_bounded() -> None:
-    budget, paces = Budget(), Paces()
-    for number in range(6_000):
-        caller = a_person(f"person {number}") if number < 1_500 else a_person("ana")
-        budget.end(budget.begin(place_of(caller), "alpha", 0.01, float(number)))
-        tool = ToolPlace(a_server("alpha").id, f"tool {number}")
-        paces.note(caller.space, tool, timedelta(seconds=1))
-
-    assert budget.remembered <= 2_000
-    assert len(paces._took) <= 5_000
-    assert budget.use(place_of(a_person("ana")), "alpha", 6_000.0).at_once == 0
 
 
 def resident() -> float:

@@ -17,9 +17,8 @@ import pytest
 from portico.gateway.core.ahead.gates import ARRIVAL, GATES
 from tests.scenarios.ahead_gates_out import OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
-from tests.scenarios.ahead_moves import go_on
-from tests.scenarios.ahead_play import Play
-from tests.scenarios.ahead_world import a_scene
+from tests.scenarios.ahead_moves import Play, go_on
+from tests.scenarios.ahead_scene import a_scene
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 WORLDS = 100_000 if FULL_SIZE else 300

@@ -123,23 +123,17 @@ class Storm:
 
     async def open(self, folder: Path, around: AsyncExitStack) -> None:
         house = await around.enter_async_context(storm_house(folder))
-        addresses = house.addresses
         self.conductor, self.ledger = await around.enter_async_context(
-            conducting(addresses.app, str(addresses.engine), folder, main)
+            conducting(house.addresses, folder, main)
         )
         self.conductor.orders = replace(self.conductor.orders, space=str(house.ana.space))
         self.conductor.verdict = self.executioner
-        for _ in range(WORKERS):
-            self.conductor.start()
+        self.conductor.start_all(WORKERS)
         self.house = await around.enter_async_context(approval_house(house))
         await self.conductor.ready(WORKERS)
 
     async def replace_workers(self, **orders: Any) -> None:
-        for pid in list(self.conductor.workers):
-            self.conductor.kill(pid)
-        self.conductor.orders = replace(self.conductor.orders, **orders)
-        for _ in range(WORKERS):
-            self.conductor.start()
+        self.conductor.replace_workers(WORKERS, **orders)
         await self.conductor.ready(WORKERS)
 
     async def kill_one(self) -> None:

@@ -8,11 +8,22 @@ from random import Random
 import pytest
 
 from tests.installation import installation
-from tests.storm.bridge_lattice import CANARY
-from tests.storm.bridge_streams import MCP, SSE, begin_to_listen, ended
-from tests.storm.bridge_wires import OTHERS, Reader, Wires, wired
+from tests.storm.bridge_wires import (
+    CHANCES,
+    MCP,
+    ONLY_REFUSED,
+    OTHERS,
+    SSE,
+    WAYS,
+    Reader,
+    Wires,
+    ask,
+    begin_to_listen,
+    ended,
+    wired,
+)
 from tests.storm.deck import dealt
-from tests.storm.ways_out_over_wires import CHANCES, ONLY_REFUSED, WAYS, ask
+from tests.storm.leak_oracle import CANARY
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(7200)]
 

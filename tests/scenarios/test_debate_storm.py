@@ -3,23 +3,124 @@ elsewhere to the same decision, nothing that is written down is paid for again, 
 between an answer and its note stays charged."""
 
 import asyncio
+import json
 import os
+import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from tests.scenarios.test_plan_storm import AtPoint
-from tests.scenarios.voting_models import MODELS, voting_models
-from tests.storm.conductor import forking
-from tests.storm.debate_votes import CHOICES, Votes, outcome, question, say
-from tests.storm.debate_worker import ANSWERED, NOTED, RESERVED, SETTLED, DebateOrders, main
+from tests.scenarios.voting_models import MODELS, VotingModels, vote, voting_models
+from tests.storm.conductor import AtPoint, killed_at_points
+from tests.storm.debate_worker import ANSWERED, NOTED, RESERVED, SETTLED, main
 from tests.storm.plan_house import PlanHouse, plan_house
+
+CHOICES: Final = ("tabs", "spaces")
+FIRST: Final = dict(zip(MODELS, ("tabs", "spaces", "tabs", "spaces"), strict=True))
+"""Two against two, which no answer wins."""
+CHANGES: Final = MODELS[1]
+"""Finds an error in its own answer."""
+_NAME: Final = re.compile(r"\[([a-z0-9-]+)\]")
+"""In the question of each debate, so that one can tell whose it is."""
+_PLANNING: Final = '{"parts":'
+_WRITING: Final = '{"text":'
+_CRITIQUE: Final = "Others have answered otherwise"
+"""By which one knows what a question is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    debate: str
+    model: str
+    text: str
+    came: float
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """The same for the same question."""
+        return self.model, self.text
+
+    @property
+    def note(self) -> str:
+        """The name of the note that its answer becomes."""
+        if _PLANNING in self.text:
+            return "plan"
+        if _WRITING in self.text:
+            return "synthesis"
+        return f"said:{2 if _CRITIQUE in self.text else 1}:storm:{self.model}"
+
+    def is_about(self, debate: Mapping[str, Any]) -> bool:
+        return f"Question: {debate['question']['text']}\n" in self.text
+
+
+@dataclass(slots=True)
+class Votes:
+    """Hands each model its words, and remembers who was asked what."""
+
+    asked: list[Asking] = field(default_factory=list)
+
+    def __call__(self, model: str, text: str) -> str:
+        found = _NAME.search(text)
+        self.asked.append(Asking(found[1] if found else "", model, text, time.monotonic()))
+        if _PLANNING in text:
+            return _plan(found[1] if found else "")
+        if _WRITING in text:
+            return json.dumps({"text": "Use tabs, and an editor that shows them."})
+        if _CRITIQUE in text and model == CHANGES:
+            return vote("tabs", 0.9, changed_because="Spaces cannot be set by each reader.")
+        return vote(FIRST[model], 0.7, f"{model} thinks so.", changed_because=None)
+
+    def of(self, debate: str) -> Sequence[Asking]:
+        return [each for each in self.asked if each.debate == debate]
+
+    def often(self, debate: str) -> Counter[tuple[str, str]]:
+        return Counter(each.what for each in self.of(debate))
+
+
+def question(name: str) -> str:
+    return f"[{name}] Tabs or spaces?"
+
+
+def say(models: VotingModels) -> Votes:
+    votes = Votes()
+    models.says = votes
+    return votes
+
+
+def _plan(name: str) -> str:
+    parts = [
+        {"question": f"[{name}] {text}", "kind": "choice", "choices": list(CHOICES), "role": None}
+        for text in ("What is better for people?", "What is better for machines?")
+    ]
+    return json.dumps({"parts": parts})
+
+
+def outcome(debate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What must be the same however often it was cut off: not what it cost."""
+    decision = debate["decision"]
+    return {
+        "status": debate["status"],
+        "verdict": decision["verdict"],
+        "why": decision["why"],
+        "answer": _without_name(decision["answer"]),
+        "probability": round(decision["probability"], 9),
+        "asked": decision["asked"],
+        "options": [
+            (_without_name(each["answer"]), round(each["probability"], 9), sorted(each["voices"]))
+            for each in decision["options"]
+        ],
+    }
+
+
+def _without_name(text: str | None) -> str | None:
+    return None if text is None else _NAME.sub("", text)
+
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 POINTS = 10_000 if FULL_SIZE else 2
@@ -28,6 +129,7 @@ PATIENCE = 120.0
 CAP = 200_000
 
 pytestmark = [
+    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -38,12 +140,6 @@ WISHES: Mapping[str, Mapping[str, Any]] = {
     "analysis": {"analyze": True, "preset": "vote", "thoroughness": 0.2, "kind": "open"},
 }
 EACH = pytest.mark.parametrize("kind", sorted(WISHES))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fork_server() -> Iterator[None]:
-    with forking():
-        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +230,14 @@ async def debate_storm() -> AsyncIterator[Storm]:
                     f'kind = "compatible"\nurl = "{models.url}"\nstructured = true\n'
                 )
 
-        async with plan_house(prepare=prepare, ordered=DebateOrders, work=main) as house:
+        async with plan_house(prepare=prepare, work=main) as house:
             yield Storm(house, say(models))
 
 
 @pytest.fixture
 async def storm() -> AsyncIterator[Storm]:
     async with debate_storm() as made:
-        made.house.conductor.start()
-        made.house.conductor.start()
+        made.house.conductor.start_all()
         yield made
 
 
@@ -159,22 +254,20 @@ async def test_killed_after_any_step_it_comes_to_the_same_decision_and_pays_for_
     assert await storm.faults("undisturbed", whole, wanted) == []
     assert max(storm.votes.often("undisturbed").values()) == 1
 
-    found: list[str] = []
-    killed: Counter[str] = Counter()
-    lost = 0
-    for number in range(1, many + 1, max(1, many // POINTS)):
-        conductor.verdict = executioner = AtPoint(number)
-        name = f"killed-at-{number}"
+    lost = Counter[str]()
+
+    async def played(name: str) -> list[str]:
         wrong = await storm.faults(name, await storm.held(kind, name), wanted)
-        found += [f"{executioner.killed}: {each}" for each in wrong]
-        killed[executioner.killed["point"] if executioner.killed else "never"] += 1
         often = storm.votes.often(name)
-        lost += sum(often.values()) - len(often)
+        lost[name] = sum(often.values()) - len(often)
+        return wrong
+
+    found, killed = await killed_at_points(conductor, many, POINTS, played)
 
     with capsys.disabled():
         print(
             f"\n{kind} of {len(storm.votes.of('undisturbed'))} calls has {many} points; killed at "
-            f"{dict(killed)}; {lost} answers lost before they were written down; "
+            f"{dict(killed)}; {lost.total()} answers lost before they were written down; "
             f"{len(found)} faults; {time.monotonic() - began:.0f} s"
         )
     assert found == []
@@ -206,11 +299,7 @@ async def test_one_that_forgets_what_is_written_down_is_caught(storm: Storm) -> 
     """A red run: what the notes are for."""
     wanted = outcome(await storm.held("debate", "undisturbed"))
     conductor = storm.house.conductor
-    for pid in list(conductor.workers):
-        conductor.kill(pid)
-    conductor.orders = replace(conductor.orders, remembers=False)
-    conductor.start()
-    conductor.start()
+    conductor.replace_workers(remembers=False)
     conductor.verdict = executioner = AtPoint(point=NOTED, what=f"said:1:storm:{MODELS[0]}")
 
     found = await storm.faults("forgets", await storm.held("debate", "forgets"), wanted)

@@ -15,7 +15,7 @@ import pytest
 
 from portico.engine.core.run import RunStatus
 from tests.servers import reachable_folder
-from tests.storm.conductor import Conductor, Said, conducting, forking
+from tests.storm.conductor import Conductor, Said, conducting
 from tests.storm.graph import BRANCHES, LENGTH, expected
 from tests.storm.house import House, storm_house
 from tests.storm.oracle import effects
@@ -33,16 +33,11 @@ PATIENCE = 1 if FULL_SIZE else 4
 """In the gate a deadline is four times as long: the machine is not ours alone."""
 
 pytestmark = [
+    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.timeout(7200 if FULL_SIZE else 1500),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fork_server() -> Iterator[None]:
-    with forking():
-        yield
 
 
 @pytest.fixture
@@ -100,14 +95,10 @@ async def _storm(
     house: House, folder: Path, *, runs: int, kills: int, database_kills: int
 ) -> tuple[Conductor, Counter[str], float]:
     """How it was conducted, what the outside saw, and how long after it the last run ended."""
-    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
-        conductor,
-        ledger,
-    ):
+    async with conducting(house.addresses, folder) as (conductor, ledger):
         executioner = Executioner(kills, passages=runs * 4)
         conductor.verdict = executioner
-        for _ in range(WORKERS):
-            conductor.start()
+        conductor.start_all(WORKERS)
         async with asyncio.TaskGroup() as group:
             group.create_task(_start_all(house, runs))
             group.create_task(_kill_database(house, database_kills))
@@ -160,13 +151,9 @@ async def test_no_effect_is_lost_or_doubled_in_a_storm_of_kills(
 async def test_the_work_of_a_worker_that_never_comes_back_goes_on_elsewhere(
     house: House, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
-        conductor,
-        _,
-    ):
+    async with conducting(house.addresses, folder) as (conductor, _):
         conductor.restarts = False
-        for _ in range(3):
-            conductor.start()
+        conductor.start_all(3)
         await conductor.ready(3)
         for number in range(36):
             await house.started("slow", f"slow {number}", {"seconds": 300})
@@ -202,13 +189,9 @@ async def test_the_work_of_a_worker_that_never_comes_back_goes_on_elsewhere(
 async def test_a_thousand_runs_are_in_flight_at_once(
     house: House, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
-        conductor,
-        ledger,
-    ):
+    async with conducting(house.addresses, folder) as (conductor, ledger):
         conductor.orders = replace(conductor.orders, at_once=IN_FLIGHT // WORKERS)
-        for _ in range(WORKERS):
-            conductor.start()
+        conductor.start_all(WORKERS)
         await conductor.ready(WORKERS)
         began, most = time.monotonic(), 0
         async with asyncio.TaskGroup() as group:
@@ -257,15 +240,11 @@ async def _graphs(
     house: House, folder: Path, seeds: Sequence[int], *, names: bool = True
 ) -> tuple[AfterEveryStep, list[Said]]:
     """Each walked by workers that die after every one of its steps. What was done, in order."""
-    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
-        conductor,
-        ledger,
-    ):
+    async with conducting(house.addresses, folder) as (conductor, ledger):
         killing = AfterEveryStep()
         conductor.verdict = killing
         conductor.orders = replace(conductor.orders, names=names)
-        for _ in range(2):
-            conductor.start()
+        conductor.start_all()
         for seed in seeds:
             await house.started("graph", f"graph {seed}", {"seed": seed})
         await house.all_over(300 * PATIENCE)
@@ -306,10 +285,7 @@ async def _slow_runs(
 ) -> Counter[str]:
     """Ten slow effects begun by a worker that then loses its lease for a while, beside another
     worker; how often the outside saw each."""
-    async with conducting(house.addresses.app, str(house.addresses.engine), folder) as (
-        conductor,
-        ledger,
-    ):
+    async with conducting(house.addresses, folder) as (conductor, ledger):
         conductor.orders = replace(conductor.orders, fence=fence, lease=lease, pause=5.0)
         first = conductor.start()
         await conductor.ready(1)

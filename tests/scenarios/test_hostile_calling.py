@@ -1,29 +1,320 @@
 """Hundreds of hostile programs that call tools: nothing is reached that its caller may not have.
 
 Each goes the whole way: a run, turns of the real interpreter, calls through the real guard. What
-arrives at a server is written down there.
-"""
+arrives at a server is written down there."""
 
 import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final, cast
 
 import pytest
 
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.adapters.joins.approval_news import LoggedNews
+from portico.adapters.joins.errands import RunErrands
+from portico.adapters.joins.waiting_runs import NewsForRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
+from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.box.core.code import CodeEnd
-from portico.engine.core.run import RunStatus
-from portico.gateway.core.call import ResultId
-from portico.gateway.core.errors import ResultNotFound
-from portico.gateway.core.program.left import Left
-from portico.gateway.core.program.turn import Turn
+from portico.box.ports import Interpreter
+from portico.engine.core.queue import Queue
+from portico.engine.core.run import Leg, Run, RunStatus
+from portico.engine.kinds import Kind, Kinds
+from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import RunWish, StartRun
+from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.core.call import Answer, ResultId
+from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
+from portico.gateway.core.program.functions import functions_in, uses_call
+from portico.gateway.core.program.left import Left, Source, left_from
+from portico.gateway.core.program.program import PROGRAM, ProgramLimits
+from portico.gateway.core.program.turn import Turn, is_turn, turn_from
+from portico.gateway.core.tool import Tool, ToolRef
+from portico.gateway.core.upstream import Target
+from portico.gateway.ports import Line, Upstreams
+from portico.gateway.programs.look_ahead import LookAhead
+from portico.gateway.programs.run_program import RunProgram
+from portico.gateway.programs.take_back import TakeBack
+from portico.gateway.programs.turns import Turns as InterpreterTurns
+from portico.gateway.workflows.acting import ActFor, asker_of
+from portico.gateway.workflows.make_call import MakeCall
+from portico.gateway.workflows.outputs import Outputs, SealedOutputs
+from portico.gateway.workflows.read_end import ReadEnd
+from portico.gateway.workflows.step_call import StepCall
+from portico.gateway.workflows.turns import Turns
+from portico.guard.as_they_are import AsTheyAre
 from portico.guard.core.act import Allowed
+from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
+from portico.guard.core.approval import Status
+from portico.guard.core.authentication import as_principal, principal_of
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role
+from portico.guard.core.rules import Rule, Ruling
+from portico.kernel.effect import Effect
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.main.assemble_gateway import Limits, assemble_gateway
+from portico.testing.events import MemoryEventLog
+from portico.testing.gateway import MemoryResults, a_tool, an_approved_server
+from portico.testing.gateway_doors import memory_gateway
+from portico.testing.guard import MemoryKeyRing, a_space, an_identity
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import BEGINNING
+from portico.testing.world import HeldKey, MemoryWorld
+from tests.engine.room import nothing
 from tests.scenarios.hostile_calling_programs import hostile_calling_programs, with_tools
-from tests.scenarios.hostile_calling_room import LIMITS, HostileCallingRoom
 from tests.scenarios.hostile_programs import Hostile
+
+LIMITS: Final = ProgramLimits(
+    seconds=0.5,
+    whole_seconds=4.0,
+    memory=32_000_000,
+    depth=100,
+    calls=40,
+    output=50_000,
+    at_once=8,
+    kept=20_000_000,
+)
+CALL_TIMEOUT: Final = timedelta(seconds=0.5)
+_ANYTHING: Final[JsonObject] = {"type": "object"}
+_ASK: Final = Rule(name="mail asks", ruling=Ruling.ASK, tools=("mail.*",))
+_LARGE: Final = "The heron stands. " * 20_000
+
+_TOOLS: Final[Mapping[str, Effect]] = {
+    "tools.echo": Effect.PURE,
+    "tools.fail": Effect.PURE,
+    "tools.forever": Effect.PURE,
+    "tools.large": Effect.PURE,
+    "bank.pay": Effect.LOCAL_READ,
+    "vault.read": Effect.LOCAL_READ,
+    "mail.send": Effect.LOCAL_WRITE,
+    "files.drop": Effect.IRREVERSIBLE,
+    "old.tool": Effect.PURE,
+}
+
+
+@dataclass
+class Reached:
+    """The servers: what came to them, and what each answers."""
+
+    calls: list[tuple[str, JsonObject]] = field(default_factory=list)
+    most_at_once: int = 0
+    _now: int = 0
+
+    async def stop(self, space: object, server: str) -> None:
+        """There is no process."""
+
+    async def call(
+        self,
+        target: Target,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        timeout: timedelta,
+        line: Line | None = None,
+    ) -> Answer:
+        name = f"{target.server}.{tool}"
+        self.calls.append((name, arguments))
+        self._now += 1
+        self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            return await self._answer(name, arguments, timeout)
+        finally:
+            self._now -= 1
+
+    async def _answer(self, name: str, arguments: JsonObject, timeout: timedelta) -> Answer:
+        await asyncio.sleep(0)
+        match name:
+            case "tools.fail":
+                return Answer([{"type": "text", "text": "it failed"}], failed=True)
+            case "tools.forever":
+                await asyncio.sleep(timeout.total_seconds())
+                raise UpstreamTimedOut(name, timeout.total_seconds())
+            case "tools.large":
+                return Answer([{"type": "text", "text": _LARGE}])
+            case _:
+                return Answer([], structured=dict(arguments))
+
+
+class HostileCallingRoom:
+    def __init__(self, interpreter: MontyInterpreter, limits: ProgramLimits = LIMITS) -> None:
+        self.world = world = MemoryWorld()
+        identity = an_identity("ana", roles=[Role.MEMBER])
+        world.spaces[identity.space] = a_space()
+        world.identities.insert((identity.space, identity.id), identity)
+        self.stranger = as_principal(an_identity("ben"))
+        self._key = _a_key(identity)
+        self._change_key(self._key)
+        self.caller = principal_of(KeyHolder(self._key, b"", identity))
+        self.reached = Reached()
+        self.clock, self.bus = SystemClock(), InlineBus()
+        self.log = MemoryEventLog(world, self.bus, self.clock)
+        self.runs = InlineRuns(self.clock, system_entropy, self.bus, self.log)
+        self.line = InlineLine([Queue(name="runs")], self.clock)
+        self._interpreter, self._limits = interpreter, limits
+        self._stock()
+        starting = Kinds([Kind(name=APPROVED_CALL, work=nothing), Kind(name=PROGRAM, work=nothing)])
+        self.start_run = StartRun(
+            runs=self.runs,
+            line=self.line,
+            kinds=starting,
+            clock=self.clock,
+            entropy=system_entropy,
+        )
+        self._assemble()
+
+    def take_away(self) -> None:
+        """Its key is good for nothing but one tool from now on."""
+        self._change_key(replace(self._key, tools=("files.drop",)))
+
+    def reject_everything(self) -> None:
+        for place, kept in list(self.world.approvals.items()):
+            rejected = replace(kept.approval, status=Status.REJECTED)
+            self.world.approvals[place] = replace(kept, approval=rejected)
+
+    def _change_key(self, key: StoredKey) -> None:
+        self.world.keys[key.id] = HeldKey(key, b"")
+
+    def _stock(self) -> None:
+        space = self.caller.space
+        for name in sorted({name.partition(".")[0] for name in _TOOLS}):
+            server = an_approved_server(name)
+            if name == "vault":
+                server = replace(server, label=Label(Level.RESTRICTED))
+            self.world.servers[space, server.id] = server
+            self.world.tools[space, server.id] = [
+                _tool(each) for each in _TOOLS if each.startswith(f"{name}.")
+            ]
+
+    def _assemble(self) -> None:
+        world, clock, bus = self.world, self.clock, self.bus
+        doors = memory_gateway(
+            world,
+            cast("Upstreams", self.reached),
+            bus=bus,
+            clock=clock,
+            entropy=system_entropy,
+            limits=Limits(call_timeout=CALL_TIMEOUT),
+            rules=MemoryRules([_ASK]),
+            errands=RunErrands(start_run=self.start_run, runs=self.runs, line=self.line, bus=bus),
+        )
+        news = NewsForRuns(
+            news=LoggedNews(log=self.log, bus=bus),
+            runs=self.runs,
+            line=self.line,
+            bus=bus,
+            clock=clock,
+        )
+        approvals = replace(doors.approvals, news=news)
+        gateway = assemble_gateway(
+            replace(doors, approvals=approvals, ask_first=approvals.ask_first())
+        )
+        self.approvals = approvals.approvals
+        self.catalogues = gateway.catalogues
+        look_ahead = LookAhead(catalogues=gateway.catalogues)
+
+        async def effect_of(caller: Principal, ref: ToolRef) -> Effect:
+            ahead = await look_ahead(caller, ref)
+            return Effect.UNKNOWN if ahead is None else ahead.effect
+
+        self.results = MemoryResults(world)
+        self._work = RunProgram(
+            act_for=ActFor(
+                as_they_are=AsTheyAre(key_ring=MemoryKeyRing(world), clock=clock),
+                new_outputs=self.outputs,
+                clock=clock,
+            ),
+            look_ahead=look_ahead,
+            step_call=StepCall(
+                make=MakeCall(
+                    call_tool=gateway.over_http.call_tool,
+                    effect_of=effect_of,
+                    history=doors.history,
+                    servers=Turns(64),
+                    runs=Turns(64),
+                    clock=clock,
+                ),
+                read_end=ReadEnd(
+                    approvals=approvals.approvals,
+                    read_outcome=approvals.read_outcome(),
+                    clock=clock,
+                ),
+            ),
+            turns=InterpreterTurns(open_interpreter=self._open, clock=clock, limits=self._limits),
+            take_back=TakeBack(
+                book=self.runs, approvals=approvals.approvals, withdraw=approvals.withdraw()
+            ),
+        )
+
+    def outputs(self) -> Outputs:
+        return SealedOutputs(
+            MemoryResults(self.world), self.clock, system_entropy, timedelta(days=1)
+        )
+
+    async def _open(self) -> Interpreter:
+        return self._interpreter
+
+    async def ran(self, code: str) -> Run:
+        """To its end, or to where it waits for somebody."""
+        caller = self.caller
+        shelf = await self.catalogues.offered(caller)
+        functions = functions_in(code, shelf.tools)
+        source = Source(code=code, inputs={}, functions=functions, by_name=uses_call(code))
+        kept = await self.outputs().keep(caller, source.as_json())
+        given: JsonObject = {
+            "program": str(kept.result),
+            "asker": asker_of(caller),
+            "label": str(caller.clearance),
+        }
+        run = await self.start_run(caller, RunWish(kind=PROGRAM, input=given))
+        return await self.on(run.id)
+
+    async def on(self, run: RunId) -> Run:
+        """It goes on, as far as it can."""
+        found = await self.runs.get(self.caller, run)
+        kinds = Kinds([Kind(name=PROGRAM, work=self._work)])
+        leg = RunLeg(
+            journal=self.runs, bus=self.bus, kinds=kinds, clock=self.clock, grace=timedelta(0)
+        )
+        await leg(Leg(run, found.leg))
+        return await self.runs.get(self.caller, run)
+
+    async def turns(self, run: RunId) -> Sequence[Turn]:
+        steps = await self.runs.steps(self.caller, run)
+        noted = [turn_from(step.output) for step in steps if is_turn(step.name) and step.output]
+        return sorted(noted, key=lambda turn: turn.number)
+
+    async def left(self, turn: Turn) -> Left:
+        return left_from(await self.outputs().get(self.caller, ResultId.parse(turn.kept)))
+
+
+def _a_key(identity: Identity) -> StoredKey:
+    return StoredKey(
+        id="k",
+        space=identity.space,
+        principal=identity.id,
+        purpose=Purpose.ACCESS,
+        name="ana's",
+        scopes=None,
+        clearance=identity.clearance,
+        tools=("tools.*", "vault.*", "mail.*", "files.*", "old.*"),
+        created_at=BEGINNING,
+    )
+
+
+def _tool(name: str) -> Tool:
+    tool = a_tool(name, effect=_TOOLS[name], inputSchema=_ANYTHING)
+    return replace(tool, accepted_pin="another") if name == "old.tool" else tool
+
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(900)]
 

@@ -6,14 +6,13 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.storm.conductor import Said, forking
+from tests.storm.conductor import AtPoint, Said, killed_at_points
 from tests.storm.plan_house import PlanHouse, plan_house
 from tests.storm.plan_tools import WRITES, calls
 from tests.storm.plan_worker import AFTER_CALL, AFTER_INTENT
@@ -27,6 +26,7 @@ STEPS, AT_ONCE = (1_000, 200) if FULL_SIZE else (100, 20)
 PATIENCE = 120.0
 
 pytestmark = [
+    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -34,34 +34,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def fork_server() -> Iterator[None]:
-    with forking():
-        yield
-
-
 @pytest.fixture
 async def house() -> AsyncIterator[PlanHouse]:
     async with plan_house() as made:
         yield made
-
-
-class AtPoint:
-    """Kills once, at the point of this number, or at the first that is like this one."""
-
-    def __init__(self, number: int | None = None, *, point: str = "", what: str = "") -> None:
-        self._number = number
-        self._wanted = (point, what)
-        self.seen: list[str] = []
-        self.killed: Said | None = None
-
-    def __call__(self, said: Said) -> bool:
-        self.seen.append(f"{said['point']}: {said['what']}")
-        here = self._number == len(self.seen) or (said["point"], said["what"]) == self._wanted
-        if self.killed is not None or not here:
-            return False
-        self.killed = said
-        return True
 
 
 class NowAndThen:
@@ -120,24 +96,20 @@ async def _undisturbed(house: PlanHouse, plan: Mapping[str, Any]) -> tuple[Any, 
 async def test_killed_at_any_point_a_plan_comes_to_the_same_end_and_changes_nothing_twice(
     house: PlanHouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.start_all()
     began = time.monotonic()
     wanted, points = await _undisturbed(house, BIG)
-    chosen = range(1, len(points) + 1, max(1, len(points) // POINTS))
 
-    found, killed = [], Counter[str]()
-    for number in chosen:
-        house.conductor.verdict = executioner = AtPoint(number)
-        name = f"killed at {number}"
+    async def played(name: str) -> list[str]:
         run = await house.start(BIG, name)
         report = await house.over(run, PATIENCE)
         wrong = faults(BIG, name, report, wanted, list(calls(house.ledger)))
         numbers = [each for each, _ in await house.events(run)]
         if numbers != list(range(1, len(numbers) + 1)):
             wrong.append("its events have a gap")
-        found += [f"{executioner.killed}: {each}" for each in wrong]
-        killed[executioner.killed["point"] if executioner.killed else "never"] += 1
+        return wrong
+
+    found, killed = await killed_at_points(house.conductor, len(points), POINTS, played)
 
     with capsys.disabled():
         print(
@@ -154,8 +126,7 @@ async def test_killed_at_any_point_a_plan_comes_to_the_same_end_and_changes_noth
 async def test_killed_between_an_effect_and_its_note_a_change_is_uncertain_and_a_person_is_asked(
     house: PlanHouse,
 ) -> None:
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.start_all()
     wanted, _ = await _undisturbed(house, SMALL)
 
     for point, answer in {AFTER_INTENT: "retry", AFTER_CALL: "done"}.items():
@@ -175,14 +146,9 @@ async def test_without_a_look_at_intents_the_same_check_finds_a_change_made_twic
     house: PlanHouse,
 ) -> None:
     """A red run: what the intents are for."""
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.start_all()
     wanted, _ = await _undisturbed(house, SMALL)
-    for pid in list(house.conductor.workers):
-        house.conductor.kill(pid)
-    house.conductor.orders = replace(house.conductor.orders, intents=False)
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.replace_workers(remembers=False)
 
     house.conductor.verdict = executioner = AtPoint(point=AFTER_CALL, what="change")
     report = await house.over(await house.start(SMALL, "twice"), PATIENCE)
@@ -196,8 +162,7 @@ async def test_without_a_look_at_intents_the_same_check_finds_a_change_made_twic
 async def test_many_plans_on_four_servers_that_are_killed_again_and_again_all_end_as_they_should(
     house: PlanHouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for _ in range(4):
-        house.conductor.start()
+    house.conductor.start_all(4)
     wanted, points = await _undisturbed(house, SMALL)
     house.conductor.verdict = executioner = NowAndThen(
         KILLS, pause=len(points) * PLANS // (KILLS * 2)

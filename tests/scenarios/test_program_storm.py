@@ -3,13 +3,12 @@ turn, makes no change twice unless a person says so, and says in the end what it
 
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from tests.scenarios.test_plan_storm import AtPoint
-from tests.storm.conductor import forking
+from tests.storm.conductor import AtPoint, killed_at_points
 from tests.storm.plan_house import PlanHouse, plan_house
 from tests.storm.plan_tools import calls
 from tests.storm.plan_worker import AFTER_CALL
@@ -43,17 +42,12 @@ CHANGES = Counter(["call-2", "call-3", "call-5", "call-7"])
 SAID = ("done", ["call-1", "call-1"], "first call-1\ncaught RuntimeError\ndeleted\n")
 
 pytestmark = [
+    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
     pytest.mark.timeout(3600 if FULL_SIZE else 600),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fork_server() -> Iterator[None]:
-    with forking():
-        yield
 
 
 @pytest.fixture
@@ -83,21 +77,17 @@ def faults(house: PlanHouse, name: str, report: dict[str, Any]) -> list[str]:
 async def test_killed_at_any_point_a_program_goes_on_and_changes_nothing_twice(
     house: PlanHouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.start_all()
     house.conductor.verdict = points = AtPoint()
     report = await house.over(await start(house, "undisturbed"), PATIENCE)
     assert faults(house, "undisturbed", report) == []
 
-    found: list[str] = []
-    killed: Counter[str] = Counter()
     many = len(points.seen)
-    for number in range(1, many + 1, max(1, many // POINTS)):
-        house.conductor.verdict = executioner = AtPoint(number)
-        name = f"killed-at-{number}"
-        report = await house.over(await start(house, name), PATIENCE)
-        found += [f"{executioner.killed}: {each}" for each in faults(house, name, report)]
-        killed[executioner.killed["point"] if executioner.killed else "never"] += 1
+
+    async def played(name: str) -> list[str]:
+        return faults(house, name, await house.over(await start(house, name), PATIENCE))
+
+    found, killed = await killed_at_points(house.conductor, many, POINTS, played)
 
     with capsys.disabled():
         print(f"\n{many} points, killed {dict(killed)}, people said {dict(house.said)}")
@@ -107,8 +97,7 @@ async def test_killed_at_any_point_a_program_goes_on_and_changes_nothing_twice(
 
 @pytest.mark.requirement("programs:storm:uncertain")
 async def test_killed_between_a_change_and_its_note_a_person_is_asked(house: PlanHouse) -> None:
-    house.conductor.start()
-    house.conductor.start()
+    house.conductor.start_all()
     house.conductor.verdict = executioner = AtPoint(point=AFTER_CALL, what="change")
 
     report = await house.over(await start(house, "one"), PATIENCE)

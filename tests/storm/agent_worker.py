@@ -5,29 +5,20 @@ that down, and the moments after a turn, a use of a tool and the end were. A swi
 for a turn that is written down.
 """
 
-import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import portico.main.agents  # noqa: F401 # one that is forked has it already
 from portico.adapters.postgres.traces import PostgresTraces
 from portico.agents.core.trace import RunTrace, ToolUse, TurnTrace
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.serve import serve
-from tests.storm.plan_worker import PlanOrders, Points
+from tests.storm.plan_worker import PlanOrders, Points, served
 
 ANSWERED = "model has answered"
 TRACED = "turn is written down"
 USED = "use is written down"
 ENDED = "end is written down"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOrders(PlanOrders):
-    remembers: bool = True
-    """Off: a turn that is written down is asked for again, which is a red run."""
 
 
 class AgentPoints(Points):
@@ -68,11 +59,7 @@ def forgetful() -> None:
     traces.read = without_the_last
 
 
-def main(orders: AgentOrders) -> None:
-    output = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.environ.update({**orders.environment, **orders.settings})
+def main(orders: PlanOrders) -> None:
     if not orders.remembers:
         forgetful()
     points = AgentPoints(orders.conductor)
@@ -80,4 +67,4 @@ def main(orders: AgentOrders) -> None:
     points.in_history()
     points.in_calls()
     points.in_traces()
-    serve(Ground(), lambda _: None)
+    served(orders)

@@ -17,60 +17,49 @@ from typing import Any
 
 import psycopg
 
-from portico.adapters.dbos.engine import DbosEngine
 from portico.adapters.dbos.line import DbosLine
-from portico.adapters.dbos.upkeep import Upkeep
-from portico.adapters.dbos.worker import DbosWorker
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.postgres.approvals import PostgresApprovals
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.journal import PostgresJournal
 from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
-from portico.adapters.postgres.lease import Lease
 from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.queue import Queue
 from portico.engine.kinds import Kinds
-from portico.engine.run_leg import RunLeg
 from portico.gateway.core.call import Answer, Called
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Line
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.api_key import ApiKey
 from portico.guard.core.approval import Approval
 from portico.guard.core.authentication import as_principal, principal_of
-from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role
 from portico.guard.core.ticket import Ticket
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
-from portico.kernel.ids import ApprovalId, PrincipalId, SpaceId
+from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject
-from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.main.approvals import GatewaySide, open_approvals
 from portico.main.assemble_approvals import ApprovalDoors
 from portico.main.assemble_gateway import assemble_gateway
-from portico.main.engine_room import new_executor
 from portico.main.outside import Outside
 from portico.settings.approvals import ApprovalsSettings
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.gateway_doors import memory_gateway
-from portico.testing.guard import a_space
+from portico.testing.guard import a_space, an_identity
 from portico.testing.guard_policy import MemoryRules
 from portico.testing.upstreams import ScriptedUpstreams, seen, text
 from portico.testing.vault import MemoryVault
 from portico.testing.world import MemoryWorld
+from tests.contracts.doors import a_key
 from tests.storm.house import House
-from tests.storm.worker import Orders, Wire
+from tests.storm.worker import Orders, Wire, until_killed
 
 DELETE = a_tool("files.delete", "Deletes a file for good.", effect=Effect.IRREVERSIBLE)
 POINTS = ("before claim", "after claim", "after call", "after outcome")
@@ -202,42 +191,6 @@ def approval_doors(
     return open_approvals(ApprovalsSettings(wait_seconds=0), outside, line, side, base_url="")
 
 
-async def work(orders: Orders) -> None:
-    """Until killed."""
-    clock, bus = SystemClock(), InlineBus()
-    conductor = Wire(orders.conductor)
-    pointed = Pointed(conductor)
-    executor, engine = new_executor(system_entropy), EnginePool(orders.engine)
-    async with open_pool(orders.app, 6) as pool, engine.pool:
-        transactions = Transactions(pool)
-        line = LineAfterCommit(DbosLine(orders.engine), transactions)
-        upstreams = OracleUpstreams(Wire(orders.oracle))
-        history, call_tool = a_gateway(SpaceId.parse(orders.space), transactions, upstreams)
-        doors = approval_doors(transactions, clock, bus, line, history)
-        store = (PostgresApprovals if orders.single_use else ClaimsAnyway)(transactions)
-        kind = with_points(doors, store, pointed).kind(pointed.calling(call_tool))
-        journal = PostgresJournal(
-            executor=executor,
-            engine=engine,
-            transactions=transactions,
-            log=PostgresEventLog(transactions, bus, clock, system_entropy),
-            bus=bus,
-            clock=clock,
-            entropy=system_entropy,
-        )
-        run_leg = RunLeg(
-            journal=journal, bus=bus, kinds=Kinds([kind]), clock=clock, most_attempts=10_000
-        )
-        queues = [Queue(name="runs", a_process=orders.at_once)]
-        worker = DbosWorker(orders.engine, executor, run_leg, queues=queues, pool_size=4)
-        upkeep = Upkeep(executor, engine, worker, DbosLine(orders.engine))
-        keeping = DbosEngine(Lease(orders.engine, executor), worker, upkeep, pause=orders.pause)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(keeping.go_on())
-            await keeping.ready.wait()
-            await conductor.ask(point="ready", pid=os.getpid(), executor=executor)
-
-
 def with_points(doors: ApprovalDoors, store: PostgresApprovals, pointed: Pointed) -> ApprovalDoors:
     return replace(
         doors, approvals=pointed.approvals(store), together=pointed.together(doors.together)
@@ -246,7 +199,19 @@ def with_points(doors: ApprovalDoors, store: PostgresApprovals, pointed: Pointed
 
 def main(orders: Orders) -> None:
     logging.disable(logging.CRITICAL)
-    asyncio.run(work(orders))
+    conductor = Wire(orders.conductor)
+    pointed = Pointed(conductor)
+
+    def kinds(transactions: Transactions, bus: InlineBus) -> Kinds:
+        line = LineAfterCommit(DbosLine(orders.engine), transactions)
+        upstreams = OracleUpstreams(Wire(orders.oracle))
+        history, call_tool = a_gateway(SpaceId.parse(orders.space), transactions, upstreams)
+        doors = approval_doors(transactions, SystemClock(), bus, line, history)
+        store = (PostgresApprovals if orders.single_use else ClaimsAnyway)(transactions)
+        made = with_points(doors, store, pointed)
+        return Kinds([made.kind(pointed.calling(call_tool))])
+
+    asyncio.run(until_killed(orders, conductor, kinds))
 
 
 @dataclass(slots=True)
@@ -306,29 +271,10 @@ async def approval_house(house: House) -> AsyncIterator[ApprovalHouse]:
 async def _joined(
     transactions: Transactions, ana: Principal, name: str, kind: PrincipalKind, role: Role
 ) -> Principal:
-    clock = SystemClock()
-    identity = Identity(
-        id=PrincipalId.mint(clock.now(), system_entropy),
-        space=ana.space,
-        kind=kind,
-        name=name,
-        roles=frozenset({role}),
-        clearance=Label(Level.TEAM),
-        created_at=clock.now(),
-    )
+    identity = replace(an_identity(name, kind=kind, roles=[role]), space=ana.space)
     key = ApiKey.mint(system_entropy)
-    stored = StoredKey(
-        id=key.id,
-        space=ana.space,
-        principal=identity.id,
-        purpose=Purpose.ACCESS,
-        name=name,
-        scopes=None,
-        clearance=identity.clearance,
-        created_at=clock.now(),
-    )
     await PostgresPrincipals(transactions).add(ana, identity)
-    await PostgresKeys(transactions).add(ana, stored, key.digest(b"storm"))
+    await PostgresKeys(transactions).add(ana, a_key(identity, key, name), key.digest(b"storm"))
     holder = await PostgresKeyRing(transactions).find(key.id)
     assert holder is not None
     return principal_of(holder) if kind is PrincipalKind.AGENT else as_principal(identity)

@@ -1,20 +1,24 @@
 """The same canaries behind a running server, asked for over REST, SSE and MCP."""
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+from urllib.parse import quote, unquote
 
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 
 from tests.installation import Installation
-from tests.storm.bridge_lattice import CANARY, LEVELS, Book, Leak, Needs, covers
 from tests.storm.bridge_world import COMMON
+from tests.storm.leak_oracle import CANARY, LEVELS, Book, Leak, Needs, covers
 
 OTHERS = ("memory", "attachment", "work", "lease", "presence")
 READERS = (("ann", "public"), ("ben", "team"), ("cat", "confidential"))
@@ -210,3 +214,221 @@ def over(house: Installation, key: str, base: str = "/api/v1") -> httpx2.AsyncCl
         trust_env=False,
         verify=False,  # nothing here is encrypted
     )
+
+
+SSE, MCP = "events", "subscriptions/listen"
+_CONVERSATION = "portico://conversations/"
+
+
+async def begin_to_listen(wires: Wires, reader: Reader) -> "list[asyncio.Task[None]]":
+    """To all that the reader may follow, over both."""
+    seen = [talk for talk, *_ in wires.talks if wires.may_know(reader, talk)][:16]
+    reader.may_hear.clear()
+    reader.may_hear.update((stream, talk) for stream in (SSE, MCP) for talk in seen)
+    if not seen:
+        return []
+    ready = [asyncio.Event(), asyncio.Event()]
+    listening = [
+        asyncio.create_task(_by_events(wires, reader, seen, ready[0])),
+        asyncio.create_task(_by_subscription(wires, reader, seen, ready[1])),
+    ]
+    async with asyncio.timeout(60):
+        for each in ready:
+            await each.wait()
+    return listening
+
+
+async def _by_events(
+    wires: Wires, reader: Reader, seen: Sequence[str], ready: asyncio.Event
+) -> None:
+    asked, event = {"conversation": [*seen]}, ""
+    async with reader.http.stream("GET", "/bridge/events", params=asked) as told:
+        async for line in told.aiter_lines():
+            ready.set()
+            wires.leaks += wires.book.leaks(
+                line, way=SSE, who=reader.id, cleared=reader.clearance, asked=json.dumps(asked)
+            )
+            field, _, value = line.partition(": ")
+            event = value if field == "event" else event
+            if field == "data" and event == "news":
+                wires.woken(reader, SSE, json.loads(value)["conversation"])
+
+
+async def _by_subscription(
+    wires: Wires, reader: Reader, seen: Sequence[str], ready: asyncio.Event
+) -> None:
+    wanted = [f"{_CONVERSATION}{talk}" for talk in seen]
+    async with reader.mcp.listen(resource_subscriptions=wanted) as subscription:
+        ready.set()
+        async for event in subscription:
+            assert isinstance(event, ResourceUpdated)
+            wires.woken(reader, MCP, event.uri.removeprefix(_CONVERSATION))
+
+
+async def ended(tasks: "Sequence[asyncio.Task[None]]") -> None:
+    """Raises what went wrong in any."""
+    for task in tasks:
+        task.cancel()
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Somebody who knows the ids, the names and the keys of all there is."""
+
+    wires: Wires
+    reader: Reader
+    random: Random
+
+    def _one(self, things: Sequence[str]) -> str:
+        """More often of what they may see."""
+        its = self.random.choice(things)
+        for _ in range(8 if self.random.random() < 0.7 else 0):
+            if self.wires.may_know(self.reader, its.rpartition("/")[2]):
+                break
+            its = self.random.choice(things)
+        return its
+
+    @property
+    def word(self) -> str:
+        return self.random.choice(COMMON)
+
+    @property
+    def limit(self) -> int:
+        return self.random.choice([1, 50])
+
+    @property
+    def project(self) -> str:
+        return self._one([*self.wires.projects.values()])
+
+    @property
+    def name(self) -> str:
+        return self.random.choice([self.project, *self.wires.names])
+
+    @property
+    def talk(self) -> str:
+        return self._one([talk for talk, *_ in self.wires.talks])
+
+    @property
+    def message(self) -> str:
+        return self._one(self.wires.said)
+
+    @property
+    def file(self) -> str:
+        return self._one([*self.wires.files, "0" * 64])
+
+    @property
+    def work(self) -> str:
+        return self._one([*self.wires.works, "wrk_00000000000000000000000000"])
+
+    @property
+    def key(self) -> dict[str, Any]:
+        key = self._one([*self.wires.keys])
+        return {"project": self.wires.keys[key], "key": key}
+
+    @property
+    def remembered(self) -> str:
+        key = self.key
+        return f"{key['project']}/memory/{quote(key['key'], safe='')}"
+
+    @property
+    def value(self) -> str:
+        key = self.key
+        return f"{key['project']}/memory/value?key={quote(key['key'], safe='')}"
+
+    @property
+    def history(self) -> str:
+        return self.value.replace("/value?", "/history?")
+
+
+_REST = {
+    "projects": "/projects?limit={its.limit}",
+    "project": "/projects/{its.project}",
+    "export": "/projects/{its.project}/export",
+    "conversations": "/conversations?limit={its.limit}",
+    "conversation": "/conversations/{its.talk}",
+    "participants": "/conversations/{its.talk}/participants",
+    "messages": "/conversations/{its.talk}/messages",
+    "cursor": "/conversations/{its.talk}/cursor",
+    "message": "/messages/{its.message}",
+    "versions": "/messages/{its.message}/versions",
+    "thread": "/messages/{its.message}/thread",
+    "acknowledged": "/messages/{its.message}/acknowledgements",
+    "lowered": "/messages/{its.message}/declassifications",
+    "words": "/bridge/search?q={its.word}",
+    "meaning": "/bridge/search?q={its.word}&by=meaning",
+    "page over some": "/bridge/messages?conversation={its.talk}&conversation={its.talk}",
+    "inbox": "/inbox",
+    "inbox total": "/inbox/total",
+    "whoami": "/whoami",
+    "memory": "/projects/{its.project}/memory",
+    "words of memory": "/projects/{its.project}/memory/search?q={its.word}",
+    "value": "/projects/{its.value}",
+    "history": "/projects/{its.history}",
+    "attachment": "/attachments/{its.file}",
+    "leases": "/projects/{its.project}/leases",
+    "works": "/projects/{its.project}/work",
+    "work": "/work/{its.work}",
+    "presence": "/projects/{its.project}/presence",
+}
+_RESOURCES = {
+    "resource project": "projects/{its.project}",
+    "resource conversation": "conversations/{its.talk}",
+    "resource memory": "projects/{its.remembered}",
+    "resource attachment": "attachments/{its.file}",
+}
+_TOOLS: dict[str, Callable[[Asker], tuple[str, dict[str, Any]]]] = {
+    "mcp whoami": lambda its: ("whoami", {}),
+    "mcp projects": lambda its: ("projects", {}),
+    "mcp project": lambda its: ("projects", {"project": its.name}),
+    "mcp conversations": lambda its: ("conversations", {}),
+    "mcp conversation": lambda its: ("conversations", {"conversation": its.talk}),
+    "mcp read": lambda its: ("read", {"conversations": [its.talk]}),
+    "mcp thread": lambda its: ("read", {"thread": its.message}),
+    "mcp attachment": lambda its: ("read", {"attachment": its.file}),
+    "mcp inbox": lambda its: ("inbox", {}),
+    "mcp search": lambda its: ("search", {"query": its.word}),
+    "mcp meaning": lambda its: ("search", {"query": its.word, "by_meaning": True}),
+    "mcp memory": lambda its: ("memory_get", its.key),
+    "mcp history": lambda its: ("memory_get", {**its.key, "history": True}),
+    "mcp names of memory": lambda its: ("memory_find", {"project": its.project}),
+    "mcp leases": lambda its: ("lease", {"do": "list", "project": its.project}),
+    "mcp tasks": lambda its: ("task", {"do": "list", "project": its.project}),
+    "mcp task": lambda its: ("task", {"do": "show", "task": its.work}),
+    "mcp change": lambda its: ("change", {"message": its.message, "body": "Not mine."}),
+}
+WAYS = (*_REST, *_TOOLS, *_RESOURCES)
+CHANCES = (*_REST, *WAYS)
+"""Two of three over REST: what MCP tells comes out of the same use cases."""
+ONLY_REFUSED = {"mcp change"}
+
+
+async def ask(wires: Wires, reader: Reader, way: str, random: Random) -> None:
+    """One question over a wire, and all that came of it."""
+    its = Asker(wires, reader, random)
+    if way in _REST:
+        path = _REST[way].format(its=its)
+        answer = await reader.http.get(path)
+        assert answer.status_code < 500, answer.text
+        wires.statuses[way, answer.status_code] += 1
+        wires.judge(reader, way, f"{answer.text} {dict(answer.headers)}", unquote(path))
+    elif way in _TOOLS:
+        tool, given = _TOOLS[way](its)
+        result = await reader.mcp.call_tool(tool, given)
+        wires.statuses[way, 400 if result.is_error else 200] += 1
+        wires.judge(reader, way, result.model_dump_json(), given)
+    else:
+        await _read(wires, reader, way, f"portico://{_RESOURCES[way].format(its=its)}")
+
+
+async def _read(wires: Wires, reader: Reader, way: str, uri: str) -> None:
+    try:
+        read = await reader.mcp.read_resource(uri)
+    except MCPError as error:
+        wires.statuses[way, 400] += 1
+        wires.judge(reader, way, f"{error} {error.error.model_dump_json()}", unquote(uri))
+    else:
+        wires.statuses[way, 200] += 1
+        wires.judge(reader, way, read.model_dump_json(), unquote(uri))

@@ -14,7 +14,7 @@ from portico.bridge.core.project import Project
 from portico.bridge.core.task import Work
 from portico.guard.core.roles import Role
 from portico.kernel.principal import Principal, PrincipalKind
-from tests.storm.bridge_lattice import EVERY_LABEL, Book, joined
+from tests.storm.leak_oracle import EVERY_LABEL, Book, joined
 from tests.storm.walled_house import WalledHouse
 
 COMMON = ("plans", "budget", "nest", "river", "engine")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import forkserver, resource_tracker
@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from portico.adapters.postgres.addresses import Addresses
 from tests.storm import worker
 
 Said = dict[str, Any]
@@ -58,6 +59,20 @@ class Conductor:
         self.workers[process.pid] = process
         return process.pid
 
+    def start_all(self, count: int = 2) -> None:
+        for _ in range(count):
+            self.start()
+
+    def kill_all(self) -> None:
+        for pid in list(self.workers):
+            self.kill(pid)
+
+    def replace_workers(self, count: int = 2, **orders: Any) -> None:
+        """By others, which are told something else."""
+        self.kill_all()
+        self.orders = replace(self.orders, **orders)
+        self.start_all(count)
+
     def kill(self, pid: int) -> None:
         process = self.workers.pop(pid)
         os.kill(pid, signal.SIGKILL)
@@ -89,6 +104,38 @@ class Conductor:
             await asyncio.sleep(0.05)
 
 
+class AtPoint:
+    """Kills once, at the point of this number, or at the first that is like this one."""
+
+    def __init__(self, number: int | None = None, *, point: str = "", what: str = "") -> None:
+        self._number = number
+        self._wanted = (point, what)
+        self.seen: list[str] = []
+        self.killed: Said | None = None
+
+    def __call__(self, said: Said) -> bool:
+        self.seen.append(f"{said['point']}: {said['what']}")
+        here = self._number == len(self.seen) or (said["point"], said["what"]) == self._wanted
+        if self.killed is not None or not here:
+            return False
+        self.killed = said
+        return True
+
+
+async def killed_at_points(
+    conductor: Conductor, points: int, most: int, played: Callable[[str], Awaitable[Sequence[str]]]
+) -> tuple[list[str], Counter[str]]:
+    """What was wrong with each that was played, killed at so many of the points, evenly spread; and
+    where each was killed."""
+    found, killed = list[str](), Counter[str]()
+    for number in range(1, points + 1, max(1, points // most)):
+        conductor.verdict = executioner = AtPoint(number)
+        wrong = await played(f"killed-at-{number}")
+        found += [f"{executioner.killed}: {each}" for each in wrong]
+        killed[executioner.killed["point"] if executioner.killed else "never"] += 1
+    return found, killed
+
+
 @contextmanager
 def forking() -> Iterator[None]:
     """Workers come from a process that has read their program already. It and the one that keeps
@@ -103,12 +150,15 @@ def forking() -> Iterator[None]:
 
 @asynccontextmanager
 async def conducting(
-    app: str, engine: str, folder: Path, work: Callable[[Any], None] = worker.main
+    addresses: Addresses, folder: Path, work: Callable[[Any], None] = worker.main
 ) -> AsyncIterator[tuple[Conductor, Path]]:
     """With an oracle; gives its ledger as well."""
     ledger = folder / "ledger"
     orders = worker.Orders(
-        app=app, engine=engine, oracle=folder / "oracle", conductor=folder / "conductor"
+        app=addresses.app,
+        engine=str(addresses.engine),
+        oracle=folder / "oracle",
+        conductor=folder / "conductor",
     )
     conductor = Conductor(orders, work)
     server = await asyncio.start_unix_server(conductor.attend, orders.conductor)
@@ -122,8 +172,7 @@ async def conducting(
         yield conductor, ledger
     finally:
         conductor.restarts = False
-        for pid in list(conductor.workers):
-            conductor.kill(pid)
+        conductor.kill_all()
         server.close()
         oracle.kill()
         oracle.wait()

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.joins.debate_material import DebateMaterial
@@ -27,35 +26,25 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.bridge.carry_out_declassification import CarryOutDeclassification
 from portico.bridge.core.scan import found
 from portico.debate.core.debate import Debate
 from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.run_leg import RunLeg
+from portico.engine.kinds import Kind
 from portico.engine.tails import Tails
 from portico.faces.http.debate_use_cases import DebateUseCases
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.workflows.engines import EngineSide
 from portico.gateway.workflows.outputs import Outputs
-from portico.guard.answer_approval import AnswerApproval, Reply
 from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import AnswerKind, Via
 from portico.guard.ports import Spaces
-from portico.kernel.ids import ApprovalId, RunId
+from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 from portico.main.assemble_debates import DebateDoors, assemble_debates, debate_kinds
 from portico.main.starting import starting
 from portico.testing.agents import Words
-from portico.testing.approvals import AnyArguments, ApprovalsTold
 from portico.testing.debate_doors import MemoryDebateLogs, SpellingMeaning
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
-from portico.testing.guard_policy import MemoryRules
-from portico.testing.vault import MemoryVault
-from portico.testing.world import MemoryWorld
-from tests.storm.walled_house import HOUR, WalledHouse
-from tests.storm.walled_postgres import walled_house
+from tests.storm.walled_house import WalledHouse, walled_house
 
 
 @dataclass
@@ -72,55 +61,16 @@ class DebateHouse:
 
     async def carried_out(self, debate: Debate) -> None:
         """Its run, here and now, to its end or to where it waits."""
-        await self._leg(debate.run, *debate_kinds(self.doors))
-
-    async def _leg(self, which: RunId, *kinds: Kind) -> None:
-        run = await self.house.runs.get(self.house.root, which)
-        leg = RunLeg(
-            journal=self.house.runs,
-            bus=self.doors.engine.bus,
-            kinds=Kinds(kinds),
-            clock=self.doors.clock,
-            grace=timedelta(0),
-        )
-        await leg(Leg(run.id, run.leg))
+        await self.house.carried_out(debate.run, *debate_kinds(self.doors))
 
     async def allowed(self, approval: ApprovalId, by: Principal) -> None:
         """Said yes to by somebody, and carried out."""
-        house, doors, news = self.house, self.house.doors, ApprovalsTold()
-        answer = AnswerApproval(
-            approvals=house.approvals,
-            errands=house.errands,
-            news=news,
-            rules=MemoryRules((), MemoryWorld()),
-            audit=doors.audit,
-            vault=MemoryVault(),
-            check=AnyArguments(),
-            together=doors.together,
-            clock=doors.clock,
-            entropy=doors.entropy,
-            hide=lambda value: value,
-            expires=HOUR,
-        )
-        answered = await answer(by, approval, Reply(kind=AnswerKind.ONCE, via=Via.REST))
-        lowering = CarryOutDeclassification(
-            approvals=self.approvals,
-            messages=doors.messages,
-            declassifications=doors.declassifications,
-            scan=found,
-            signing=doors.signing,
-            key_ring=doors.key_ring,
-            news=news,
-            audit=doors.audit,
-            together=self.doors.together,
-            bus=doors.bus,
-            clock=doors.clock,
-            entropy=doors.entropy,
-        )
+        run, lowering = await self.house.said_yes(approval, by)
+        lowering = replace(lowering, approvals=self.approvals, together=self.doors.together)
         work = CarryOutPromotion.beside(
             lowering, blackboard=self.doors.blackboard, promotions=self.promotions
         )
-        await self._leg(answered.run, Kind(name=PROMOTION, work=work))
+        await self.house.carried_out(run, Kind(name=PROMOTION, work=work))
 
 
 @asynccontextmanager

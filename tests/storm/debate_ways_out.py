@@ -1,27 +1,30 @@
-"""Every way in which something can come out of a debate, and what the oracle finds in it."""
+"""Every way in which something can come out of a debate, and bugs to plant there."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
+import psycopg
+from psycopg import sql
+
+from portico.adapters.postgres.addresses import Addresses
 from portico.debate.core.debate import DebateId, DebateStatus
 from portico.debate.core.guest import GuestAnswer
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish, OutcomeWish, ReplayWish
-from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-from tests.storm.bridge_lattice import CANARY, EVERY_LABEL, Leak, covers
-from tests.storm.bridge_tally import Judged
-from tests.storm.bridge_told import as_text, refusal
+from tests.adapters.postgres.debate_town import DEBATE_TABLES
+from tests.storm.bridge_bugs import Bug, without_the_second_wall
 from tests.storm.bridge_world import COMMON
-from tests.storm.debate_world import DebateWorld, Held
-from tests.storm.debate_writes import VOICES
-from tests.storm.named import name_of
+from tests.storm.debate_house import debate_house
+from tests.storm.debate_writes import KINDS, VOICES, DebateWorld, Held, a_debating_world, write
+from tests.storm.leak_oracle import EVERY_LABEL, Leak, covers
+from tests.storm.reading import Reading
 
 _HEARD = 0.05
 """Seconds for which somebody follows a debate that is still on."""
@@ -36,6 +39,11 @@ class Visit:
     random: Random
     asked: list[object] = field(default_factory=list)
     wrong: list[Leak] = field(default_factory=list)
+    calls: int = 1
+
+    @property
+    def cleared(self) -> str:
+        return str(self.who.clearance)
 
     def held(self) -> Held:
         """Of all there is; more often one that they may read."""
@@ -219,42 +227,56 @@ async def export(visit: Visit) -> object:
     return [row async for row in spaces.export(visit.who) if row.table.startswith("debate")]
 
 
-Way = Callable[[Visit], Awaitable[object]]
-_WAYS: Sequence[Way] = (
-    page,
-    page_of_all,
-    words,
-    show,
-    parts,
-    turned_out,
-    replay,
-    budget,
-    known,
-    join,
-    seat,
-    answer,
-    mark_outcome,
-    steer,
-    estimate,
-    start,
+async def _between(world: DebateWorld) -> None:
+    for _ in range(8):
+        await write(world)
+    await world.change_clearance()
+
+
+DEBATES = Reading(
+    house=debate_house,
+    furnished=a_debating_world,
+    between=_between,
+    visit=Visit,
+    ways=(
+        page,
+        page_of_all,
+        words,
+        show,
+        parts,
+        turned_out,
+        replay,
+        budget,
+        known,
+        join,
+        seat,
+        answer,
+        mark_outcome,
+        steer,
+        estimate,
+        start,
+    ),
+    costly=(follow, export),
+    telling=1.0,
+    only_refused={"start", "answer", "estimate", "mark_outcome", "steer"},
+    kinds=KINDS,
+    at_once=6,
+    a_world=5_000,
 )
-_COSTLY: Sequence[Way] = (follow, export)
-WAYS_OUT: Mapping[str, Way] = {name_of(way): way for way in (*_WAYS, *_COSTLY)}
-CHANCES = [name_of(way) for way in (*_WAYS, *_WAYS, *_WAYS, *_COSTLY)]
 
 
-async def visited(visit: Visit, name: str) -> Judged:
-    outcome = "answered"
-    try:
-        told = await WAYS_OUT[name](visit)
-    except PorticoError as error:
-        told, outcome = refusal(error), error.code
-    text = as_text(told)
-    found = visit.world.book.leaks(
-        text,
-        way=name,
-        who=str(visit.who.id),
-        cleared=str(visit.who.clearance),
-        asked=as_text(visit.asked),
-    )
-    return Judged(1, outcome, len(CANARY.findall(text)), [*found, *visit.wrong])
+DEBATE_BUGS = {
+    "a page over all labels": Bug("blackboard", ("page",)),
+    "one debate of any label": Bug("blackboard", ("read",)),
+    "records of any label": Bug("outcomes", ("known",)),
+    "a seat at any table": Bug("seats", ("seat",)),
+    "a sum over all labels": Bug("purse", ("project",)),
+}
+
+
+def without_the_second_wall_of_debates(addresses: Addresses) -> None:
+    without_the_second_wall(addresses)
+    with psycopg.connect(str(addresses.admin), autocommit=True) as admin:
+        for table in DEBATE_TABLES:
+            off = sql.SQL("ALTER TABLE portico.{} DISABLE ROW LEVEL SECURITY")
+            admin.execute(off.format(sql.Identifier(table)))

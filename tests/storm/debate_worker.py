@@ -5,9 +5,8 @@ answered and nobody has written that down, and the moments after a note, a settl
 were. A switch makes it blind for notes that are written down.
 """
 
-import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import portico.main.debates  # noqa: F401 # one that is forked has it already
@@ -16,21 +15,13 @@ from portico.adapters.postgres.debate_purse import PostgresPurse
 from portico.debate.core.debate import DebateId
 from portico.debate.core.note import Note, NoteKind
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.serve import serve
-from tests.storm.plan_worker import PlanOrders, Points
+from tests.storm.plan_worker import PlanOrders, Points, served
 
 RESERVED = "reserved"
 ANSWERED = "model has answered"
 NOTED = "note is written down"
 SETTLED = "settled"
 ENDED = "end is written down"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DebateOrders(PlanOrders):
-    remembers: bool = True
-    """Off: what is written down is asked for again, which is a red run."""
 
 
 class DebatePoints(Points):
@@ -94,15 +85,11 @@ def forgetful() -> None:
     board.read, board.note = without_answers, noted
 
 
-def main(orders: DebateOrders) -> None:
-    output = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.environ.update({**orders.environment, **orders.settings})
+def main(orders: PlanOrders) -> None:
     if not orders.remembers:
         forgetful()
     points = DebatePoints(orders.conductor)
     points.in_journal()
     points.in_blackboard()
     points.in_purse()
-    serve(Ground(), lambda _: None)
+    served(orders)

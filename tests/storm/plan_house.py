@@ -168,11 +168,10 @@ async def plan_house(
     *,
     works: bool = False,
     prepare: Callable[[Path], None] = lambda _: None,
-    ordered: type[PlanOrders] = PlanOrders,
     work: Callable[[Any], None] = main,
 ) -> AsyncIterator[PlanHouse]:
     """`works`: its front carries plans out itself, and there are no others. `prepare` is given its
-    home before anything is started; `ordered` and `work` are what its workers are."""
+    home before anything is started; `work` is what its workers do."""
     async with AsyncExitStack() as around:
         made = around.enter_context(installation())
         prepare(made.home)
@@ -181,7 +180,7 @@ async def plan_house(
         ledger = folder / "ledger"
         outside = around.enter_context(_outside(ledger))
         server = around.enter_context(front.serving())
-        orders = ordered(
+        orders = PlanOrders(
             environment=front.environment,
             conductor=folder / "conductor",
             log=folder / "workers.log",
@@ -239,8 +238,7 @@ class PlanConductor(Conductor):
 
 async def _ended(conductor: PlanConductor, listening: asyncio.Server) -> None:
     conductor.restarts = False
-    for pid in list(conductor.workers):
-        conductor.kill(pid)
+    conductor.kill_all()
     listening.close()
     while conductor.lines:  # noqa: ASYNC110 # those who are dead say no more
         await asyncio.sleep(0.01)

@@ -41,7 +41,8 @@ class PlanOrders:
     environment: Mapping[str, str]
     conductor: Path
     log: Path
-    intents: bool = True
+    remembers: bool = True
+    """Off: what is written down is not looked at, which is a red run."""
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -126,15 +127,20 @@ def without_intents() -> None:
     history_class.begun = nothing_begun
 
 
-def main(orders: PlanOrders) -> None:
+def served(orders: PlanOrders) -> None:
+    """Until it is killed."""
     output = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.environ.update({**orders.environment, **orders.settings})
-    if not orders.intents:
+    serve(Ground(), lambda _: None)
+
+
+def main(orders: PlanOrders) -> None:
+    if not orders.remembers:
         without_intents()
     points = Points(orders.conductor)
     points.in_journal()
     points.in_history()
     points.in_calls()
-    serve(Ground(), lambda _: None)
+    served(orders)

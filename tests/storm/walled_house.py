@@ -1,44 +1,97 @@
-"""The bridge's use cases upon a real database, for those who try to get more out of it than they
-may."""
+"""The bridge's use cases upon a real database, or in memory, for those who try to get more out of
+it than they may."""
 
 import hashlib
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+import psycopg
+from psycopg import sql
+
 from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.joins.errands import RunErrands
+from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.approvals import PostgresApprovals
+from portico.adapters.postgres.bridge_attachments import PostgresAttachments
+from portico.adapters.postgres.bridge_conversations import PostgresConversations
+from portico.adapters.postgres.bridge_declassifications import PostgresDeclassifications
+from portico.adapters.postgres.bridge_leases import PostgresLeases
+from portico.adapters.postgres.bridge_memory import PostgresMemory
+from portico.adapters.postgres.bridge_messages import PostgresMessages
+from portico.adapters.postgres.bridge_presence import PostgresPresences
+from portico.adapters.postgres.bridge_projects import PostgresProjects
+from portico.adapters.postgres.bridge_read_state import PostgresReadState
+from portico.adapters.postgres.bridge_search import PostgresMessageSearch
+from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
+from portico.adapters.postgres.bridge_work import PostgresWorks
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.engine_pool import EnginePool
+from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.people import PostgresPeople
+from portico.adapters.postgres.principals import PostgresPrincipals
+from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.spaces import PostgresSpaces
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.adapters.seals.signing import Ed25519Signing
 from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.core.message import MessageId
 from portico.bridge.core.scan import found
+from portico.bridge.embed_messages import EmbedMessages
+from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.run_leg import RunLeg
+from portico.engine.start_run import StartRun
 from portico.faces.http.bridge_use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
 from portico.gateway.ports import Results
 from portico.guard.answer_approval import AnswerApproval, Reply
 from portico.guard.approval_ports import Approvals
-from portico.guard.core.api_key import ApiKey
+from portico.guard.ask_approval import AskApproval
+from portico.guard.core.api_key import ApiKey, StoredKey
 from portico.guard.core.approval import AnswerKind, Via
 from portico.guard.core.authentication import as_principal, principal_of
-from portico.guard.core.roles import Role
-from portico.guard.ports import Keys, Principals
+from portico.guard.core.identity import Identity
+from portico.guard.core.roles import Role, Scope
+from portico.guard.ports import Keys, Principals, Together
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.main.assemble_bridge import BridgeDoors, assemble_bridge
-from portico.testing.approvals import AnyArguments, ApprovalsTold
+from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
+from portico.testing.audit import MemoryAudit
+from portico.testing.bridge_declassifications import MemoryDeclassifications
+from portico.testing.bridge_leases import MemoryLeases
+from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
+from portico.testing.bridge_messages import MemoryMessages
+from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
+from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
+from portico.testing.bridge_work import MemoryPresences, MemoryWorks
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.gateway import MemoryResults
 from portico.testing.guard import (
+    MemoryKeyRing,
+    MemoryKeys,
+    MemoryPrincipals,
+    MemorySpaces,
     a_space,
     an_identity,
 )
 from portico.testing.guard_policy import MemoryRules
-from portico.testing.kernel import SeededEntropy
+from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.vault import MemoryVault
-from portico.testing.world import MemoryWorld
+from portico.testing.world import MemoryWorld, together
 from tests.contracts.doors import a_key
+from tests.engine.room import nothing
 
 PEPPER = b"pepper"
 MODEL = "letters"
@@ -133,46 +186,209 @@ class WalledHouse:
         await self.principals.save(self.root, replace(its, clearance=Label.parse(clearance)))
         return await self.now(who)
 
-    async def lowered(self, asker: Principal, message: MessageId, to: Label) -> None:
-        """Asked for by somebody, and said yes to by the root, from the question to the copy."""
-        proposal = await self.use_cases.letting_out.propose_declassification(asker, message, to)
-        news = ApprovalsTold()
+    async def said_yes(
+        self, approval: ApprovalId, by: Principal
+    ) -> tuple[RunId, CarryOutDeclassification]:
+        """The run that carries out what somebody has allowed, and what does it."""
+        doors, news = self.doors, ApprovalsTold()
         answer = AnswerApproval(
             approvals=self.approvals,
             errands=self.errands,
             news=news,
             rules=MemoryRules((), MemoryWorld()),
-            audit=self.doors.audit,
+            audit=doors.audit,
             vault=MemoryVault(),
             check=AnyArguments(),
-            together=self.doors.together,
-            clock=self.doors.clock,
-            entropy=self.doors.entropy,
+            together=doors.together,
+            clock=doors.clock,
+            entropy=doors.entropy,
             hide=lambda value: value,
             expires=HOUR,
         )
-        reply = Reply(kind=AnswerKind.ONCE, via=Via.REST)
-        answered = await answer(self.afresh(self.root), proposal.approval, reply)
-        carry_out = CarryOutDeclassification(
+        answered = await answer(by, approval, Reply(kind=AnswerKind.ONCE, via=Via.REST))
+        return answered.run, CarryOutDeclassification(
             approvals=self.approvals,
-            messages=self.doors.messages,
-            declassifications=self.doors.declassifications,
+            messages=doors.messages,
+            declassifications=doors.declassifications,
             scan=found,
-            signing=self.doors.signing,
-            key_ring=self.doors.key_ring,
+            signing=doors.signing,
+            key_ring=doors.key_ring,
             news=news,
-            audit=self.doors.audit,
-            together=self.doors.together,
-            bus=self.doors.bus,
-            clock=self.doors.clock,
-            entropy=self.doors.entropy,
+            audit=doors.audit,
+            together=doors.together,
+            bus=doors.bus,
+            clock=doors.clock,
+            entropy=doors.entropy,
         )
-        run = await self.runs.get(asker, answered.run)
+
+    async def carried_out(self, which: RunId, *kinds: Kind) -> None:
+        run = await self.runs.get(self.root, which)
         leg = RunLeg(
             journal=self.runs,
-            bus=InlineBus(),
-            kinds=Kinds([Kind(name=DECLASSIFICATION, work=carry_out)]),
+            bus=self.errands.bus,
+            kinds=Kinds(kinds),
             clock=self.doors.clock,
             grace=timedelta(0),
         )
         await leg(Leg(run.id, run.leg))
+
+    async def lowered(self, asker: Principal, message: MessageId, to: Label) -> None:
+        """Asked for by somebody, and said yes to by the root, from the question to the copy."""
+        proposal = await self.use_cases.letting_out.propose_declassification(asker, message, to)
+        run, work = await self.said_yes(proposal.approval, self.afresh(self.root))
+        await self.carried_out(run, Kind(name=DECLASSIFICATION, work=work))
+
+
+class Inside:
+    """What there is in this process beside the doors."""
+
+    def __init__(self, seed: str) -> None:
+        self.clock: Clock = TickingClock(step=timedelta(milliseconds=1))
+        self.entropy: Entropy = SeededEntropy(seed)
+        self.bus, self.audit = InlineBus(), MemoryAudit()
+        self.runs = InlineRuns(self.clock, self.entropy, self.bus)
+        line = InlineLine([Queue(name="runs")], self.clock)
+        kinds = Kinds([Kind(name=DECLASSIFICATION, work=nothing)])
+        start = StartRun(
+            runs=self.runs, line=line, kinds=kinds, clock=self.clock, entropy=self.entropy
+        )
+        self.errands = RunErrands(
+            start_run=start, runs=self.runs, line=line, bus=self.bus, kind=DECLASSIFICATION
+        )
+
+    def ask(self, approvals: Approvals, together: Together) -> AskApproval:
+        return AskApproval(
+            approvals=approvals,
+            errands=self.errands,
+            news=ApprovalsTold(),
+            audit=self.audit,
+            vault=MemoryVault(),
+            together=together,
+            clock=self.clock,
+            entropy=self.entropy,
+            hide=lambda value: value,
+            expires=HOUR,
+            most=1_000_000,
+        )
+
+
+def root_of(space: str) -> tuple[Identity, StoredKey, bytes]:
+    root = an_identity("root", space=a_space(space), roles=[Role.ADMIN], clearance=TOP)
+    key = ApiKey.mint(SeededEntropy(f"root's key of {space}"))
+    return root, a_key(root, key), key.digest(PEPPER)
+
+
+def as_root(root: Identity, key: StoredKey) -> Principal:
+    return replace(as_principal(root), key=key.id, scopes=frozenset(Scope))
+
+
+def without_waiting_for_the_disk(addresses: Addresses) -> None:
+    """Nothing of it has to outlive a power cut."""
+    with psycopg.connect(str(addresses.admin), autocommit=True) as admin:
+        its = sql.Identifier(admin.info.dbname)
+        admin.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = off").format(its))
+
+
+@asynccontextmanager
+async def walled_house(
+    addresses: Addresses, *, space: str = "home", connections: int = 6
+) -> AsyncIterator[WalledHouse]:
+    engine = EnginePool(str(addresses.engine), 1)
+    async with open_pool(addresses.app, connections) as pool, engine.pool:
+        transactions = Transactions(pool)
+        root = root_of(space)
+        await PostgresSpaces(transactions).found(a_space(space), *root)
+        vectors = PostgresMessageVectors(transactions, engine, MODEL)
+        inside = Inside(space)
+        approvals = PostgresApprovals(transactions)
+        yield WalledHouse(
+            doors=_doors(transactions, inside, inside.ask(approvals, transactions.begin)),
+            principals=PostgresPrincipals(transactions),
+            keys=PostgresKeys(transactions),
+            approvals=approvals,
+            results=PostgresResults(transactions, MemoryVault()),
+            runs=inside.runs,
+            errands=inside.errands,
+            embed=EmbedMessages(vectors=vectors, meaning=meaning),
+            root=as_root(root[0], root[1]),
+            space_name=space,
+        )
+
+
+def _doors(transactions: Transactions, inside: Inside, ask: AskApproval) -> BridgeDoors:
+    return BridgeDoors(
+        projects=PostgresProjects(transactions),
+        conversations=PostgresConversations(transactions, inside.clock),
+        messages=PostgresMessages(transactions),
+        read_state=PostgresReadState(transactions),
+        people=PostgresPeople(transactions),
+        search=PostgresMessageSearch(transactions, lambda: MODEL),
+        meaning=meaning,
+        memory=PostgresMemory(transactions, inside.clock),
+        attachments=PostgresAttachments(transactions),
+        leases=PostgresLeases(transactions),
+        works=PostgresWorks(transactions),
+        presences=PostgresPresences(transactions),
+        declassifications=PostgresDeclassifications(transactions),
+        scan=found,
+        signing=Ed25519Signing.from_pepper(PEPPER),
+        ask=ask,
+        contexts=PostgresTaskContexts(transactions, inside.clock),
+        key_ring=PostgresKeyRing(transactions),
+        seal=AesSivSeal.from_pepper(PEPPER),
+        bus=BusAfterCommit(inside.bus, transactions),
+        together=transactions.begin,
+        audit=inside.audit,
+        clock=inside.clock,
+        entropy=inside.entropy,
+    )
+
+
+@asynccontextmanager
+async def memory_house(*, space: str = "home") -> AsyncIterator[WalledHouse]:
+    """The same upon the doors in memory, which have the same walls: to try the oracles on."""
+    world = MemoryWorld()
+    inside = Inside(space)
+    root, approvals = root_of(space), MemoryApprovals(world)
+    await MemorySpaces(world).found(a_space(space), *root)
+    yield WalledHouse(
+        doors=BridgeDoors(
+            projects=MemoryProjects(world),
+            conversations=MemoryConversations(world, inside.clock),
+            messages=MemoryMessages(world),
+            read_state=MemoryReadState(world),
+            people=MemoryPeople(world),
+            search=MemoryMessageSearch(world, meaning),
+            meaning=meaning,
+            memory=MemoryMemory(world, inside.clock),
+            attachments=MemoryAttachments(world),
+            leases=MemoryLeases(world, inside.clock),
+            works=MemoryWorks(world),
+            presences=MemoryPresences(world),
+            declassifications=MemoryDeclassifications(world),
+            scan=found,
+            signing=Ed25519Signing.from_pepper(PEPPER),
+            ask=inside.ask(approvals, together),
+            contexts=MemoryTaskContexts(world),
+            key_ring=MemoryKeyRing(world),
+            seal=AesSivSeal.from_pepper(PEPPER),
+            bus=inside.bus,
+            together=together,
+            audit=inside.audit,
+            clock=inside.clock,
+            entropy=inside.entropy,
+        ),
+        principals=MemoryPrincipals(world),
+        keys=MemoryKeys(world),
+        approvals=approvals,
+        results=MemoryResults(world),
+        runs=inside.runs,
+        errands=inside.errands,
+        embed=_nothing_to_do,
+        root=as_root(root[0], root[1]),
+        space_name=space,
+    )
+
+
+async def _nothing_to_do() -> None:
+    pass

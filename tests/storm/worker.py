@@ -10,7 +10,7 @@ import logging
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -210,12 +210,14 @@ def works(world: World, *, names: bool) -> Kinds:
     )
 
 
-async def work(orders: Orders) -> None:
-    """Until killed."""
+async def until_killed(
+    orders: Orders,
+    conductor: Wire,
+    kinds: Callable[[Transactions, InlineBus], Kinds],
+    noting: Callable[[Journal], Journal] = lambda journal: journal,
+) -> None:
     clock, bus = SystemClock(), InlineBus()
-    world = World(Wire(orders.oracle), Wire(orders.conductor))
-    executor = new_executor(system_entropy)
-    engine = EnginePool(orders.engine)
+    executor, engine = new_executor(system_entropy), EnginePool(orders.engine)
     async with open_pool(orders.app, 6) as pool, engine.pool:
         transactions = Transactions(pool)
         journal = PostgresJournal(
@@ -228,9 +230,9 @@ async def work(orders: Orders) -> None:
             entropy=system_entropy,
         )
         run_leg = RunLeg(
-            journal=PointedJournal(journal, world),
+            journal=noting(journal),
             bus=bus,
-            kinds=works(world, names=orders.names),
+            kinds=kinds(transactions, bus),
             clock=clock,
             most_attempts=10_000,
         )
@@ -244,9 +246,17 @@ async def work(orders: Orders) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(keeping.go_on())
             await keeping.ready.wait()
-            await world.conductor.ask(point="ready", pid=os.getpid(), executor=executor)
+            await conductor.ask(point="ready", pid=os.getpid(), executor=executor)
 
 
 def main(orders: Orders) -> None:
     logging.disable(logging.CRITICAL)
-    asyncio.run(work(orders))
+    world = World(Wire(orders.oracle), Wire(orders.conductor))
+    asyncio.run(
+        until_killed(
+            orders,
+            world.conductor,
+            lambda *_: works(world, names=orders.names),
+            lambda journal: PointedJournal(journal, world),
+        )
+    )
