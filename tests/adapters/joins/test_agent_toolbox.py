@@ -116,46 +116,43 @@ async def test_what_is_not_on_its_list_is_refused_by_the_gate() -> None:
     assert town.made == {}
 
 
-async def test_a_tool_that_nobody_has_is_not_found() -> None:
-    town = Town(wants(a_call("files__burn", path="/a")), says("There is none."))
-
-    trace = await town.ran_agent()
-
-    assert (only(trace).failed, only(trace).code) == (True, "tool_not_found")
-    assert only(trace).tool == "files__burn"
+NEVER = Rule(name="never", ruling=Ruling.DENY, tools=("files.write",))
 
 
-async def test_whoever_gives_it_the_wrong_things_is_told_what_it_takes() -> None:
-    town = Town(wants(a_call("files__write", path=3)), says("Well."))
-
-    trace = await town.ran_agent()
-
-    assert only(trace).code == "bad_arguments"
-    assert "describe_tools" not in only(trace).text
-    assert only(trace).text == (
-        "files.write was not called, its arguments do not fit: path: must be string. "
-        "It takes files.write(path?: str)"
-    )
-
-
-async def test_words_of_a_refusal_come_with_their_fix() -> None:
-    rule = Rule(name="never", ruling=Ruling.DENY, tools=("files.write",))
-    town = Town(WRITES, says("I may not."), rules=(rule,))
-
-    trace = await town.ran_agent()
-
-    assert only(trace).code == "refused"
-    assert "portico policy explain" in only(trace).text
-
-
-async def test_what_a_tool_says_of_its_failure_is_told() -> None:
-    town = Town(WRITES, says("It failed."))
+@pytest.mark.parametrize(
+    ("call", "rules", "tool", "code", "said"),
+    [
+        (a_call("files__burn", path="/a"), (), "files__burn", "tool_not_found", ""),
+        (
+            a_call("files__write", path=3),
+            (),
+            "files.write",
+            "bad_arguments",
+            "files.write was not called, its arguments do not fit: path: must be string. "
+            "It takes files.write(path?: str)",
+        ),
+        (
+            a_call("files__write", path="/a"),
+            (NEVER,),
+            "files.write",
+            "refused",
+            "portico policy explain",
+        ),
+        (a_call("files__write", path="/a"), (), "files.write", "tool_failed", "no room"),
+    ],
+    ids=["not there", "wrong arguments", "refused", "failed"],
+)
+async def test_why_a_call_was_not_made_is_told_with_what_would_do(
+    call: Any, rules: tuple[Rule, ...], tool: str, code: str, said: str
+) -> None:
+    town = Town(wants(call), says("Well."), rules=rules)
     town.upstreams.replies[WRITE.ref] = Answer([{"type": "text", "text": "no room"}], failed=True)
 
-    trace = await town.ran_agent()
+    use = only(await town.ran_agent())
 
-    assert (only(trace).failed, only(trace).code) == (True, "tool_failed")
-    assert only(trace).text == "no room"
+    assert (use.failed, use.tool, use.code) == (True, tool, code)
+    assert said in use.text
+    assert "describe_tools" not in use.text
 
 
 async def test_of_what_may_have_been_done_a_person_says_what_became_of_it() -> None:
@@ -204,8 +201,6 @@ async def test_many_tools_are_shown_by_a_search() -> None:
     assert [shown.name for shown in many.shown] == own
     assert await town.toolbox.offers(caller, "read a file", 3, 10_000) == many
 
-
-async def test_an_agent_without_tools_is_shown_none() -> None:
     town = Town(tools=())
     caller = await town.identities.acting(ANA, await town.made_agent())
 
@@ -421,33 +416,31 @@ def called(town: Town, name: str) -> Agent:
     return replace(town.agent, spec=replace(town.agent.spec, name=name))
 
 
+NARROWS = (about("clerk", Ruling.ALLOW), about("scribe", Ruling.ASK))
+
+
 @pytest.mark.parametrize(
-    ("rules", "name"),
+    ("rules", "by_anybody"),
     [
-        ((about("clerk"),), "scribe"),
-        ((about("scribe", Ruling.ALLOW, tainted=True),), "scribe"),
-        ((about("scr*", Ruling.ALLOW),), "scribe"),
+        ((about("clerk"),), False),
+        ((about("scribe", Ruling.ALLOW, tainted=True),), False),
+        ((about("scr*", Ruling.ALLOW),), False),
+        (NARROWS, True),
     ],
-    ids=["sheds a rule", "takes one", "takes one of many"],
+    ids=["sheds a rule", "takes one", "takes one of many", "only narrows"],
 )
 async def test_no_agent_comes_under_other_rules_by_another_name(
-    rules: tuple[Rule, ...], name: str
+    rules: tuple[Rule, ...], by_anybody: bool
 ) -> None:
     town = Town(rules=rules)
     agent = await town.made_agent(CHIEF)
 
-    with pytest.raises(NameInRules):
-        await town.identities.change(ANA, called(town, name))
-    assert (await town.identities.principals.get(ANA, agent.principal)).name == "clerk"
+    if not by_anybody:
+        with pytest.raises(NameInRules):
+            await town.identities.change(ANA, called(town, "scribe"))
+        assert (await town.identities.principals.get(ANA, agent.principal)).name == "clerk"
 
-    await town.identities.change(CHIEF, called(town, name))
-
-
-async def test_a_name_that_only_narrows_is_anybodys_to_take() -> None:
-    town = Town(rules=(about("clerk", Ruling.ALLOW), about("scribe", Ruling.ASK)))
-    await town.made_agent(CHIEF)
-
-    await town.identities.change(ANA, called(town, "scribe"))
+    await town.identities.change(ANA if by_anybody else CHIEF, called(town, "scribe"))
 
 
 @pytest.mark.parametrize("how", ["renamed", "removed"])
@@ -510,43 +503,27 @@ async def test_what_is_said_is_heard_live_and_kept() -> None:
 
 
 async def test_whoever_comes_later_has_it_from_what_is_kept() -> None:
+    """What no database holds is marked as unknown, and told all the same."""
     town = Town()
     run = (await town.begin()).run
+    odd = ToolBegan(turn=1, call="c\0", tool="find\ud800", arguments={"\0": ["a\0b", {"c": 1}]})
     async with town.talk.speaking(ANA, run, turn=1, attempt=1, label=TEAM) as speaking:
         speaking.think("Hm.")
-        speaking.add("Good day.")
-    await town.talk.tell(ANA, run, NEXT, label=TEAM)
+        speaking.add("half \ud800 and \0")
+    await town.talk.tell(ANA, run, NEXT, odd, label=TEAM)
     await town.runs.cancel(ANA, run)
 
     told = [each.happening async for each in town.talk.follow(ANA, run, after=None)]
 
     assert ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm.") in told
-    assert TextAdded(turn=1, attempt=1, offset=0, text="Good day.") in told
-    assert told[-1] == NEXT
-
-
-async def test_nobody_watches_it_by_its_name() -> None:
-    town = Town()
-    run = (await town.begin()).run
-
-    assert WatchTopics(seal=town.talk.seal)(ANA, [f"~talk:{run}"], None) == {}
-
-
-async def test_what_no_database_holds_is_marked_as_unknown_and_told_all_the_same() -> None:
-    town = Town()
-    run = (await town.begin()).run
-    odd = ToolBegan(turn=1, call="c\0", tool="find\ud800", arguments={"\0": ["a\0b", {"c": 1}]})
-    async with town.talk.speaking(ANA, run, turn=1, attempt=1, label=TEAM) as speaking:
-        speaking.add("half \ud800 and \0")
-    await town.talk.tell(ANA, run, odd, label=TEAM)
-    await town.runs.cancel(ANA, run)
-
-    told = [each.happening async for each in town.talk.follow(ANA, run, after=None)]
-
     assert TextAdded(turn=1, attempt=1, offset=0, text="half ? and \ufffd") in told
-    assert told[-1] == ToolBegan(
-        turn=1, call="c\ufffd", tool="find?", arguments={"\ufffd": ["a\ufffdb", {"c": 1}]}
-    )
+    assert told[-2:] == [
+        NEXT,
+        ToolBegan(
+            turn=1, call="c\ufffd", tool="find?", arguments={"\ufffd": ["a\ufffdb", {"c": 1}]}
+        ),
+    ]
+    assert WatchTopics(seal=town.talk.seal)(ANA, [f"~talk:{run}"], None) == {}
 
 
 async def test_it_is_known_of_which_calls_it_was_told_that_they_ended(

@@ -1,7 +1,7 @@
 """Models as voices: held to what was reserved, charged with what was read."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -132,42 +132,35 @@ async def test_what_it_thinks_aloud_is_paid_for_and_no_part_of_its_answer() -> N
     assert (reply.text, reply.output_tokens, scene.heard[-1]) == ("Paris", 3, "Paris")
 
 
-async def test_a_server_is_not_believed_beyond_what_can_be() -> None:
-    usage = Usage(input=10**9, output=10**9)
-    scene = Scene(says("Paris", usage=usage))
+@pytest.mark.parametrize(
+    ("said", "told", "charged"),
+    [
+        ("Paris", Usage(input=10**9, output=10**9), (40, 8)),
+        ("it is Paris", Usage(input=0, output=0), (10, 3)),
+    ],
+)
+async def test_a_server_is_not_believed_beyond_what_can_be_nor_that_it_used_nothing(
+    said: str, told: Usage, charged: tuple[int, int]
+) -> None:
+    reply = await Scene(says(said, usage=told)).ask(most_output=8)
 
-    reply = await scene.ask(most_output=8)
-
-    assert (reply.prompt_tokens, reply.output_tokens) == (40, 8)
-
-
-async def test_a_server_that_says_it_used_nothing_is_charged_by_our_count() -> None:
-    scene = Scene(says("it is Paris", usage=Usage(input=0, output=0)))
-
-    reply = await scene.ask()
-
-    assert (reply.prompt_tokens, reply.output_tokens) == (10, 3)
-
-
-async def test_an_answer_that_its_server_ended_is_said_to_be_cut() -> None:
-    scene = Scene([TextPiece("it is"), a_reply("it is", finish=Finish.LENGTH)])
-
-    assert (await scene.ask()).cut
+    assert (reply.prompt_tokens, reply.output_tokens) == charged
 
 
 @pytest.mark.parametrize(
-    ("problem", "kind", "paid"),
+    ("heard", "problem", "kind", "paid"),
     [
-        (ModelUnavailable("small", "it is down."), VoiceAway, 0),
-        (ModelRefused("small", "no."), VoiceRefused, 0),
-        (ModelOverflow("small", "too long.", fix="Cut it."), VoiceRefused, 0),
-        (ModelBroke("small", "it broke off."), VoiceBroke, 10),
+        ((), ModelUnavailable("small", "it is down."), VoiceAway, 0),
+        (("it is ",), ModelUnavailable("small", "it went."), VoiceAway, 12),
+        ((), ModelRefused("small", "no."), VoiceRefused, 0),
+        ((), ModelOverflow("small", "too long.", fix="Cut it."), VoiceRefused, 0),
+        ((), ModelBroke("small", "it broke off."), VoiceBroke, 10),
     ],
 )
 async def test_why_it_gave_no_answer_is_said_with_what_it_cost(
-    problem: Exception, kind: type[VoiceBroke], paid: int
+    heard: Sequence[str], problem: Exception, kind: type[VoiceBroke], paid: int
 ) -> None:
-    scene = Scene(problem)
+    scene = Scene([*map(TextPiece, heard), problem])
 
     with pytest.raises(kind) as caught:
         await scene.ask()
@@ -176,41 +169,23 @@ async def test_why_it_gave_no_answer_is_said_with_what_it_cost(
     assert str(problem) in str(caught.value)
 
 
-async def test_what_was_heard_before_it_went_away_is_paid_for() -> None:
-    scene = Scene([TextPiece("it is "), ModelUnavailable("small", "it went.")])
+async def test_an_answer_that_is_filtered_or_empty_is_none_and_one_that_was_ended_is_cut() -> None:
+    filtered, ended = (a_reply("it", finish=each) for each in (Finish.FILTERED, Finish.LENGTH))
+    text = TextPiece("it")
+    scene = Scene([text, filtered], [a_reply(" ")], [text], [text, ended])
 
-    with pytest.raises(VoiceAway) as caught:
-        await scene.ask()
+    for told, error in (
+        ("filter", VoiceRefused),
+        ("empty", VoiceBroke),
+        ("without an end", VoiceBroke),
+    ):
+        with pytest.raises(error, match=told):
+            await scene.ask()
 
-    assert tokens_of(caught.value) == 12
-
-
-async def test_an_answer_that_is_filtered_or_empty_is_none() -> None:
-    filtered = a_reply("it", finish=Finish.FILTERED)
-    scene = Scene([TextPiece("it"), filtered], [a_reply(" ")], [TextPiece("it")])
-
-    with pytest.raises(VoiceRefused, match="filter"):
-        await scene.ask()
-    with pytest.raises(VoiceBroke, match="empty"):
-        await scene.ask()
-    with pytest.raises(VoiceBroke, match="without an end"):
-        await scene.ask()
+    assert (await scene.ask()).cut
 
 
-async def test_one_that_stalls_is_left_when_its_time_is_over() -> None:
-    async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield TextPiece("it is ")
-        await asyncio.Event().wait()
-
-    scene = Scene(stalls)
-
-    with pytest.raises(VoiceBroke, match="within 0 seconds") as caught:
-        await scene.ask(timeout=0.05)
-
-    assert (tokens_of(caught.value), scene.models.closed) == (12, 1)
-
-
-async def test_to_be_cut_off_is_to_hang_up() -> None:
+async def test_one_that_stalls_is_left_when_its_time_is_over_or_its_waiter_goes() -> None:
     begun = asyncio.Event()
 
     async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
@@ -218,14 +193,19 @@ async def test_to_be_cut_off_is_to_hang_up() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    scene = Scene(stalls)
+    scene = Scene(stalls, stalls)
+
+    with pytest.raises(VoiceBroke, match="within 0 seconds") as caught:
+        await scene.ask(timeout=0.05)
+    assert (tokens_of(caught.value), scene.models.closed) == (12, 1)
+
+    begun.clear()
     asking = asyncio.create_task(scene.ask())
     await begun.wait()
     asking.cancel()
-
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert scene.models.closed == 1
+    assert scene.models.closed == 2
 
 
 async def test_what_is_too_secret_for_a_model_is_not_sent_to_it() -> None:
@@ -256,14 +236,9 @@ def voices_of(book: MemoryBook) -> ModelVoices:
     return ModelVoices(book=book, models=ScriptedModels(), tokenizer=Words(), clock=TickingClock())
 
 
-async def test_a_model_whose_server_is_away_is_away() -> None:
-    voices = voices_of(AwayBook(a_model(ModelRef("other", "large"))))
-
+async def test_a_model_whose_server_is_away_is_away_or_not_found_if_others_are_named() -> None:
     with pytest.raises(VoiceAway, match=r"nobody listens there\. Start it\."):
-        await voices.named(ANA, "local:small")
-
-
-async def test_one_that_its_provider_does_not_name_among_others_is_not_found() -> None:
+        await voices_of(AwayBook(a_model(ModelRef("other", "large")))).named(ANA, "local:small")
     with pytest.raises(VoiceNotFound):
         await voices_of(AwayBook(a_model())).named(ANA, "local:smal")
 

@@ -16,7 +16,7 @@ from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.sse import EventStream
 from portico.adapters.mcp.turns import Turns
 from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal
-from tests.adapters.mcp.pools import until
+from tests.adapters.mcp.pools import together, until
 
 ASKED = Asked("tools/call", {"name": "x"})
 
@@ -56,31 +56,25 @@ async def asked(duplex: Duplex, what: Asked = ASKED) -> asyncio.Future[Message]:
 
 async def test_answers_come_in_any_order_and_under_numbers_written_as_texts() -> None:
     duplex = Duplex(Tray())
-    first, second = await asked(duplex), await asked(duplex)
+    first, second, third = [await asked(duplex) for _ in range(3)]
 
     assert duplex.heard({"id": "2", "result": {"n": 2}})
     assert duplex.heard({"id": 1, "result": {"n": 1}})
+    assert duplex.heard({"id": 3, "error": {"code": 5, "message": "no"}})
 
     assert (await first, await second) == ({"n": 1}, {"n": 2})
+    with pytest.raises(Refusal):
+        await third
 
 
-@pytest.mark.parametrize("number", [7, "x", True, None, [1], {"a": 1}, 1.5])
-async def test_an_answer_to_nothing_is_left_alone(number: Any) -> None:
+async def test_an_answer_to_nothing_is_left_alone() -> None:
     duplex = Duplex(Tray())
     waiting = await asked(duplex)
+    strange: list[Any] = [7, "x", True, None, [1], {"a": 1}, 1.5]
 
-    assert not duplex.heard({"id": number, "result": {}})
+    assert not any(duplex.heard({"id": number, "result": {}}) for number in strange)
     assert not waiting.done()
     waiting.cancel()
-
-
-async def test_a_refusal_is_raised_where_it_was_asked_for() -> None:
-    duplex = Duplex(Tray())
-    waiting = await asked(duplex)
-    duplex.heard({"id": 1, "error": {"code": 5, "message": "no"}})
-
-    with pytest.raises(Refusal):
-        await waiting
 
 
 async def test_the_end_is_told_to_all_who_wait_and_to_all_who_come() -> None:
@@ -101,30 +95,22 @@ async def test_the_end_is_told_to_all_who_wait_and_to_all_who_come() -> None:
     assert ends == ["it fell"]
 
 
-async def test_what_is_given_up_is_cancelled_and_remembered_until_it_is_answered() -> None:
+@pytest.mark.parametrize("may_cancel", [True, False], ids=["a call", "a greeting"])
+async def test_what_is_given_up_is_cancelled_and_remembered_until_it_is_answered(
+    may_cancel: bool,
+) -> None:
     tray = Tray()
     duplex = Duplex(tray)
-    waiting = await asked(duplex)
+    waiting = await asked(duplex, Asked("tools/call", {}, may_cancel=may_cancel))
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
 
-    assert tray.sent[-1]["method"] == "notifications/cancelled"
-    assert tray.sent[-1]["params"] == {"requestId": 1}
-    assert duplex.abandoned
+    told = [(message["method"], message.get("params")) for message in tray.sent[1:]]
+    assert told == ([("notifications/cancelled", {"requestId": 1})] if may_cancel else [])
+    assert bool(duplex.abandoned) is may_cancel
 
     duplex.heard({"id": 1, "result": {}})
 
-    assert not duplex.abandoned
-
-
-async def test_a_greeting_is_not_cancelled() -> None:
-    tray = Tray()
-    duplex = Duplex(tray)
-    waiting = await asked(duplex, Asked("initialize", {}, may_cancel=False))
-    waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
-
-    assert [message["method"] for message in tray.sent] == ["initialize"]
     assert not duplex.abandoned
 
 
@@ -178,66 +164,43 @@ async def test_more_questions_than_anybody_can_answer_are_refused() -> None:
     assert len(tray.sent) == 1 + 100
 
 
-class Thinking:
-    """Somebody who takes their time with what they are asked."""
+async def test_whoever_still_thinks_keeps_nobody_waiting() -> None:
+    """When the server ends, when it answers, and when the caller leaves."""
+    for end in ("it is gone", "it has answered", "the caller leaves"):
+        thinking, let_off = list[object](), list[object]()
 
-    def __init__(self) -> None:
-        self.asked: list[object] = []
-        self.let_off = 0
+        async def hear(message: Message, thinking: Any = thinking, let_off: Any = let_off) -> Any:
+            thinking.append(message["id"])
+            try:
+                await asyncio.Event().wait()
+            finally:
+                let_off.append(message["id"])
 
-    async def hear(self, message: Message) -> Message:
-        self.asked.append(message["id"])
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.let_off += 1
-            raise
-        raise AssertionError
+        tray = Tray()
+        duplex, what = Duplex(tray), Asked("tools/call", {}, hear)
+        waiting = await asked(duplex, what)
+        for number in (7, 8):
+            duplex.deliver(what, {"id": number, "method": "elicitation/create"})
+        await until(thinking.__len__)
+        if end == "it is gone":
+            duplex.end(end)
+            with pytest.raises(Broken, match=end):
+                await waiting
+        elif end == "it has answered":
+            duplex.heard({"id": 1, "result": {"n": 1}})
+            assert await waiting == {"n": 1}
+        else:
+            waiting.cancel()
+            duplex.heard({"id": 1, "result": {}})
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
 
-
-async def _thinking(tray: Tray) -> tuple[Thinking, Duplex, asyncio.Future[Message]]:
-    somebody, duplex = Thinking(), Duplex(tray)
-    what = Asked("tools/call", {}, somebody.hear)
-    waiting = await asked(duplex, what)
-    for number in (7, 8):
-        duplex.deliver(what, {"id": number, "method": "elicitation/create"})
-    await until(lambda: somebody.asked)
-    return somebody, duplex, waiting
-
-
-async def test_whoever_still_thinks_when_the_server_ends_keeps_nobody_waiting() -> None:
-    tray = Tray()
-    somebody, duplex, waiting = await _thinking(tray)
-
-    duplex.end("it is gone")
-    with pytest.raises(Broken, match="it is gone"):
-        await waiting
-
-    assert (somebody.asked, somebody.let_off) == ([7], 1)
-    assert len(tray.sent) == 1
-
-
-async def test_an_answer_is_not_kept_until_what_was_asked_meanwhile_is_answered_too() -> None:
-    tray = Tray()
-    somebody, duplex, waiting = await _thinking(tray)
-
-    duplex.heard({"id": 1, "result": {"n": 1}})
-
-    assert await waiting == {"n": 1}
-    assert (somebody.asked, somebody.let_off) == ([7], 1)
-    assert [message["id"] for message in tray.sent if "error" in message] == [7, 8]
-
-
-async def test_a_caller_who_leaves_while_they_are_asked_has_left() -> None:
-    tray = Tray()
-    somebody, duplex, waiting = await _thinking(tray)
-
-    waiting.cancel()
-    duplex.heard({"id": 1, "result": {}})
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-
-    assert somebody.let_off == 1
+        assert thinking == let_off == [7]
+        refused = [message["id"] for message in tray.sent if "error" in message]
+        if end == "it has answered":
+            assert refused == [7, 8]
+        if end == "it is gone":
+            assert len(tray.sent) == 1
 
 
 async def test_whoever_is_not_asked_any_more_is_let_go_of_in_order() -> None:
@@ -274,34 +237,34 @@ async def test_a_question_behind_the_answer_is_refused_and_leaves_nothing_open()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+    duplex.deliver(ASKED, {"id": 4, "method": "elicitation/create"})
+    duplex.deliver(ASKED, {"method": "notifications/message"})
 
-    assert [message["id"] for message in tray.sent if "error" in message] == [3]
+    assert [message["id"] for message in tray.sent if "error" in message] == [3, 4]
     assert not duplex.abandoned
 
 
-async def test_a_question_of_a_call_that_is_over_is_refused() -> None:
-    tray = Tray()
-    duplex = Duplex(tray)
-    duplex.deliver(ASKED, {"id": 3, "method": "elicitation/create"})
-    duplex.deliver(ASKED, {"method": "notifications/message"})
-
-    assert [message["id"] for message in tray.sent] == [3]
-
-
-async def test_who_asks_waits_until_there_is_room() -> None:
-    tray = Tray()
+async def test_who_asks_waits_until_there_is_room_or_is_told_that_there_will_be_none() -> None:
+    tray, full = Tray(), Tray()
     tray.free.clear()
-    duplex = Duplex(tray)
-    waiting = await asked(duplex)
+    full.free.clear()
+    duplex, ended = Duplex(tray), Duplex(full)
+    waiting, late = await asked(duplex), await asked(ended)
 
     assert tray.sent == []
 
     tray.free.set()
-    await asyncio.sleep(0.01)
+    await until(lambda: tray.sent)
     duplex.heard({"id": 1, "result": {}})
     await waiting
     await duplex.close()
+    ended.end("it fell")
+    full.free.set()
 
+    with pytest.raises(Broken, match="it fell") as told:
+        await late
+    assert not told.value.reached
+    assert full.sent == []
     assert tray.closed
 
 
@@ -325,21 +288,6 @@ async def test_room_for_one_is_not_taken_by_all_who_wait_for_it() -> None:
         tray.free.set()
 
     assert [(await each)["n"] for each in waiting] == [1, 2, 3, 4, 5]
-
-
-async def test_who_waits_for_room_is_told_that_there_will_be_none() -> None:
-    tray = Tray()
-    tray.free.clear()
-    duplex = Duplex(tray)
-    waiting = await asked(duplex)
-
-    duplex.end("it fell")
-    tray.free.set()
-
-    with pytest.raises(Broken, match="it fell") as told:
-        await waiting
-    assert not told.value.reached
-    assert tray.sent == []
 
 
 class Room:
@@ -366,25 +314,13 @@ class Room:
             self.turns.give(alone=alone)
 
 
-async def test_who_need_not_be_alone_is_in_together() -> None:
-    room = Room()
-
-    await asyncio.gather(*(room.visit(name, alone=False) for name in "abc"))
-
-    assert room.seen[-1] == ("a", "b", "c")
-
-
 async def test_who_must_be_alone_is_and_nobody_is_kept_out_for_ever() -> None:
-    room = Room()
+    together, room = Room(), Room()
 
-    await asyncio.gather(
-        room.visit("a", alone=False),
-        room.visit("B", alone=True),
-        room.visit("c", alone=False),
-        room.visit("D", alone=True),
-        room.visit("e", alone=False),
-    )
+    await asyncio.gather(*(together.visit(name, alone=False) for name in "abc"))
+    await asyncio.gather(*(room.visit(name, alone=name.isupper()) for name in "aBcDe"))
 
+    assert together.seen[-1] == ("a", "b", "c")
     assert room.seen == [("a",), ("B",), ("c",), ("D",), ("e",)]
 
 
@@ -423,68 +359,43 @@ NO_MORE = httpx2.Response(200, content=b"", request=httpx2.Request("GET", "http:
 class Slow:
     """Takes a POST when it is let."""
 
-    largest = 1_000
+    largest, status_code = 1_000, 202
 
     def __init__(self) -> None:
         self.let = asyncio.Semaphore(0)
         self.bodies: list[bytes] = []
 
-    async def post(self, body: bytes, _headers: object) -> "Taken":
+    async def post(self, body: bytes, _headers: object) -> "Slow":
         await self.let.acquire()
         self.bodies.append(body)
-        return Taken()
+        return self
+
+    def took(self, many: int) -> bool:
+        return len(self.bodies) >= many
+
+    async def aclose(self) -> None: ...
 
     async def close(self) -> None: ...
 
 
-class Taken:
-    status_code = 202
-
-    async def aclose(self) -> None: ...
-
-
-@pytest.fixture(autouse=True)
-def room_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("taken", [0, 6])
+async def test_whoever_waits_for_a_slow_post_goes_on_with_the_first_or_is_told_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
     monkeypatch.setattr(sse, "_UNSENT", 2)
-
-
-async def all_asked(duplex: Duplex, times: int) -> "list[asyncio.Task[object]]":
-    asking = [asyncio.ensure_future(duplex.ask(ASKED)) for _ in range(times)]
-    for _ in range(3):
-        await asyncio.sleep(0)
-    return cast("list[asyncio.Task[object]]", asking)
-
-
-async def test_whoever_waits_for_room_is_told_that_there_will_be_none() -> None:
     slow = Slow()
     stream = EventStream(cast("Endpoint", slow))
     duplex = Duplex(stream)
     stream.tasks.append(asyncio.ensure_future(stream.write(duplex, cast("Endpoint", slow))))
-    asking = await all_asked(duplex, 6)
+    asking = [await asked(duplex) for _ in range(6)]
 
+    for number in range(1, taken + 1):
+        slow.let.release()
+        await until(partial(slow.took, number))
+    assert not any(each.done() for each in asking)
     await stream.read(duplex, NO_MORE)
-    async with asyncio.timeout(3):
-        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    outcomes = await together(*asking)
     await duplex.close()
 
     assert all(isinstance(each, Broken) for each in outcomes)
-    assert sum(not each.reached for each in outcomes if isinstance(each, Broken)) == 3
-
-
-async def test_whoever_waits_for_room_goes_on_with_the_first_that_there_is() -> None:
-    slow = Slow()
-    stream = EventStream(cast("Endpoint", slow))
-    duplex = Duplex(stream)
-    stream.tasks.append(asyncio.ensure_future(stream.write(duplex, cast("Endpoint", slow))))
-    asking = await all_asked(duplex, 6)
-
-    for taken in range(1, 7):
-        slow.let.release()
-        async with asyncio.timeout(3):
-            while len(slow.bodies) < taken:  # noqa: ASYNC110 # nothing tells of it
-                await asyncio.sleep(0)
-
-    assert not any(each.done() for each in asking)
-    for each in asking:
-        each.cancel()
-    await duplex.close()
+    assert sum(not each.reached for each in outcomes if isinstance(each, Broken)) == 3 * (not taken)

@@ -361,9 +361,6 @@ async def test_a_call_that_waits_for_its_token_is_not_made_once_its_server_was_s
     assert doorman.seen == []
 
 
-SOON = timedelta(milliseconds=150)
-
-
 class Deaf:
     """Where nothing is ever taken."""
 
@@ -469,43 +466,3 @@ async def test_notes_that_are_not_taken_are_few_and_given_up(
     await way.close()
 
     assert endpoint.most == 32
-
-
-class Hanging:
-    """Answers the greeting, and to calls nothing while it is not well."""
-
-    def __init__(self) -> None:
-        self.well = asyncio.Event()
-        self.calls = 0
-
-    def app(self) -> Starlette:
-        return Starlette(routes=[Route("/mcp", self.answer, methods=["GET", "POST"])])
-
-    async def answer(self, request: Request) -> Response:
-        message = {"method": "GET"} if request.method == "GET" else await request.json()
-        if "id" not in message:
-            return Response(status_code=405 if request.method == "GET" else 202)
-        if message["method"] == "initialize":
-            body: Any = {"protocolVersion": "2025-06-18", "capabilities": {}}
-            return _result(message, body)
-        self.calls += 1
-        await self.well.wait()
-        return _result(message, {"content": [{"type": "text", "text": "well"}]})
-
-
-def _result(message: dict[str, Any], body: dict[str, Any]) -> Response:
-    return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": body})
-
-
-async def test_a_server_that_hangs_lets_those_finish_who_have_more_patience() -> None:
-    hanging = Hanging()
-
-    async with a_pool() as pool, served(hanging.app(), lifespan=False) as url:
-        server = target(Http(f"{url}/mcp"), era=Era.LEGACY)
-        patient = asyncio.ensure_future(pool.call(server, "echo", {}, timeout=AMPLE))
-        await until(lambda: hanging.calls)
-        await together(*(pool.call(server, "echo", {}, timeout=SOON) for _ in range(5)))
-        hanging.well.set()
-
-        assert said(await patient) == "well"
-        await pool.stop(HOME, "server")

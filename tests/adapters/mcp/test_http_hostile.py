@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,7 +25,17 @@ from portico.adapters.web.names import Resolve
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
 from portico.gateway.core.server import Era, FromEnvironment, Http, Template
 from portico.gateway.core.upstream import Phase, Target
-from tests.adapters.mcp.pools import AMPLE, HOME, Caller, Changes, a_pool, said, target, until
+from tests.adapters.mcp.pools import (
+    AMPLE,
+    HOME,
+    Caller,
+    Changes,
+    a_pool,
+    said,
+    target,
+    together,
+    until,
+)
 from tests.adapters.mcp.serving import served
 from tests.adapters.web.canary import canary
 from tests.adapters.web.sites import a_site
@@ -491,6 +502,29 @@ async def test_a_server_that_hangs_in_many_calls_delays_no_other() -> None:
         for call in waiting:
             call.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_server_that_hangs_lets_those_finish_who_have_more_patience() -> None:
+    well, hung = asyncio.Event(), list[Message]()
+
+    async def later(message: Message) -> AsyncIterator[str]:
+        await well.wait()
+        yield json.dumps(text(message, "well"))
+
+    def hanging(_request: Request, message: Message) -> Response | None:
+        if message["method"] != "tools/call":
+            return None
+        hung.append(message)
+        return StreamingResponse(later(message), media_type="application/json")
+
+    async with reached(Server(hanging), era=Era.LEGACY) as (pool, there):
+        patient = asyncio.ensure_future(pool.call(there, "echo", {}, timeout=AMPLE))
+        await until(lambda: hung)
+        soon = timedelta(milliseconds=150)
+        await together(*(pool.call(there, "echo", {}, timeout=soon) for _ in range(5)))
+        well.set()
+
+        assert said(await patient) == "well"
 
 
 def refusing(method: str, code: int) -> Rude:

@@ -46,6 +46,7 @@ from tests.adapters.mcp.pools import (
 )
 from tests.adapters.mcp.servers.everyday import FORM, Everyday
 from tests.adapters.mcp.serving import served, sse_app
+from tests.adapters.mcp.test_duplex import Tray
 
 pytestmark = pytest.mark.timeout(40)
 
@@ -352,28 +353,8 @@ async def test_who_only_waited_for_a_turn_was_not_sent_and_harms_nobody(pool: Up
     assert pool.vitals(HOME, "server").process == process
 
 
-class Pipe:
-    """Takes everything."""
-
-    process = 1
-    ready = True
-
-    def __init__(self) -> None:
-        self.sent: list[bytes] = []
-
-    async def wait(self) -> None: ...
-
-    def send(self, data: bytes) -> None:
-        self.sent.append(data)
-
-    def tell(self, data: bytes) -> None:
-        self.send(data)
-
-    async def close(self) -> None: ...
-
-
 async def test_what_the_server_says_before_a_turn_is_no_word_to_the_one_who_waits() -> None:
-    way = Duplex(Pipe())
+    way = Duplex(Tray())
     greeting = Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {})
     ears = Ears(changed=lambda: None, said=lambda _: None)
     learnt = Learnt(askers={"ask"})

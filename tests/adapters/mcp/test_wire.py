@@ -36,6 +36,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import NotCanonical
 from tests.adapters.mcp.pools import AMPLE, Changes, a_pool, launched, said, target, until
 from tests.adapters.mcp.serving import served
+from tests.adapters.mcp.test_duplex import Tray
 from tests.adapters.web.canary import canary
 
 
@@ -280,26 +281,13 @@ async def test_over_stdio_too_deep_an_answer_is_none_and_the_next_is_one() -> No
     assert said(answer) == "still here"
 
 
-class Nowhere:
-    process = 1
-    ready = True
-
-    async def wait(self) -> None: ...
-
-    def send(self, data: bytes) -> None: ...
-
-    def tell(self, data: bytes) -> None: ...
-
-    async def close(self) -> None: ...
-
-
 @pytest.mark.parametrize(
     "message", [{"id": 1, "result": {}}, {"method": ["x"]}, {"method": None, "id": 1}, {}]
 )
 async def test_a_stray_that_is_no_message_is_left_alone(message: Any) -> None:
     heard: list[str] = []
     conversation = Conversation(
-        Duplex(Nowhere()),
+        Duplex(Tray()),
         Greeting(Era.LEGACY, "2025-06-18", Identity("", ""), None, {}),
         {},
         Learnt(),
@@ -340,7 +328,7 @@ def test_what_a_server_says_it_lacks_may_be_of_any_shape(wanted: Any, named: str
 
 
 async def test_over_the_first_kind_of_http_too_deep_an_answer_is_none() -> None:
-    way = Duplex(Nowhere())
+    way = Duplex(Tray())
     asking = asyncio.ensure_future(way.ask(Asked("tools/list", {})))
     await asyncio.sleep(0)
 
