@@ -1,11 +1,12 @@
 """The stories of the two acts of an operator, and of what moves while somebody looks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from portico.gateway.catalogue import CATALOGUE
-from portico.gateway.core.acceptance import Proposed
+from portico.gateway.core.acceptance import Effects, Proposed
 from portico.gateway.core.errors import PinMoved, ServerNotFound, ToolNotFound, ToolRefused
 from portico.gateway.core.pin import definition_pin, launch_pin
 from portico.gateway.core.server import FromFile, Http, Plain, Stdio, standing
@@ -141,47 +142,44 @@ async def test_what_a_server_elsewhere_does_is_done_outside(room: Room) -> None:
     assert await effects(room) == {"read_file": (Standing.LIVE, Effect.EXTERNAL_READ)}
 
 
-async def test_with_all_that_is_proposed_every_tool_is_let_in() -> None:
+LIVE, UNKNOWN = Standing.LIVE, Effect.UNKNOWN
+READS, WRITES, WIPES = "read_file", "write_file", "wipe"
+PROPOSED = {
+    READS: (LIVE, Effect.EXTERNAL_READ),
+    WRITES: (LIVE, Effect.EXTERNAL_WRITE),
+    WIPES: (LIVE, Effect.IRREVERSIBLE),
+}
+
+
+@pytest.mark.parametrize(
+    ("acts", "found"),
+    [
+        ([Proposed.ALL], PROPOSED),
+        ([Proposed.READS], {**PROPOSED, WRITES: (LIVE, UNKNOWN), WIPES: (LIVE, UNKNOWN)}),
+        ([Proposed.READS, Proposed.ALL], PROPOSED),
+        ([{READS: Effect.PURE}, Proposed.ALL], {**PROPOSED, READS: (LIVE, Effect.PURE)}),
+        (
+            [{READS: Effect.PURE, WIPES: Effect.IRREVERSIBLE}, {WIPES: UNKNOWN}],
+            {
+                READS: (LIVE, Effect.PURE),
+                WRITES: (Standing.NEW, UNKNOWN),
+                WIPES: (LIVE, UNKNOWN),
+            },
+        ),
+    ],
+    ids=["all", "reads", "reads, then all", "decided, then all", "tool by tool"],
+)
+async def test_tools_are_let_in_as_somebody_says_and_stay_as_was_decided(
+    acts: Sequence[Effects], found: dict[str, tuple[Standing, Effect]]
+) -> None:
     room = await a_room(READ, WRITE, WIPE)
 
-    server = await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
+    for each in acts:
+        server = await room.accept_tools(ROOT, "files", await looked_at(room), each)
 
     assert server.approved
     assert server.accepted_set_pin == server.set_pin
-    assert await effects(room) == {
-        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
-        "write_file": (Standing.LIVE, Effect.EXTERNAL_WRITE),
-        "wipe": (Standing.LIVE, Effect.IRREVERSIBLE),
-    }
-
-
-async def test_with_the_proposed_reads_everything_else_stays_unknown_until_somebody_says() -> None:
-    room = await a_room(READ, WRITE, WIPE)
-
-    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.READS)
-    first = await effects(room)
-    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
-
-    assert first == {
-        "read_file": (Standing.LIVE, Effect.EXTERNAL_READ),
-        "write_file": (Standing.LIVE, Effect.UNKNOWN),
-        "wipe": (Standing.LIVE, Effect.UNKNOWN),
-    }
-    assert (await effects(room))["wipe"] == (Standing.LIVE, Effect.IRREVERSIBLE)
-
-
-async def test_tool_by_tool_only_those_that_are_named_are_let_in() -> None:
-    room = await a_room(READ, WRITE, WIPE)
-    chosen = {"read_file": Effect.PURE, "wipe": Effect.IRREVERSIBLE}
-
-    await room.accept_tools(ROOT, "files", await looked_at(room), chosen)
-    await room.accept_tools(ROOT, "files", await looked_at(room), {"wipe": Effect.UNKNOWN})
-
-    assert await effects(room) == {
-        "read_file": (Standing.LIVE, Effect.PURE),
-        "write_file": (Standing.NEW, Effect.UNKNOWN),
-        "wipe": (Standing.LIVE, Effect.UNKNOWN),
-    }
+    assert await effects(room) == found
 
 
 async def test_accepting_what_is_accepted_is_only_signed_anew() -> None:
@@ -192,15 +190,6 @@ async def test_accepting_what_is_accepted_is_only_signed_anew() -> None:
 
     assert second == replace(first, approved_at=second.approved_at)
     assert second.approved_at != first.approved_at
-
-
-async def test_what_was_decided_of_a_tool_stays_decided() -> None:
-    room = await a_room(READ, WRITE)
-    await room.accept_tools(ROOT, "files", await looked_at(room), {"read_file": Effect.PURE})
-
-    await room.accept_tools(ROOT, "files", await looked_at(room), Proposed.ALL)
-
-    assert (await effects(room))["read_file"] == (Standing.LIVE, Effect.PURE)
 
 
 async def test_a_changed_definition_has_the_old_effect_no_longer() -> None:

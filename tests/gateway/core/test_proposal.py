@@ -1,5 +1,7 @@
 """What is proposed for a tool: in doubt the greater effect, and never a write as a read."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +23,6 @@ from portico.gateway.core.shipped_effects import ShippedEffects, parse_shipped
 from portico.gateway.core.tool import Definition
 from portico.kernel.effect import Effect
 from tests.gateway.core.catalogues import catalogues, recorded
-from tests.gateway.core.labelled_tools import labels
 from tests.gateway.core.tools import a_tool
 
 READ, WRITE = Effect.EXTERNAL_READ, Effect.EXTERNAL_WRITE
@@ -120,6 +121,17 @@ def kind(effect: Effect) -> str:
     if effect.reads_only:
         return "reads"
     return {GONE: "destroys", UNKNOWN: "unknown"}.get(effect, "writes")
+
+
+def labels() -> dict[tuple[str, str], str]:
+    """What a person who looked at them one by one says that they do."""
+    table = tomllib.loads(Path(__file__).with_name("labelled_tools.toml").read_text("utf-8"))
+    return {
+        (server, tool): label
+        for label, servers in table.items()
+        for server, tools in servers.items()
+        for tool in tools.split()
+    }
 
 
 def listed(server: str, raw: Any) -> Effect:
