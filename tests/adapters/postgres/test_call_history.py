@@ -12,27 +12,19 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.call_history import PostgresCallHistory
-from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.event_months import EventMonths
 from portico.adapters.postgres.results import PostgresResults
-from portico.adapters.postgres.retention import PostgresRetention
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.retention import Keep
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.authentication import as_principal
 from portico.guard.core.vault_keys import VaultClosed, VaultKeys
-from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
-from portico.testing.vault import ClosedVault, MemoryVault
+from portico.testing.vault import ClosedVault
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -75,20 +67,9 @@ class Room:
 
 
 @pytest.fixture
-async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
-    async with open_pool(embedded_database.app, 4) as pool:
-        transactions = Transactions(pool)
-        install = InstallHome(
-            spaces=PostgresSpaces(transactions),
-            together=transactions.begin,
-            audit=MemoryAudit(),
-            clock=CLOCK,
-            entropy=system_entropy,
-            pepper=b"p",
-        )
-        ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
-        history = PostgresCallHistory(transactions, CLOCK, "one")
-        yield Room(history, transactions, ana, embedded_database)
+def room(embedded_database: Addresses, transactions: Transactions, ana: Principal) -> Room:
+    history = PostgresCallHistory(transactions, CLOCK, "one")
+    return Room(history, transactions, ana, embedded_database)
 
 
 @asynccontextmanager
@@ -146,7 +127,7 @@ async def test_one_that_is_refused_does_not_take_the_others_with_it(
     assert caplog.text.count("a call could not be recorded") == 2
 
 
-async def test_calls_of_several_principals_and_spaces_go_together(room: Room) -> None:
+async def test_calls_of_several_principals_go_together(room: Room) -> None:
     bob = replace(room.ana, id=PrincipalId(uuid7(CLOCK.now(), b"somebody")))
     for caller in (room.ana, bob):
         await room.history.record(caller, room.call(principal=caller.id))
@@ -193,61 +174,6 @@ async def test_whoever_comes_when_too_many_wait_is_told(
     await room.history.flush()
 
     assert room.written == 1
-
-
-async def test_a_call_is_in_its_month_and_goes_with_it(room: Room) -> None:
-    await EventMonths(str(room.addresses.owner)).migrate()
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute(
-            "CREATE TABLE tool_call_2020_01 PARTITION OF tool_call"
-            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
-        )
-        await room.history.begin(room.ana, room.call())
-        await room.history.begin(
-            room.ana, room.call(started_at=CLOCK.now().replace(year=2020, month=1, day=3))
-        )
-        await room.history.begin(room.ana, room.call(started_at=CLOCK.now() - timedelta(days=3000)))
-        other = owner.execute("SELECT count(*) FROM tool_call_other").fetchone()
-        months = owner.execute(
-            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'portico.tool_call'::regclass"
-        ).fetchone()
-
-    engine = EnginePool(str(room.addresses.engine))
-    async with engine.pool:
-        gone = await PostgresRetention(engine).forget(Keep())
-        again = await PostgresRetention(engine).forget(Keep())
-
-    assert (other, months) == ((1,), (5,))
-    assert (gone.months, gone.calls) == (1, 1)
-    assert not again.anything
-    assert room.written == 1
-
-
-async def test_the_record_is_kept_for_as_long_as_was_wished(room: Room) -> None:
-    for age in (1, 9, 20):
-        started = CLOCK.now() - timedelta(days=age)
-        await room.history.begin(room.ana, room.call(started_at=started))
-
-    engine = EnginePool(str(room.addresses.engine))
-    async with engine.pool:
-        gone = await PostgresRetention(engine).forget(Keep(calls=timedelta(days=10)))
-
-    assert gone.calls == 1
-    assert room.written == 2
-
-
-async def test_results_are_forgotten_once_their_time_is_over(room: Room) -> None:
-    results, now = PostgresResults(room.transactions, MemoryVault()), CLOCK.now()
-    old, new = (ResultId.mint(now, system_entropy) for _ in range(2))
-    await results.keep(room.ana, old, KeptResult(content="x"), now - timedelta(seconds=1))
-    await results.keep(room.ana, new, KeptResult(content="y"), now + timedelta(hours=1))
-
-    engine = EnginePool(str(room.addresses.engine))
-    async with engine.pool:
-        gone = await PostgresRetention(engine).forget(Keep())
-
-    assert gone.results == 1
-    assert (await results.get(room.ana, new, now)).content == "y"
 
 
 async def test_a_result_whose_key_is_gone_is_not_there_any_more(room: Room) -> None:

@@ -217,6 +217,7 @@ def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> Non
 
 
 @pytest.mark.requirement("isolation:engine:no-payload")
+@pytest.mark.requirement("engine:roles:ids-only")
 @pytest.mark.parametrize(
     "query",
     [

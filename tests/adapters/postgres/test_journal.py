@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 import psycopg
 import pytest
@@ -12,24 +11,19 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.event_months import EventMonths
 from portico.adapters.postgres.journal import PostgresJournal
-from portico.adapters.postgres.principals import PostgresPrincipals
 from portico.adapters.postgres.retention import PostgresRetention
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import KeyReused, RunNotFound, TopicNotFound, TopicRefused
 from portico.engine.core.retention import Keep
 from portico.engine.core.run import Leg, Place, Run, RunStatus, Step, StepState, Taken
-from portico.guard.core.authentication import as_principal
-from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
+from tests.adapters.postgres.conftest import Install
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -46,7 +40,6 @@ class Room:
     book: PostgresRunBook
     log: PostgresEventLog
     retention: PostgresRetention
-    principals: PostgresPrincipals
     ana: Principal
     addresses: Addresses
 
@@ -73,27 +66,12 @@ class Room:
         return taken
 
 
-@pytest.fixture(params=["embedded", "tcp"])
-def addresses(request: pytest.FixtureRequest) -> Addresses:
-    found: Addresses = request.getfixturevalue(f"{request.param}_database")
-    return found
-
-
 @pytest.fixture
-async def room(addresses: Addresses) -> AsyncIterator[Room]:
-    bus, engine = InlineBus(), EnginePool(str(addresses.engine))
-    async with open_pool(addresses.app, 4) as pool, engine.pool:
+async def room(database: Addresses, install: Install) -> AsyncIterator[Room]:
+    bus, engine = InlineBus(), EnginePool(str(database.engine))
+    async with open_pool(database.app, 4) as pool, engine.pool:
         transactions = Transactions(pool)
         log = PostgresEventLog(transactions, bus, CLOCK, system_entropy)
-        install = InstallHome(
-            spaces=PostgresSpaces(transactions),
-            together=transactions.begin,
-            audit=MemoryAudit(),
-            clock=CLOCK,
-            entropy=system_entropy,
-            pepper=b"p",
-        )
-        ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
 
         def journal(executor: str) -> PostgresJournal:
             return PostgresJournal(
@@ -113,9 +91,8 @@ async def room(addresses: Addresses) -> AsyncIterator[Room]:
             PostgresRunBook(transactions),
             log,
             PostgresRetention(engine),
-            PostgresPrincipals(transactions),
-            ana,
-            addresses,
+            await install(transactions),
+            database,
         )
 
 
@@ -198,60 +175,33 @@ async def test_an_answer_and_going_to_sleep_at_once_never_miss_each_other(room: 
         assert (parked is None) != (turn is not None)
 
 
-async def test_nobody_starts_a_run_above_their_clearance(room: Room) -> None:
-    run = await room.queued()
+async def test_a_run_above_ones_clearance_is_not_there_nor_started_nor_its_id_given_away(
+    room: Room,
+) -> None:
+    run = await room.queued(room.ana.clearance)
     low = replace(room.ana, clearance=PUBLIC)
     above = replace(run, id=RunId.mint(CLOCK.now(), system_entropy), label=Label(Level.TEAM))
 
     with pytest.raises(TopicRefused):
         await room.runs.add(low, above, "f")
-
-
-async def test_a_run_above_the_reader_is_not_there_and_its_id_is_not_given_away(room: Room) -> None:
-    run = await room.queued(room.ana.clearance)
-    low = replace(room.ana, clearance=PUBLIC)
-
     with pytest.raises(RunNotFound):
         await room.book.get(low, run.id)
     with pytest.raises((KeyReused, TopicRefused)):
         await room.runs.add(low, replace(run, label=PUBLIC), "f")
 
 
-async def test_a_run_of_somebody_who_was_disabled_meanwhile_does_not_go_on(room: Room) -> None:
-    run = await room.queued()
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute("UPDATE principal SET disabled_at = now()")
+async def test_a_run_of_somebody_who_may_not_any_more_does_not_go_on(room: Room) -> None:
+    """They are disabled, or cleared for less."""
+    for change in ("level = 0", "disabled_at = now()"):
+        with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
+            owner.execute("UPDATE principal SET level = 3, disabled_at = NULL")
+            run = await room.queued(room.ana.clearance)
+            owner.execute(f"UPDATE principal SET {change}".encode())
 
-    taken = await room.taken(room.one, run)
+        taken = await room.taken(room.one, run)
 
-    assert taken.barred is not None
-    assert await room.one.settle(taken, RunStatus.FAILED, None, None)
-
-
-async def test_a_run_of_somebody_who_is_cleared_for_less_now_does_not_go_on(room: Room) -> None:
-    run = await room.queued(room.ana.clearance)
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute("UPDATE principal SET level = 0")
-
-    taken = await room.taken(room.one, run)
-
-    assert taken.barred is not None
-    assert await room.one.settle(taken, RunStatus.FAILED, None, None)
-
-
-@pytest.mark.requirement("engine:roles:ids-only")
-@pytest.mark.parametrize(
-    "column",
-    ["run.input", "run.result", "run.error", "run_step.output", "run_step.error", "event.facts"],
-)
-def test_the_engines_role_reads_no_contents(embedded_database: Addresses, column: str) -> None:
-    table, _, name = column.partition(".")
-
-    with (
-        psycopg.connect(str(embedded_database.engine)) as engine,
-        pytest.raises(psycopg.errors.InsufficientPrivilege),
-    ):
-        engine.execute(f"SELECT {name} FROM portico.{table}".encode())
+        assert taken.barred is not None
+        assert await room.one.settle(taken, RunStatus.FAILED, None, None)
 
 
 @pytest.mark.requirement("engine:roles:app-knows-no-queue")
@@ -291,107 +241,3 @@ async def test_old_runs_are_forgotten_with_their_steps_and_events_and_young_ones
         with pytest.raises(TopicNotFound):
             await room.log.read(room.ana, str(run.id), after=0, limit=9)
     assert (await room.retention.forget(Keep(most_runs=1))).runs == 0
-
-
-async def test_old_events_are_forgotten_and_a_reader_is_told_where_to_begin(room: Room) -> None:
-    for number in range(4):
-        await room.log.append(room.ana, [NewEntry(topic="t", type="x", facts={"n": number})])
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute("UPDATE stream SET created_at = now() - interval '100 days'")
-        owner.execute("UPDATE event SET at = now() - interval '99 days' WHERE number <= 2")
-
-    gone = await room.retention.forget(Keep())
-    page = await room.log.read(room.ana, "t", after=0, limit=9)
-
-    assert gone.events == 2
-    assert [entry.number for entry in page.entries] == [3, 4]
-    assert page.first == 3
-
-
-async def test_receipts_are_forgotten_when_nobody_will_ask_again(room: Room) -> None:
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        for key, age in {"old": 8, "new": 6}.items():
-            owner.execute(
-                "INSERT INTO receipt (space_id, principal_id, operation, key, fingerprint,"
-                " created_at) VALUES (%s, %s, 'op', %s, 'f', now() - %s)",
-                [room.ana.space.value, room.ana.id.value, key, timedelta(days=age)],
-            )
-
-    gone = await room.retention.forget(Keep())
-
-    assert gone.receipts == 1
-
-
-async def test_months_are_made_ahead_and_dropped_behind(room: Room) -> None:
-    await room.retention.forget(Keep())
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        months = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'portico.event'::regclass"
-        made = owner.execute(months).fetchone()
-        owner.execute(
-            "CREATE TABLE event_2020_01 PARTITION OF event"
-            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
-        )
-
-    gone = await room.retention.forget(Keep())
-
-    assert made == (4,)
-    assert gone.months == 1
-
-
-async def test_months_wait_for_a_long_reader_until_the_next_time(
-    room: Room, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Otherwise every append would wait behind them."""
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute(
-            "CREATE TABLE event_2020_01 PARTITION OF event"
-            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
-        )
-    with (
-        caplog.at_level("INFO"),
-        psycopg.connect(str(room.addresses.owner)) as reader,
-    ):
-        reader.execute("SELECT count(*) FROM event")
-        async with asyncio.TaskGroup() as group:
-            forgetting = group.create_task(room.retention.forget(Keep()))
-            for _ in range(3):
-                await room.log.append(room.ana, [NewEntry(topic="t", type="x")])
-    then = await room.retention.forget(Keep())
-
-    assert (forgetting.result().months, then.months) == (0, 1)
-    assert "its months are seen to the next time" in caplog.text
-
-
-async def test_a_start_does_not_fail_while_somebody_reads_events(
-    room: Room, caplog: pytest.LogCaptureFixture
-) -> None:
-    months = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'portico.event'::regclass"
-    owners = str(room.addresses.owner)
-    with psycopg.connect(owners, autocommit=True) as owner:
-        owner.execute("SELECT drop_event_months(now() + interval '1 year')")
-        with caplog.at_level("INFO"), psycopg.connect(owners) as reader:
-            reader.execute("SELECT count(*) FROM event")
-            await EventMonths(owners).migrate()
-        in_vain = owner.execute(months).fetchone()
-        await EventMonths(owners).migrate()
-        then = owner.execute(months).fetchone()
-
-    assert (in_vain, then) == ((1,), (4,))
-    assert "its months are made the next time" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("before", "dropped"), [("2020-01-31 23:59:59Z", 0), ("2020-02-01 00:00:00Z", 1)]
-)
-@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
-async def test_a_month_ends_in_utc_wherever_the_database_is(
-    room: Room, zone: str, before: str, dropped: int
-) -> None:
-    with psycopg.connect(str(room.addresses.owner), autocommit=True) as owner:
-        owner.execute(f"SET TimeZone = '{zone}'".encode())
-        owner.execute(
-            "CREATE TABLE event_2020_01 PARTITION OF event"
-            " FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
-        )
-
-        assert owner.execute("SELECT drop_event_months(%s)", [before]).fetchone() == (dropped,)

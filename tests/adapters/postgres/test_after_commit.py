@@ -1,27 +1,24 @@
-"""Whoever takes up a leg finds its run as it was left."""
+"""Whoever takes up a leg finds its run as it was left, and whoever is woken by the bus what it was
+woken for."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
 
 from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.addresses import Addresses
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.line_after_commit import LineAfterCommit
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.run import Leg, Place, RunStatus, Turn
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.start_run import RunWish, StartRun
-from portico.guard.core.authentication import as_principal
-from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.ids import RunId
-from portico.testing.audit import MemoryAudit
+from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
 from tests.engine.room import nothing
 
@@ -43,12 +40,6 @@ class Joined:
 
     async def leave(self, leg: Leg) -> None:
         self.left.append(leg)
-
-
-@pytest.fixture
-async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
-    async with open_pool(embedded_database.app, 2) as pool:
-        yield Transactions(pool)
 
 
 async def test_inside_a_transaction_it_is_joined_after_it(transactions: Transactions) -> None:
@@ -93,18 +84,9 @@ async def test_outside_of_one_it_is_joined_and_left_at_once(transactions: Transa
 
 
 async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at_all(
-    transactions: Transactions,
+    transactions: Transactions, ana: Principal
 ) -> None:
     clock, bus = SystemClock(), InlineBus()
-    install = InstallHome(
-        spaces=PostgresSpaces(transactions),
-        together=transactions.begin,
-        audit=MemoryAudit(),
-        clock=clock,
-        entropy=system_entropy,
-        pepper=b"p",
-    )
-    ana = as_principal((await install(SpaceWish(name="home", admin="ana"))).admin)
     log = PostgresEventLog(transactions, bus, clock, system_entropy)
     runs = PostgresRuns(transactions, log, bus=bus, clock=clock, entropy=system_entropy)
     start = StartRun(
@@ -130,3 +112,25 @@ async def test_a_run_that_is_started_or_cancelled_inside_is_so_with_it_or_not_at
     assert (await book.get(ana, kept.id)).status is RunStatus.QUEUED
     with pytest.raises(RunNotFound):
         await book.get(ana, lost.id)
+
+
+async def test_a_change_is_told_when_it_can_be_seen_and_not_if_it_came_to_nothing(
+    transactions: Transactions,
+) -> None:
+    ana, inner = a_person(), InlineBus()
+    bus = BusAfterCommit(inner, transactions)
+
+    with inner.listen(ana.space, "catalogue") as ear:
+        with pytest.raises(RuntimeError):
+            async with transactions.begin(ana):
+                bus.wake(ana.space, "catalogue")
+                raise RuntimeError
+        in_vain = ear.rung
+        async with transactions.begin(ana):
+            bus.wake(ana.space, "catalogue")
+            early = ear.rung
+        assert (in_vain, early, ear.rung) == (False, False, True)
+
+    with bus.listen(ana.space, "catalogue") as wakeups:
+        bus.wake(ana.space, "catalogue")  # outside of anything
+        await wakeups.wait()
