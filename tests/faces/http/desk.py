@@ -13,14 +13,12 @@ from portico.agents.core.agent import Agent
 from portico.agents.core.asking import Usage
 from portico.agents.core.happening import Happening, RunEnded, TextAdded, ToolBegan, ToolWaits
 from portico.agents.core.trace import AgentRunStatus, WholeTrace
-from portico.faces.http.app import build
-from portico.faces.http.host_guard import allowed
 from portico.faces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import TEAM, an_agent
 from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.conftest import HOST, Site, nothing_running
+from tests.faces.http.conftest import HOST, Site
 from tests.faces.http.memory_runs import MemoryRuns
 from tests.faces.http.streaming import Stream, streaming
 from tests.faces.http.test_approvals import agent, asks
@@ -117,17 +115,19 @@ def text(words: str, offset: int = 0, *, turn: int = 1, attempt: int = 1) -> Tex
     return TextAdded(turn=turn, attempt=attempt, offset=offset, text=words)
 
 
+async def joined(site: Site, name: str, **wish: object) -> tuple[str, str]:
+    """Somebody who was invited: their key and their id."""
+    invited = await site.ask("POST", "/api/v1/invitations", {"name": name, **wish})
+    token = invited.json["link"].partition("#")[2]
+    accepted = await site.ask("POST", "/api/v1/invitations/accept", key=token)
+    return accepted.json["key"], accepted.json["principal"]
+
+
 async def opened(site: Site, *, patience: float = 60.0, manners: Manners | None = None) -> Desk:
     ana = (await site.use.authenticate(site.key)).principal
     clerk = an_agent(ana)
     await site.agent_runs.agents.add(ana, clerk)
     use = replace(site.agent_runs.use, chat_patience=timedelta(seconds=patience))
-    app = build(
-        site.use,
-        site.gateway,
-        allowed(3100, None),
-        nothing_running,
-        manners=manners or Manners(heartbeat=60.0, patience=60.0),
-        rooms={"agent_runs": use, "debates": site.debates.use},
-    )
+    manners = manners or Manners(heartbeat=60.0, patience=60.0)
+    app = site.rebuilt({"agent_runs": use}, manners=manners)
     return Desk(site, app, ana, clerk)

@@ -7,11 +7,9 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from portico.faces.http.app import build
-from portico.faces.http.host_guard import allowed
 from portico.faces.http.lasting import MANNERS, Manners
 from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.conftest import HOST, Site, nothing_running
+from tests.faces.http.conftest import HOST, Site
 from tests.faces.http.streaming import Stream, streaming
 
 API = "/api/v1"
@@ -88,14 +86,7 @@ class Table:
 
 
 async def laid(site: Site, *, manners: Manners = MANNERS) -> Table:
-    app = build(
-        site.use,
-        site.gateway,
-        allowed(3100, None),
-        nothing_running,
-        manners=manners,
-        rooms={"bridge": site.bridge, "debates": site.debates.use},
-    )
+    app = site.app if manners is MANNERS else site.rebuilt(manners=manners)
     me = await site.ask("GET", f"{API}/me")
     ana = Seat(app, me.json["id"], site.key)
     scout = await seated(ana, "scout", clearance="confidential")

@@ -20,7 +20,7 @@ from portico.faces.http.lasting import Manners
 from portico.kernel.ids import RunId
 from tests.faces.http.asgi import Answer
 from tests.faces.http.conftest import Site
-from tests.faces.http.desk import Desk, a_tool, opened, text
+from tests.faces.http.desk import Desk, a_tool, joined, opened, text
 
 PATH = "/api/v1/agents/clerk/runs"
 WAIT = (b"prefer", b"wait=0")
@@ -78,15 +78,6 @@ async def test_the_same_key_starts_one_and_hears_how_it_is(desk: Desk) -> None:
     assert third.json["money"] == "0.01"
 
 
-async def test_whoever_waits_hears_what_it_waits_for(desk: Desk) -> None:
-    run = await begun(desk)
-    await desk.waits(run)
-
-    shown = await desk.ask("POST", PATH, {"message": "Else."}, (b"prefer", b"wait=0"))
-
-    assert (shown.status, shown.json["status"]) == (202, "running")
-
-
 async def test_wishes_narrow_what_the_agent_may(desk: Desk) -> None:
     limits = {"turns": 2, "money": "0.5", "calls": 0}
     run = await begun(desk, limits=limits, model="local:large", label="team")
@@ -99,26 +90,6 @@ async def test_wishes_narrow_what_the_agent_may(desk: Desk) -> None:
     assert held == replace(usual, turns=2, money=Decimal("0.5"), calls=0)
     assert (await desk.trace(run)).run.model == "local:large"
     assert (await desk.trace(other)).run.continues == run
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"message": ""},
-        {"message": "a\x00b"},
-        {"message": "a", "continues": "run_1"},
-        {"message": "a", "limits": {"turns": 0}},
-        {"message": "a", "limits": {"money": 1}},
-        {"message": "a", "limits": {"token": 1}},
-        {"message": "a", "label": "secret"},
-        {"message": "a", "history": []},
-    ],
-)
-async def test_what_is_no_wish_is_refused(desk: Desk, body: dict[str, object]) -> None:
-    answer = await desk.ask("POST", PATH, body)
-
-    assert (answer.status, answer.json["code"]) == (422, "invalid_request")
 
 
 async def test_all_that_happens_is_told_with_its_name_and_place(desk: Desk) -> None:
@@ -181,15 +152,10 @@ async def test_one_goes_on_where_one_left_off(desk: Desk) -> None:
     assert stream.names == ["text.added", "run.ended", "end"]
 
 
-async def test_what_is_not_there_is_not_followed(desk: Desk) -> None:
-    nobody = RunId.parse("run_" + "0" * 26)
-    missing = await desk.ask("GET", of_run(nobody, "events"))
-    made = await desk.ask("POST", "/api/v1/invitations", {"name": "eve", "roles": ["member"]})
-    token = made.json["link"].partition("#")[2]
-    eve = (await desk.ask("POST", "/api/v1/invitations/accept", key=token)).json["key"]
+async def test_anothers_run_is_not_there_to_be_followed(desk: Desk) -> None:
+    eve, _ = await joined(desk.site, "eve", roles=["member"])
     hidden = await desk.ask("GET", of_run(await begun(desk), "events"), key=eve)
 
-    assert (missing.status, missing.json["code"]) == (404, "agent_run_not_found")
     assert (hidden.status, hidden.json["code"]) == (404, "agent_run_not_found")
 
 
@@ -216,28 +182,18 @@ async def test_what_is_sent_twice_under_one_key_is_said_once(desk: Desk) -> None
     assert len((await desk.trace(run)).said) == 2
 
 
-async def test_a_run_is_stopped(desk: Desk) -> None:
+async def test_a_run_that_is_on_is_stopped_and_neither_taken_up_nor_resolved(desk: Desk) -> None:
     run = await begun(desk)
 
+    resumed = await desk.ask("POST", of_run(run, "resume"))
+    body = {"step": "call-1-0", "outcome": "done"}
+    resolved = await desk.ask("POST", of_run(run, "resolve"), body)
     stopped = await desk.ask("POST", of_run(run, "stop"))
 
+    assert (resumed.status, resumed.json["code"]) == (409, "run_not_over")
+    assert resolved.status in {404, 409}
     assert (stopped.status, stopped.body) == (204, b"")
     assert await desk.runs.traces.stop_asked(desk.ana, run)
-
-
-async def test_what_has_not_failed_is_not_taken_up_again(desk: Desk) -> None:
-    answer = await desk.ask("POST", of_run(await begun(desk), "resume"))
-
-    assert (answer.status, answer.json["code"]) == (409, "run_not_over")
-
-
-async def test_a_call_that_is_not_uncertain_cannot_be_resolved(desk: Desk) -> None:
-    run = await begun(desk)
-
-    body = {"step": "call-1-0", "outcome": "done"}
-    answer = await desk.ask("POST", of_run(run, "resolve"), body)
-
-    assert answer.status in {404, 409}
 
 
 async def test_a_failed_run_says_why(desk: Desk) -> None:
@@ -267,19 +223,13 @@ async def test_a_tool_that_waits_is_shown_to_whoever_asks_again(desk: Desk) -> N
 
 async def test_whoever_may_see_less_by_now_hears_no_more(site: Site) -> None:
     desk = await opened(site, manners=Manners(heartbeat=0.02, patience=60.0))
-    asked = {"name": "op", "roles": ["operator"], "clearance": "team"}
-    invited = await site.ask("POST", "/api/v1/invitations", asked)
-    token = invited.json["link"].split("#")[1]
-    joined = await site.ask("POST", "/api/v1/invitations/accept", key=token)
-    started = await desk.ask("POST", "/api/v1/agents/clerk/runs", {"message": "hi"})
-    run = RunId.parse(started.json["run"])
+    key, who = await joined(site, "op", roles=["operator"], clearance="team")
+    run = await begun(desk)
 
-    path = f"/api/v1/agents/runs/{run}/events"
-    async with desk.stream(path, key=joined.json["key"]) as stream:
+    async with desk.stream(of_run(run, "events"), key=key) as stream:
         await desk.tell(run, text("before. "))
         await stream.takes(1)
-        whom = f"/api/v1/principals/{joined.json['principal']}"
-        lowered = await site.ask("PATCH", whom, {"roles": ["viewer"]})
+        lowered = await site.ask("PATCH", f"/api/v1/principals/{who}", {"roles": ["viewer"]})
         await stream.until(lambda: stream.complete)
         await desk.tell(run, text("after.", 8))
 

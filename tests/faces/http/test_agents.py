@@ -33,18 +33,10 @@ async def test_an_agent_is_made_and_found_by_its_name_and_its_id(site: Site) -> 
     assert answer.json == by_name.json == by_id.json
     assert by_name.headers["etag"] == '"1"'
     assert {**CLERK, "limits": 0}.items() <= {**answer.json, "limits": 0}.items()
-    assert answer.json["limits"] == {
-        "turns": 5,
-        "tokens": 200_000,
-        "money": "0.50",
-        "seconds": 600.0,
-        "calls": 100,
-    }
-    assert (answer.json["label"], answer.json["exposed"], answer.json["made_by_name"]) == (
-        "team",
-        False,
-        "ana",
-    )
+    usual = {"tokens": 200_000, "seconds": 600.0, "calls": 100}
+    assert answer.json["limits"] == {"turns": 5, "money": "0.50", **usual}
+    more = {"label": "team", "exposed": False, "made_by_name": "ana"}
+    assert more.items() <= answer.json.items()
 
 
 @pytest.mark.requirement("agents:data:every-fault")
@@ -100,34 +92,15 @@ async def test_tools_that_cannot_be_used_now_are_warned_of_and_it_is_made(site: 
     assert checked.json["warnings"] == answer.json["warnings"]
 
 
-@pytest.mark.parametrize("body", [[], "clerk", 3, None])
-async def test_what_is_no_agent_at_all_is_refused(site: Site, body: object) -> None:
-    answer = await site.ask("POST", AGENTS, body)
-
-    assert answer.status == 422
-
-
-async def test_the_same_key_makes_one_agent(site: Site) -> None:
-    key = ((b"idempotency-key", b"k"),)
-    first = await site.ask("POST", AGENTS, CLERK, headers=key)
-    again = await site.ask("POST", AGENTS, CLERK, headers=key)
-    other = await made(site)
-
-    assert first.json == again.json
-    assert (other.status, other.json["code"]) == (409, "agent_name_taken")
-
-
 async def test_agents_are_listed_by_name_and_by_what_they_are(site: Site) -> None:
     for name in ("b", "a", "c"):
         await made(site, name=name, tags=[name])
 
-    page = await site.ask("GET", AGENTS, query="limit=2")
-    rest = await site.ask("GET", AGENTS, query=f"limit=2&after={page.json['next']}")
+    page = await site.ask("GET", AGENTS)
     tagged = await site.ask("GET", AGENTS, query="tag=b&tool=files.read&model=local:small&text=LET")
     none = await site.ask("GET", AGENTS, query="tool=mail.send")
 
-    assert [line["name"] for line in page.json["data"] + rest.json["data"]] == ["a", "b", "c"]
-    assert rest.json["next"] is None
+    assert [line["name"] for line in page.json["data"]] == ["a", "b", "c"]
     assert [line["name"] for line in tagged.json["data"]] == ["b"]
     assert none.json["data"] == []
     assert "instructions" not in page.json["data"][0]
@@ -222,26 +195,11 @@ async def test_one_is_taken_out_as_a_file_and_brought_in(site: Site) -> None:
     assert (other.json["name"], other.json["version"]) == ("scribe", 1)
 
 
-@pytest.mark.parametrize(
-    ("toml", "code"), [("a = ", "bad_agent_file"), ('name = "x"\ncolour = 1', "bad_agent")]
-)
-async def test_a_file_that_is_none_is_refused(site: Site, toml: str, code: str) -> None:
-    answer = await site.ask("POST", f"{AGENTS}/import", {"toml": toml})
-
-    assert (answer.status, answer.json["code"]) == (422, code)
-
-
 async def test_there_are_starting_points(site: Site) -> None:
     answer = await site.ask("GET", f"{AGENTS}/templates")
 
-    assert [template["name"] for template in answer.json["data"]] == [
-        "assistant",
-        "researcher",
-        "file-keeper",
-        "coder",
-        "reviewer",
-        "data-clerk",
-    ]
+    names = ["assistant", "researcher", "file-keeper", "coder", "reviewer", "data-clerk"]
+    assert [template["name"] for template in answer.json["data"]] == names
     assert answer.json["data"][0]["agent"]["model"] == ""
 
 
@@ -258,14 +216,3 @@ async def test_an_agent_is_a_principal_of_its_own_and_is_in_the_audit(site: Site
     assert {"agent.added", "agent.changed", "agent.removed"} <= set(entries)
     assert entries["agent.changed"]["facts"]["changed"] == ["tools"]
     assert "Answer politely" not in audit.body.decode()
-
-
-async def test_the_document_says_how_an_agent_is_written(site: Site) -> None:
-    document = (await site.ask("GET", "/api/v1/openapi.json")).json
-
-    shape = document["components"]["schemas"]["AgentIn"]
-    assert shape["required"] == ["name", "model"]
-    assert shape["properties"]["limits"]["properties"]["turns"] == {
-        "title": "Turns",
-        "type": "integer",
-    }

@@ -1,9 +1,5 @@
 """Calls made ahead over REST."""
 
-from typing import Any
-
-import pytest
-
 from tests.faces.http.conftest import Site
 from tests.faces.http.test_servers import approved
 
@@ -45,20 +41,6 @@ async def test_what_is_switched_is_answered_and_stays(site: Site) -> None:
     assert {"name": "files", "mode": "off", "own": "off", "external": True} in (
         await site.ask("GET", AHEAD)
     ).json["servers"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"mode": "on"},
-        {"modes": "off"},
-        {"learning": "no"},
-        {"servers": {"files": {"external": 1}}},
-        {"servers": {"files": {"mood": "off"}}},
-    ],
-)
-async def test_what_is_no_switch_is_refused(site: Site, body: dict[str, Any]) -> None:
-    assert (await site.ask("PUT", AHEAD, body)).status == 422
 
 
 async def test_a_server_that_is_not_there_is_not_switched_and_nothing_else_is(site: Site) -> None:

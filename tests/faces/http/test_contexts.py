@@ -1,7 +1,5 @@
 """Tasks over REST, and the header that says which one a request is part of."""
 
-import pytest
-
 from portico.testing.upstreams import seen
 from tests.faces.http.conftest import Site
 from tests.faces.http.test_servers import approved
@@ -43,31 +41,19 @@ async def test_a_request_that_names_a_task_is_part_of_it(site: Site) -> None:
     assert listed == {context: True, other: False}
 
 
-@pytest.mark.parametrize(
-    ("context", "status"),
-    [("ctx_00000000000000000000000000", 404), ("ctx_no", 422), ("", 422)],
-)
-async def test_a_task_that_is_not_there_is_told_before_anything_is_done(
-    site: Site, context: str, status: int
-) -> None:
-    answer = await site.ask("GET", "/api/v1/servers", headers=(at(context),))
+async def test_only_one_open_task_is_entered(site: Site) -> None:
+    one, other, closed = [await opened(site) for _ in range(3)]
+    await site.ask("DELETE", f"/api/v1/contexts/{closed}")
 
-    assert answer.status == status
+    async def entering(*contexts: str) -> tuple[int, str]:
+        headers = tuple(at(each) for each in contexts)
+        answer = await site.ask("GET", "/api/v1/servers", headers=headers)
+        return answer.status, answer.json["code"]
 
-
-async def test_nobody_is_at_two_tasks(site: Site) -> None:
-    headers = (at(await opened(site)), at(await opened(site)))
-
-    assert (await site.ask("GET", "/api/v1/servers", headers=headers)).status == 422
-
-
-async def test_a_closed_task_is_not_entered(site: Site) -> None:
-    context = await opened(site)
-    await site.ask("DELETE", f"/api/v1/contexts/{context}")
-
-    answer = await site.ask("GET", "/api/v1/servers", headers=(at(context),))
-
-    assert (answer.status, answer.json["code"]) == (404, "context_not_found")
+    assert await entering(one, other) == (422, "bad_id")
+    assert await entering("ctx_no") == await entering("") == (422, "bad_id")
+    nowhere = await entering(f"ctx_{'0' * 26}")
+    assert await entering(closed) == nowhere == (404, "context_not_found")
 
 
 async def test_an_agent_opens_none_and_is_at_none_but_its_keys(site: Site) -> None:

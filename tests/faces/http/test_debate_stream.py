@@ -89,12 +89,6 @@ async def test_who_follows_from_the_beginning_hears_it_live(held: Site) -> None:
     assert stream.names[-2:] == ["debate.ended", "end"]
 
 
-async def test_what_one_may_not_read_is_refused_before_a_stream_begins(site: Site) -> None:
-    answer = await site.ask("GET", f"/api/v1/debates/dbt_{'0' * 26}/events")
-
-    assert (answer.status, answer.json["code"]) == (404, "debate_not_found")
-
-
 def test_a_piece_of_an_answer_is_told_live_and_has_no_place_to_go_on_from() -> None:
     piece = VoiceSpoke(voice="a:b", round=1, text="half \ud800 of it")
 

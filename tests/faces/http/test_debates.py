@@ -94,18 +94,6 @@ async def test_patience_ends_before_a_debate_whose_guests_do_not_come(held: Site
     assert answer.headers["preference-applied"] == "wait=1"
 
 
-async def test_the_same_key_is_the_same_debate(held: Site) -> None:
-    key = (b"idempotency-key", b"k1")
-    first = await start(held, QUESTION, key)
-    second = await start(held, QUESTION, key)
-    other = await start(held, {"question": "Is the egret a bird?"}, key)
-
-    assert second.json["id"] == first.json["id"]
-    assert "idempotency-replayed" not in first.headers
-    assert second.headers["idempotency-replayed"] == "true"
-    assert (other.status, other.json["code"]) == (422, "idempotency_key_reused")
-
-
 async def test_all_that_a_debate_can_be_told_arrives(held: Site) -> None:
     project = await got(held, "POST", "/projects", {"name": "heron", "label": "team"})
     memory = f"/projects/{project['id']}/memory/value"
@@ -149,24 +137,18 @@ def usual_is(site: Site, money: Decimal) -> None:
     object.__setattr__(prepare, "usual", usual)  # it is frozen, and made without settings here
 
 
-@pytest.mark.parametrize(
-    ("given", "held_to"),
-    [
+async def test_what_a_cap_says_nothing_about_is_as_usual(site: Site) -> None:
+    usual_is(site, Decimal(1))
+
+    for given, held_to in [
         (None, {"tokens": 100_000, "money": "1"}),
         ({}, {"tokens": 100_000, "money": "1"}),
         ({"tokens": 9_000}, {"tokens": 9_000, "money": "1"}),
         ({"money": "0.5"}, {"tokens": 100_000, "money": "0.5"}),
         ({"tokens": 9_000, "money": None}, {"tokens": 9_000, "money": None}),
-    ],
-)
-async def test_what_a_cap_says_nothing_about_is_as_usual(
-    site: Site, given: Any, held_to: Any
-) -> None:
-    usual_is(site, Decimal(1))
-
-    started = await start(site, {**QUESTION, "cap": given})
-
-    assert started.json["cap"] == held_to
+    ]:
+        started = await start(site, {**QUESTION, "cap": given})
+        assert started.json["cap"] == held_to
 
 
 async def test_where_nothing_may_cost_anything_a_cap_in_tokens_does_not_change_that(
@@ -184,50 +166,6 @@ async def test_where_nothing_may_cost_anything_a_cap_in_tokens_does_not_change_t
     assert dear.json["code"] == "budget_too_small"
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"question": ""}, "question"),
-        ({"thoroughness": 2}, "thoroughness"),
-        ({"thoroughness": "1"}, "thoroughness"),
-        ({"deadline_seconds": 0}, "deadline_seconds"),
-        ({"guests": True}, "guests"),
-        ({"shared": 1}, "shared"),
-        ({"cap": {"tokens": -1}}, "cap.tokens"),
-        ({"cap": {"money": 1.5}}, "cap.money"),
-        ({"budget": 5}, "budget"),
-        ({"preset": "loudest"}, "preset"),
-        ({"question": "a\0b"}, "question"),
-    ],
-)
-async def test_what_is_wrong_is_named(site: Site, wrong: dict[str, Any], field: str) -> None:
-    answer = await start(site, {**QUESTION, **wrong})
-
-    assert (answer.status, answer.json["code"]) == (422, "invalid_request")
-    assert [each["field"] for each in answer.json["errors"]] == [field]
-
-
-@pytest.mark.parametrize(
-    ("wish", "status", "code"),
-    [
-        ({"choices": ["a", "A "]}, 422, "bad_debate"),
-        ({"voices": ["openai:gpd"]}, 404, "voice_not_found"),
-        ({"roles": ["jester"]}, 404, "persona_not_found"),
-        ({"project": "nowhere"}, 404, "project_not_found"),
-        ({"cap": {"tokens": 10}}, 429, "budget_too_small"),
-        ({"label": "restricted+unknown"}, 422, "bad_debate"),
-    ],
-)
-async def test_what_cannot_be_held_is_refused_at_once(
-    site: Site, wish: dict[str, Any], status: int, code: str
-) -> None:
-    answer = await start(site, {**QUESTION, **wish})
-
-    assert (answer.status, answer.json["code"]) == (status, code)
-    assert answer.json["fix"]
-    assert (await got(site, "GET", "/debates"))["data"] == []
-
-
 async def test_an_estimate_asks_nobody_and_adds_up(held: Site) -> None:
     tariff = Tariff(input=Decimal(2), output=Decimal(10))
     voices = held.debates.voices.voices
@@ -236,36 +174,22 @@ async def test_an_estimate_asks_nobody_and_adds_up(held: Site) -> None:
     estimate = await got(held, "POST", "/debate-estimate", {**QUESTION, "preset": "debate"})
 
     assert held.debates.voices.asks == []
-    assert estimate["most"]["tokens"] == sum(each["tokens"] for each in estimate["voices"])
-    assert estimate["most"]["calls"] == sum(each["calls"] for each in estimate["voices"])
-    assert Decimal(estimate["most"]["money"]) == sum(
-        Decimal(each["money"]) for each in estimate["voices"]
-    )
-    assert Decimal(estimate["most"]["money"]) > 0
+    rows = estimate["voices"]
+    for what in ("tokens", "calls", "money"):
+        most = Decimal(estimate["most"][what])
+        assert most == sum(Decimal(each[what]) for each in rows) > 0
     assert estimate["likely_tokens"] <= estimate["most"]["tokens"]
     assert (estimate["fits"], estimate["kind"]) == (True, "yes_no")
 
 
-async def test_an_estimate_says_what_does_not_fit(site: Site) -> None:
-    estimate = await got(site, "POST", "/debate-estimate", {**QUESTION, "cap": {"tokens": 10}})
+async def test_an_estimate_says_what_does_not_fit_and_would_not_another_time(site: Site) -> None:
+    small = {**QUESTION, "cap": {"tokens": 10}}
+
+    estimate = await got(site, "POST", "/debate-estimate", small)
+    refusal = await start(site, small)
 
     assert estimate["fits"] is False
     assert any("tokens" in note for note in estimate["notes"])
-
-
-async def test_an_estimate_is_never_above_the_cap(site: Site) -> None:
-    wish = {**QUESTION, "analyze": True}
-    free = await got(site, "POST", "/debate-estimate", {**wish, "cap": {"tokens": 900_000}})
-    held_to = await got(site, "POST", "/debate-estimate", {**wish, "cap": {"tokens": 30_000}})
-
-    assert free["most"]["tokens"] > 30_000
-    assert (held_to["fits"], held_to["most"]["tokens"]) == (True, 30_000)
-    assert held_to["likely_tokens"] <= 30_000
-
-
-async def test_what_is_spent_is_not_worth_asking_for_again(site: Site) -> None:
-    refusal = await start(site, {**QUESTION, "cap": {"tokens": 10}})
-
     assert (refusal.status, refusal.json["retryable"]) == (429, False)
 
 
@@ -284,16 +208,6 @@ async def test_a_whole_debate_has_its_notes_and_how_it_turned_out(held: Site) ->
     assert whole["notes"][-1]["kind"] == "decision"
     assert whole["outcomes"] == [outcome]
     assert (outcome["decided_right"], outcome["shown"], outcome["source"]) == (True, "yes", "test")
-
-
-async def test_a_right_answer_that_is_none_of_the_choices_is_refused_with_them(held: Site) -> None:
-    debate = await decided(held, question="Which?", choices=["heron", "egret"], voices=NAMES[:2])
-    body = {"answer": "elephant"}
-
-    answer = await held.ask("POST", f"{API}/debates/{debate['id']}/outcome", body)
-
-    assert (answer.status, answer.json["code"]) == (422, "bad_debate")
-    assert "heron, egret" in answer.json["fix"]
 
 
 async def test_a_replay_decides_again_and_asks_nobody(held: Site) -> None:
@@ -321,19 +235,15 @@ async def test_the_log_is_a_text_for_people(held: Site) -> None:
     assert "Is the heron a bird?" in answer.body.decode()
 
 
-async def test_debates_are_listed_newest_first_and_in_pages(held: Site) -> None:
+async def test_debates_are_listed_newest_first_and_found(held: Site) -> None:
     first = await decided(held)
     second = await decided(held, question="Is the egret a bird?")
 
     all_ = await got(held, "GET", "/debates")
-    page = await got(held, "GET", "/debates", query="limit=1")
-    rest = await got(held, "GET", "/debates", query=f"limit=1&after={page['next']}")
     found = await got(held, "GET", "/debates", query="q=egret&status=decided")
     none = await got(held, "GET", "/debates", query="status=failed")
 
     assert [each["id"] for each in all_["data"]] == [second["id"], first["id"]]
-    assert [each["id"] for each in page["data"]] == [second["id"]]
-    assert [each["id"] for each in rest["data"]] == [first["id"]]
     assert [each["id"] for each in found["data"]] == [second["id"]]
     assert none["data"] == []
 

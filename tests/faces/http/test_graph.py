@@ -69,14 +69,3 @@ async def test_figures_communities_neighbours_and_the_whole_agree(site: Site) ->
         (FIND, FIND),
         (FIND, ORDERS),
     }
-
-
-async def test_a_tool_that_is_not_there_is_not_found(site: Site) -> None:
-    await handed_on(site)
-
-    for path in (f"path?from={FIND}&to=shop.x", "path?from=x.y&to=x.z", "neighbours/shop.x"):
-        answer = await got(site, f"/{path}")
-        assert (answer.status, answer.json["code"]) == (404, "tool_not_found")
-    bad = await got(site, f"/path?from={FIND}&to=x")
-    assert bad.status == 422
-    assert (await got(site, f"/path?from={FIND}")).status == 422

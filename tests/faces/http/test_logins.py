@@ -7,16 +7,14 @@ import pytest
 from dirty_equals import IsPartialDict, IsStr
 from inline_snapshot import snapshot
 
-from portico.faces.http.app import build
 from portico.faces.http.challenge import METADATA, ProtectedResource
-from portico.faces.http.host_guard import allowed
 from portico.gateway.core.errors import UpstreamWantsLogin
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.token_subject import EVERY, grants_of
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.faces.http.asgi import Answer, ask
-from tests.faces.http.conftest import HOST, Site, nothing_running
+from tests.faces.http.conftest import HOST, Site
 
 LAUNCH = {"type": "http", "url": "https://tools.example/mcp"}
 TOOL: JsonObject = {
@@ -44,6 +42,12 @@ async def let_in(site: Site) -> None:
     assert accepted.json["approved"], accepted.json
 
 
+async def a_link(site: Site) -> str:
+    await let_in(site)
+    link: str = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
+    return link
+
+
 async def wanted(site: Site, link: str) -> Answer:
     """As a browser does it when the button is pressed."""
     headers = [HOST, (b"origin", b"http://127.0.0.1:3100")]
@@ -51,7 +55,9 @@ async def wanted(site: Site, link: str) -> Answer:
     return await ask(site.app, "POST", "/oauth/login", headers=headers, query=query)
 
 
-async def back(site: Site, link: str, *, asked: bool = True, **other: str) -> Answer:
+async def back(
+    site: Site, link: str, *, asked: bool = True, at: str | None = None, **other: str
+) -> Answer:
     """As a browser comes back: without any key, with what it was given when somebody was asked."""
     state = parse_qs(urlsplit(link).query)["state"][0]
     sent = await wanted(site, link)
@@ -61,17 +67,14 @@ async def back(site: Site, link: str, *, asked: bool = True, **other: str) -> An
     return await ask(
         site.app,
         "GET",
-        urlsplit(there).path,
+        at or urlsplit(there).path,
         headers=[HOST, cookie] if asked else [HOST],
         query=urlencode(given),
     )
 
 
 async def test_somebody_logs_in_sees_it_and_logs_out(site: Site) -> None:
-    await let_in(site)
-
-    link = await site.ask("POST", f"{SERVER}/login")
-    page = await back(site, link.json["login_url"])
+    page = await back(site, await a_link(site))
     during = await site.ask("GET", f"{SERVER}/login")
     out = await site.ask("DELETE", f"{SERVER}/login")
     after = await site.ask("GET", f"{SERVER}/login")
@@ -98,8 +101,7 @@ async def test_a_call_without_a_login_tells_where_to_log_in(site: Site) -> None:
 
 
 async def test_who_opens_a_link_sees_whom_it_is_for_before_they_go_on(site: Site) -> None:
-    await let_in(site)
-    link = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
+    link = await a_link(site)
 
     query = urlsplit(link).query
     page = await ask(site.app, "GET", "/oauth/login", headers=[HOST], query=query)
@@ -117,8 +119,7 @@ async def test_who_opens_a_link_sees_whom_it_is_for_before_they_go_on(site: Site
 
 
 async def test_who_says_so_is_sent_on_with_a_cookie_for_this_login_alone(site: Site) -> None:
-    await let_in(site)
-    first = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
+    first = await a_link(site)
     second = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
 
     sent, other = await wanted(site, first), await wanted(site, second)
@@ -135,8 +136,7 @@ async def test_who_says_so_is_sent_on_with_a_cookie_for_this_login_alone(site: S
 @pytest.mark.requirement("guard:logins:own-token")
 async def test_whoever_is_sent_past_the_question_logs_nobody_in(site: Site) -> None:
     """Somebody opens their own link, takes the address behind it, and sends that to a victim."""
-    await let_in(site)
-    link = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
+    link = await a_link(site)
 
     page = await back(site, link, asked=False)
 
@@ -145,41 +145,24 @@ async def test_whoever_is_sent_past_the_question_logs_nobody_in(site: Site) -> N
     assert not (await site.ask("GET", f"{SERVER}/login")).json["logged_in"]
 
 
-@pytest.mark.parametrize("origin", [b"https://evil.example", b"null"])
-async def test_a_click_on_somebody_elses_page_says_nothing_for_whoever_made_it(
-    site: Site, origin: bytes
-) -> None:
-    await let_in(site)
-    link = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
-    query = urlsplit(link).query
+async def test_a_click_on_somebody_elses_page_says_nothing_for_whoever_made_it(site: Site) -> None:
+    query = urlsplit(await a_link(site)).query
 
-    headers = [HOST, (b"origin", origin)]
-    forged = await ask(site.app, "POST", "/oauth/login", headers=headers, query=query)
-
-    assert forged.status == 403
-    assert "set-cookie" not in forged.headers
+    for origin in (b"https://evil.example", b"null"):
+        headers = [HOST, (b"origin", origin)]
+        forged = await ask(site.app, "POST", "/oauth/login", headers=headers, query=query)
+        assert (forged.status, "set-cookie" in forged.headers) == (403, False)
 
 
 async def test_an_answer_at_the_address_of_another_server_logs_nobody_in(site: Site) -> None:
-    await let_in(site)
-    link = (await site.ask("POST", f"{SERVER}/login")).json["login_url"]
-    sent = await wanted(site, link)
-    cookie = (b"cookie", sent.headers["set-cookie"].partition(";")[0].encode())
-    state = parse_qs(urlsplit(link).query)["state"][0]
-    query = urlencode({"state": state, "code": "c", "iss": "https://login.example"})
-
-    page = await ask(
-        site.app, "GET", "/oauth/callback/srv_other", headers=[HOST, cookie], query=query
-    )
+    page = await back(site, await a_link(site), at="/oauth/callback/srv_other")
 
     assert page.status == 403
     assert b"not from where you were sent" in page.body
 
 
 async def test_who_may_only_read_neither_begins_nor_ends_a_login(site: Site) -> None:
-    await let_in(site)
-    link = await site.ask("POST", f"{SERVER}/login")
-    assert (await back(site, link.json["login_url"])).status == 200
+    assert (await back(site, await a_link(site))).status == 200
     wish = {"name": "reads", "scopes": ["tools:read", "tools:call"]}
     reads = (await site.ask("POST", "/api/v1/keys", wish)).json["key"]
     site.upstreams.replies[ToolRef("tools", "look")] = UpstreamWantsLogin("tools", "Bearer")
@@ -208,10 +191,9 @@ async def test_who_may_only_read_neither_begins_nor_ends_a_login(site: Site) -> 
 async def test_a_browser_that_comes_back_with_something_else_logs_nobody_in(
     site: Site, other: dict[str, Any], status: int, words: bytes
 ) -> None:
-    await let_in(site)
-    link = await site.ask("POST", f"{SERVER}/login")
+    link = await a_link(site)
 
-    page = await back(site, link.json["login_url"], **other)
+    page = await back(site, link, **other)
 
     assert page.status == status
     assert words in page.body
@@ -244,7 +226,7 @@ async def test_a_server_that_has_its_credentials_takes_no_logins(site: Site) -> 
 
 
 async def test_where_tokens_come_from_is_told_to_everybody_who_has_none(site: Site) -> None:
-    app = build(site.use, site.gateway, allowed(3100, None), nothing_running, resource=RESOURCE)
+    app = site.rebuilt(resource=RESOURCE)
 
     documents = [
         await ask(app, "GET", path, headers=[HOST]) for path in (METADATA, f"{METADATA}/mcp")
@@ -272,7 +254,7 @@ async def test_where_tokens_come_from_is_told_to_everybody_who_has_none(site: Si
 
 
 async def test_whoever_may_too_little_is_told_which_scope_to_ask_for(site: Site) -> None:
-    app = build(site.use, site.gateway, allowed(3100, None), nothing_running, resource=RESOURCE)
+    app = site.rebuilt(resource=RESOURCE)
     wish = {"name": "few", "scopes": ["status:read"]}
     few = (await site.ask("POST", "/api/v1/keys", wish)).json["key"]
     bearer = (b"authorization", f"Bearer {few}".encode())

@@ -8,17 +8,25 @@ import pytest
 from inline_snapshot import snapshot
 
 from portico.agents.core.asking import Finish, Usage
-from portico.agents.core.happening import Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.happening import (
+    Happening,
+    Noted,
+    ThoughtAdded,
+    ToolEnded,
+    TurnBegan,
+    TurnEnded,
+)
 from portico.agents.core.message import ModelSaid, UserSaid
 from portico.agents.core.trace import AgentRunStatus
 from portico.faces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from tests.faces.http.asgi import Answer
 from tests.faces.http.conftest import Site
-from tests.faces.http.desk import Desk, a_tool, opened, text
+from tests.faces.http.desk import Desk, a_tool, joined, opened, text
 from tests.faces.http.streaming import Stream
 
 PATH = "/v1/chat/completions"
+AGAIN = (b"x-stainless-retry-count", b"1")
 QUESTION = {"role": "user", "content": "Write to Bob."}
 
 
@@ -41,11 +49,6 @@ def deltas(stream: Stream, name: str = "content") -> str:
     return "".join(each.get(name) or "" for each in found)
 
 
-async def the_run(desk: Desk) -> RunId:
-    [run] = await desk.started()
-    return run
-
-
 async def begun(desk: Desk, stream: Stream) -> RunId:
     await stream.until(lambda: stream.body)
     return RunId.parse(stream.headers["portico-run"])
@@ -55,26 +58,36 @@ async def completed(stream: Stream) -> None:
     await stream.until(lambda: stream.complete)
 
 
-async def test_words_are_streamed_and_tools_are_shown_as_reasoning(desk: Desk) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
+async def told(
+    desk: Desk, *happenings: Happening, answer: str = "It is sent.", **end: Any
+) -> Stream:
+    """A talk in which all that is told, and that ends so."""
+    options = {"include_usage": True} if end.pop("usage", False) else None
+    wish = asking(stream=True, stream_options=options) if options else asking(stream=True)
+    async with desk.stream(PATH, wish) as stream:
         run = await begun(desk, stream)
-        failed = ToolEnded(
-            turn=1, call="c1", tool="mail.send", text="Full.\nAt all.", failed=True, seconds=1.0
-        )
-        await desk.tell(
-            run,
-            TurnBegan(turn=1, model="local:small"),
-            ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."),
-            text("I shall "),
-            text("I shall write."),
-            a_tool(),
-            failed,
-            Noted(code="fallback", message="Another model answers."),
-            TurnBegan(turn=2, model="local:small"),
-            text("It is sent.", turn=2),
-        )
-        await desk.ends(run)
+        await desk.tell(run, *happenings)
+        await desk.ends(run, answer, **end)
         await completed(stream)
+    return stream
+
+
+async def test_words_are_streamed_and_tools_are_shown_as_reasoning(desk: Desk) -> None:
+    failed = ToolEnded(
+        turn=1, call="c1", tool="mail.send", text="Full.\nAt all.", failed=True, seconds=1.0
+    )
+    stream = await told(
+        desk,
+        TurnBegan(turn=1, model="local:small"),
+        ThoughtAdded(turn=1, attempt=1, offset=0, text="Hm."),
+        text("I shall "),
+        text("I shall write."),
+        a_tool(),
+        failed,
+        Noted(code="fallback", message="Another model answers."),
+        TurnBegan(turn=2, model="local:small"),
+        text("It is sent.", turn=2),
+    )
 
     assert stream.status == 200
     assert stream.headers["content-type"].startswith("text/event-stream")
@@ -90,15 +103,12 @@ Another model answers.
     assert stream.body.endswith(b"data: [DONE]\n\n")
     assert "usage" not in chunks(stream)[-1]
     assert chunks(stream)[-1]["choices"][0]["finish_reason"] == "stop"
-    assert {each["id"] for each in chunks(stream)} == {f"chatcmpl-{run}"}
+    assert {each["id"] for each in chunks(stream)} == {f"chatcmpl-{stream.headers['portico-run']}"}
     assert chunks(stream)[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
 
 
 async def test_usage_comes_last_for_whoever_wants_it(desk: Desk) -> None:
-    wish = asking(stream=True, stream_options={"include_usage": True})
-    async with desk.stream(PATH, wish) as stream:
-        await desk.ends(await begun(desk, stream))
-        await completed(stream)
+    stream = await told(desk, usage=True)
 
     assert chunks(stream)[-1]["choices"] == []
     assert chunks(stream)[-1]["usage"] == {
@@ -115,9 +125,8 @@ async def whole(desk: Desk, body: dict[str, Any], *happenings: Any, answer: str 
     async with desk.stream(PATH, {**body, "stream": True}) as stream:
         run = await begun(desk, stream)
     await desk.tell(run, *happenings)
-    asked = (b"x-stainless-retry-count", b"1")
     await desk.ends(run, answer)
-    return await desk.ask("POST", PATH, body, asked)
+    return await desk.ask("POST", PATH, body, AGAIN)
 
 
 async def test_a_whole_answer_is_the_answer_and_nothing_else(desk: Desk) -> None:
@@ -138,11 +147,7 @@ async def test_a_whole_answer_is_the_answer_and_nothing_else(desk: Desk) -> None
 
 
 async def test_a_model_that_was_asked_anew_says_so(desk: Desk) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
-        run = await begun(desk, stream)
-        await desk.tell(run, text("Good d"), text("Hello.", attempt=2))
-        await desk.ends(run, "Hello.")
-        await completed(stream)
+    stream = await told(desk, text("Good d"), text("Hello.", attempt=2), answer="Hello.")
 
     assert deltas(stream) == "Good d\n\n> That broke off; it is said anew.\n\nHello."
 
@@ -166,22 +171,21 @@ async def test_what_was_said_before_is_history_and_wishes_are_the_users(desk: De
 
 
 async def test_a_failed_run_is_an_error_in_the_stream_and_without(desk: Desk) -> None:
-    failed = {
-        "status": AgentRunStatus.FAILED,
-        "error": "local:small cannot be asked.",
-        "error_code": "model_unavailable",
-        "fix": "Start it.",
-    }
-    async with desk.stream(PATH, asking(stream=True)) as stream:
-        run = await begun(desk, stream)
-        await desk.ends(run, "", **failed)
-        await completed(stream)
-    again = await desk.ask("POST", PATH, asking(), (b"x-stainless-retry-count", b"1"))
+    stream = await told(
+        desk,
+        answer="",
+        status=AgentRunStatus.FAILED,
+        error="local:small cannot be asked.",
+        error_code="model_unavailable",
+        fix="Start it.",
+    )
+    again = await desk.ask("POST", PATH, asking(), AGAIN)
 
-    told = {"type": "server_error", "param": None, "code": "model_unavailable"}
     assert chunks(stream)[-1]["error"] == {
         "message": "local:small cannot be asked. Start it.",
-        **told,
+        "type": "server_error",
+        "param": None,
+        "code": "model_unavailable",
     }
     assert (again.status, again.json["error"]["code"]) == (502, "model_unavailable")
 
@@ -196,15 +200,10 @@ async def test_a_failed_run_is_an_error_in_the_stream_and_without(desk: Desk) ->
 async def test_an_end_before_the_end_is_said(
     desk: Desk, status: AgentRunStatus, finish: str, content: str
 ) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
-        run = await begun(desk, stream)
-        await desk.tell(run, text("So far."))
-        await desk.ends(
-            run, "So far.", status=status, error="It was too much.", fix="Ask for less."
-        )
-        await completed(stream)
+    end = {"status": status, "error": "It was too much.", "fix": "Ask for less."}
+    stream = await told(desk, text("So far."), answer="So far.", **end)
 
-    again = await desk.ask("POST", PATH, asking(), (b"x-stainless-retry-count", b"1"))
+    again = await desk.ask("POST", PATH, asking(), AGAIN)
 
     assert deltas(stream) == content
     assert chunks(stream)[-1]["choices"][0]["finish_reason"] == finish
@@ -213,14 +212,10 @@ async def test_an_end_before_the_end_is_said(
 
 
 async def test_an_answer_that_had_no_room_says_so(desk: Desk) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
-        run = await begun(desk, stream)
-        cut = TurnEnded(
-            turn=1, model="local:small", usage=Usage(), money=Decimal(0), finish=Finish.LENGTH
-        )
-        await desk.tell(run, text("So f"), cut)
-        await desk.ends(run, "So f")
-        await completed(stream)
+    cut = TurnEnded(
+        turn=1, model="local:small", usage=Usage(), money=Decimal(0), finish=Finish.LENGTH
+    )
+    stream = await told(desk, text("So f"), cut, answer="So f")
 
     assert chunks(stream)[-1]["choices"][0]["finish_reason"] == "length"
 
@@ -329,9 +324,7 @@ async def test_of_a_run_that_is_over_the_answer_comes_first_and_another_goes_on(
 async def test_a_note_of_somebody_elses_run_is_only_text(site: Site) -> None:
     desk = await opened(site, patience=0.01)
     run, _, said = await left_waiting(desk)
-    made = await desk.ask("POST", "/api/v1/invitations", {"name": "eve", "roles": ["admin"]})
-    token = made.json["link"].partition("#")[2]
-    eve = (await desk.ask("POST", "/api/v1/invitations/accept", key=token)).json["key"]
+    eve, _ = await joined(site, "eve", roles=["admin"])
 
     body = {**follow_up(said, "go on"), "stream": True}
     async with desk.stream(PATH, body, key=eve) as stream:
@@ -373,18 +366,14 @@ async def test_an_idempotency_key_finds_its_run_also_when_it_is_over(desk: Desk)
 
 async def test_whoever_asks_the_same_all_day_hears_a_new_answer_each_time(desk: Desk) -> None:
     for number in range(10):
-        async with desk.stream(PATH, asking(stream=True)) as stream:
-            run = await begun(desk, stream)
-            await desk.ends(run, f"Answer {number}.")
-            await completed(stream)
+        stream = await told(desk, answer=f"Answer {number}.")
         assert deltas(stream) == f"Answer {number}."
 
     assert len(await desk.started()) == 10
 
 
-@pytest.mark.parametrize(
-    ("more", "param"),
-    [
+async def test_what_an_agent_cannot_do_is_refused(desk: Desk) -> None:
+    for more, param in [
         ({"n": 2}, "n"),
         ({"tools": [{"type": "function"}]}, "tools"),
         ({"functions": [{"name": "f"}]}, "functions"),
@@ -404,17 +393,12 @@ async def test_whoever_asks_the_same_all_day_hears_a_new_answer_each_time(desk: 
         ({"max_tokens": 0}, "max_tokens"),
         ({"messages": [{"role": "user", "content": "a\x00b"}]}, "messages.0.content.?"),
         ({"messages": [{"role": "user", "content": "a\ud83d"}]}, "messages.0.content.?"),
-    ],
-)
-async def test_what_an_agent_cannot_do_is_refused(
-    desk: Desk, more: dict[str, Any], param: str
-) -> None:
-    answer = await desk.ask("POST", PATH, asking(**more))
+    ]:
+        answer = await desk.ask("POST", PATH, asking(**more))
 
-    assert answer.status == 400
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.json["error"]["type"] == "invalid_request_error"
-    assert answer.json["error"]["param"] == param
+        error = answer.json["error"]
+        assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
+        assert (error["type"], error["param"]) == ("invalid_request_error", param)
     assert await desk.started() == []
 
 
@@ -439,36 +423,22 @@ async def test_what_is_refused_is_told_in_whole_sentences(desk: Desk) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
+async def test_without_a_question_nothing_is_asked(desk: Desk) -> None:
+    for messages in (
         [{"role": "assistant", "content": "Yes?"}],
         [{"role": "system", "content": "Be brief."}],
         [{"role": "user", "content": ""}],
         [QUESTION, {"role": "assistant", "content": "Dear"}],
-    ],
-)
-async def test_without_a_question_nothing_is_asked(
-    desk: Desk, messages: list[dict[str, Any]]
-) -> None:
-    answer = await desk.ask("POST", PATH, asking(*messages))
-
-    assert (answer.status, answer.json["error"]["code"]) == (400, "no_question")
-
-
-@pytest.mark.parametrize("model", ["clerk", "agent/", "gpt-5", "agent/nobody"])
-async def test_a_model_that_is_no_agent_is_not_found(desk: Desk, model: str) -> None:
-    answer = await desk.ask("POST", PATH, asking(model=model))
-
-    error = answer.json["error"]
-    assert (answer.status, error["code"], error["param"]) == (404, "model_not_found", "model")
-    assert error["type"] == "not_found_error"
+    ):
+        answer = await desk.ask("POST", PATH, asking(*messages))
+        assert (answer.status, answer.json["error"]["code"]) == (400, "no_question")
 
 
 async def test_every_wall_speaks_as_openai_does(desk: Desk) -> None:
     stranger = await desk.ask("POST", PATH, asking(), key="nonsense")
     made = await desk.ask("POST", "/api/v1/keys", {"name": "bare", "scopes": []})
     bare = await desk.ask("POST", PATH, asking(), key=made.json["key"])
+    nobody = await desk.ask("POST", PATH, asking(model="agent/nobody"))
     nowhere = await desk.ask("GET", "/v1/nowhere")
     large = await desk.ask("POST", PATH, asking({"role": "user", "content": "a" * 1_100_000}))
     elsewhere = await desk.ask("GET", "/api/v1/nowhere")
@@ -476,6 +446,8 @@ async def test_every_wall_speaks_as_openai_does(desk: Desk) -> None:
     assert (stranger.status, stranger.json["error"]["type"]) == (401, "authentication_error")
     assert "www-authenticate" in stranger.headers
     assert (bare.status, bare.json["error"]["type"]) == (403, "permission_error")
+    error = nobody.json["error"]
+    assert (nobody.status, error["type"], error["param"]) == (404, "not_found_error", "model")
     assert (nowhere.status, nowhere.json["error"]["code"]) == (404, "route_not_found")
     assert (large.status, large.json["error"]["code"]) == (413, "too_large")
     assert elsewhere.json["code"] == "route_not_found"
@@ -517,10 +489,6 @@ async def test_a_server_that_ends_does_not_wait_for_an_answer(desk: Desk) -> Non
 
 
 async def test_half_of_a_pair_of_surrogates_is_escaped(desk: Desk) -> None:
-    async with desk.stream(PATH, asking(stream=True)) as stream:
-        run = await begun(desk, stream)
-        await desk.tell(run, text("a\ud83d"))
-        await desk.ends(run, "a\ud83d")
-        await completed(stream)
+    stream = await told(desk, text("a\ud83d"), answer="a\ud83d")
 
     assert deltas(stream) == "a\ud83d"

@@ -8,6 +8,7 @@ from fastapi.routing import iter_route_contexts
 from portico.guard.core.roles import OF_THE_INSTALLATION, SCOPES_OF, Role, Scope
 from tests.faces.http.asgi import Answer
 from tests.faces.http.conftest import Site
+from tests.faces.http.desk import joined
 from tests.faces.http.doors import DOORS, OPEN, Door
 from tests.faces.http.test_walls import filled
 
@@ -42,10 +43,7 @@ async def key_with(site: Site, scopes: Iterable[Scope]) -> str:
 
 
 async def key_of(site: Site, role: Role) -> str:
-    invited = await site.ask("POST", "/api/v1/invitations", {"name": role, "roles": [role]})
-    token = invited.json["link"].partition("#")[2]
-    accepted = await site.ask("POST", "/api/v1/invitations/accept", key=token)
-    key: str = accepted.json["key"]
+    key, _ = await joined(site, role, roles=[role])
     return key
 
 
@@ -69,6 +67,7 @@ def turned_away(answer: Answer, door: Door) -> bool:
 
 
 @pytest.mark.requirement("guard:table:every-route")
+@pytest.mark.requirement("telemetry:metrics:behind-a-key")
 @pytest.mark.timeout(120)
 async def test_a_key_without_the_scope_is_turned_away_and_one_with_only_it_is_let_through(
     site: Site,
@@ -89,6 +88,7 @@ async def test_a_key_without_the_scope_is_turned_away_and_one_with_only_it_is_le
 
 
 @pytest.mark.requirement("guard:table:every-route")
+@pytest.mark.requirement("telemetry:metrics:behind-a-key")
 @pytest.mark.timeout(120)
 async def test_each_role_opens_the_doors_of_its_scopes_and_no_other(site: Site) -> None:
     keys = {role: await key_of(site, role) for role in Role}

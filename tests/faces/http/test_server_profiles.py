@@ -1,7 +1,5 @@
 """What servers may reach, over REST."""
 
-import pytest
-
 from tests.faces.http.conftest import Site
 
 LAUNCH = {
@@ -47,33 +45,22 @@ async def test_lists_and_reviews_have_it_too(site: Site) -> None:
     assert listed["confinement"]["profile"] == NARROW
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
+async def test_what_is_no_profile_is_refused_and_what_runs_elsewhere_has_none(site: Site) -> None:
+    far = {"type": "http", "url": "https://far.example/mcp"}
+    await added(site)
+    await site.ask("POST", "/api/v1/servers", {"name": "far", "launch": far})
+
+    for body, code in [
         ({"read": ["notes"]}, "bad_profile"),
         ({"write": ["/"]}, "bad_profile"),
         ({"reach": ["nowhere"]}, "bad_place"),
         ({"network": "all"}, "invalid_request"),
         ({"reads": []}, "invalid_request"),
         ({"read": ["/a"] * 65}, "invalid_request"),
-    ],
-)
-async def test_what_is_no_profile_is_refused(
-    site: Site, body: dict[str, object], code: str
-) -> None:
-    await added(site)
-
-    refused = await site.ask("PUT", WHERE, body)
-
-    assert (refused.status, refused.json["code"]) == (422, code)
-
-
-async def test_what_runs_elsewhere_has_none(site: Site) -> None:
-    far = {"type": "http", "url": "https://far.example/mcp"}
-    await site.ask("POST", "/api/v1/servers", {"name": "notes", "launch": far})
-
-    shown = await site.ask("GET", WHERE)
-
+    ]:
+        refused = await site.ask("PUT", WHERE, body)
+        assert (refused.status, refused.json["code"]) == (422, code)
+    shown = await site.ask("GET", "/api/v1/servers/far/profile")
     assert (shown.status, shown.json["code"]) == (409, "not_started_here")
 
 

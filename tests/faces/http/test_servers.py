@@ -56,12 +56,6 @@ async def test_an_approval_of_what_has_moved_is_refused(site: Site) -> None:
     assert (refused.status, refused.json["code"]) == (409, "pin_moved")
 
 
-async def test_a_launch_that_is_none_is_refused(site: Site) -> None:
-    refused = await site.ask("POST", "/api/v1/servers", {"name": "files", "launch": {}})
-
-    assert (refused.status, refused.json["code"]) == (422, "bad_launch")
-
-
 async def test_a_server_is_switched_off_and_on(site: Site) -> None:
     await approved(site)
 
@@ -91,23 +85,6 @@ async def test_a_server_is_removed_with_its_tools(site: Site) -> None:
 
     assert removed.status == 204
     assert listed.json["data"] == []
-
-
-async def test_a_server_that_is_not_there_is_not_found(site: Site) -> None:
-    shown = await site.ask("GET", "/api/v1/servers/nowhere")
-
-    assert (shown.status, shown.json["code"]) == (404, "server_not_found")
-
-
-async def test_adding_twice_under_one_key_adds_once(site: Site) -> None:
-    once = ((b"idempotency-key", b"k1"),)
-    body = {"name": "files", "launch": LAUNCH}
-
-    first = await site.ask("POST", "/api/v1/servers", body, headers=once)
-    second = await site.ask("POST", "/api/v1/servers", body, headers=once)
-
-    assert first.json == second.json
-    assert second.status == 201
 
 
 async def test_a_server_says_how_secret_it_is_and_is_told(site: Site) -> None:

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from portico.faces.http.calls import answer_out
 from portico.gateway.core.ahead.mark import marked
 from portico.gateway.core.call import Called, CallId
@@ -15,21 +13,15 @@ from tests.faces.http.test_servers import TOOL, approved
 READ = ToolRef("files", "read_file")
 
 
-async def test_tools_are_listed_with_how_they_stand(site: Site) -> None:
+async def test_tools_are_listed_with_how_they_stand_and_shown_as_they_are_said(site: Site) -> None:
     await approved(site)
 
     [tool] = (await site.ask("GET", "/api/v1/tools")).json["data"]
     none = await site.ask("GET", "/api/v1/tools", query="standing=changed")
+    shown = await site.ask("GET", "/api/v1/tools/files.read_file")
 
     assert (tool["tool"], tool["standing"]) == ("files.read_file", "live")
     assert none.json["data"] == []
-
-
-async def test_a_tool_is_shown_as_its_server_says_it(site: Site) -> None:
-    await approved(site)
-
-    shown = await site.ask("GET", "/api/v1/tools/files.read_file")
-
     assert shown.json["definition"] == TOOL
 
 
@@ -48,25 +40,6 @@ async def test_a_call_gives_what_the_tool_gives(site: Site) -> None:
     assert (figures["name"], figures["calls"], figures["error_rate"]) == ("read_file", 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        ({"tool": "files.nothing"}, 404, "tool_not_found"),
-        ({"tool": "odd"}, 422, "bad_tool_ref"),
-        ({"tool": "files.read_file", "arguments": {"path": 1}}, 422, "bad_arguments"),
-        ({"tool": "files.read_file", "call_with": "call_write"}, 403, "wrong_verb"),
-    ],
-)
-async def test_a_call_that_cannot_be_made_says_why(
-    site: Site, body: dict[str, object], status: int, code: str
-) -> None:
-    await approved(site)
-
-    refused = await site.ask("POST", "/api/v1/calls", body)
-
-    assert (refused.status, refused.json["code"]) == (status, code)
-
-
 async def test_a_long_answer_is_read_page_by_page(site: Site) -> None:
     await approved(site)
     site.upstreams.replies[READ] = text("word " * 10_000)
@@ -82,18 +55,3 @@ def test_an_answer_that_was_read_ahead_says_how_old_it_is() -> None:
 
     assert answer_out(Called(marked(text("old"), timedelta(seconds=2)), call)).age_ms == 2_000
     assert answer_out(Called(text("new"), call)).age_ms is None
-
-
-@pytest.mark.parametrize("cursor", ["bm9wZQ", "MjAyNi0wMS0wMQ"])
-async def test_a_cursor_that_is_none_of_ours_is_refused(site: Site, cursor: str) -> None:
-    refused = await site.ask("GET", "/api/v1/calls", query=f"after={cursor}")
-
-    assert refused.json["code"] == "bad_cursor"
-
-
-async def test_when_nothing_fits_the_answer_says_so(site: Site) -> None:
-    await approved(site)
-
-    found = await site.ask("POST", "/api/v1/search", {"queries": ["bake sourdough bread"]})
-
-    assert not found.json["fits"]
