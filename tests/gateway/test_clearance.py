@@ -43,6 +43,11 @@ def a_room() -> OpenRoom:
     return room
 
 
+@pytest.fixture
+def room() -> OpenRoom:
+    return a_room()
+
+
 Look = Callable[[OpenRoom, Principal], Awaitable[object]]
 LOOKS: dict[str, Look] = {
     "search": lambda room, who: room.use.find_tools(who, ["pay the canary its salary"]),
@@ -108,9 +113,9 @@ async def test_it_is_answered_as_if_it_were_not_there(attempt: str) -> None:
     assert room.upstreams.called == []
 
 
-async def test_a_tool_that_is_not_there_has_nothing_near_it_above_the_caller() -> None:
-    room = a_room()
-
+async def test_a_tool_that_is_not_there_has_nothing_near_it_above_the_caller(
+    room: OpenRoom,
+) -> None:
     with pytest.raises(ToolNotFound) as refusal:
         await room.use.call_tool(ANA, ToolRef("files", "canary_pay"), {})
 
@@ -128,8 +133,9 @@ async def test_a_label_that_is_raised_hides_what_was_called_before(room: OpenRoo
     assert len(await room.use.list_calls(SECRETARY)) == 1
 
 
-async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be_taken() -> None:
-    room = a_room()
+async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be_taken(
+    room: OpenRoom,
+) -> None:
     alike = CANARY.replace("l", "1")
 
     with pytest.raises(ServerExists) as refusal:
@@ -138,8 +144,7 @@ async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be_taken() 
     assert CANARY not in str(refusal.value)
 
 
-async def test_two_keys_of_one_principal_see_what_each_is_cleared_for() -> None:
-    room = a_room()
+async def test_two_keys_of_one_principal_see_what_each_is_cleared_for(room: OpenRoom) -> None:
     wide = replace(ANA, clearance=SECRET)
 
     assert "canary" in str(await room.gateway.show_surface(wide))
@@ -148,7 +153,9 @@ async def test_two_keys_of_one_principal_see_what_each_is_cleared_for() -> None:
     assert "canary" not in str((await room.use.find_tools(ANA, ["pay a salary"])).text)
 
 
-async def test_what_is_not_labelled_is_one_shelf_for_all(room: OpenRoom) -> None:
+async def test_what_is_not_labelled_is_one_shelf_for_all() -> None:
+    room = OpenRoom()
+
     mine = await room.gateway.catalogues.current(ANA)
     hers = await room.gateway.catalogues.current(SECRETARY)
 

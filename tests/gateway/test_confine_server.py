@@ -33,9 +33,14 @@ async def a_room(**walls: bool | tuple[str, ...]) -> Room:
     return room
 
 
-async def test_what_a_server_may_reach_follows_from_its_launch_and_less_is_proposed() -> None:
-    room = await a_room()
+@pytest.fixture
+async def room() -> Room:
+    return await a_room()
 
+
+async def test_what_a_server_may_reach_follows_from_its_launch_and_less_is_proposed(
+    room: Room,
+) -> None:
     look = await room.show_profile(VIEWER, "mail")
 
     assert look.held.confinement.hold is Hold.BOXED
@@ -48,10 +53,8 @@ async def test_what_a_server_may_reach_follows_from_its_launch_and_less_is_propo
 
 
 async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
-    caplog: pytest.LogCaptureFixture,
+    room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
-    room = await a_room()
-
     with (
         caplog.at_level(logging.WARNING, "portico.box"),
         room.bus.listen(ROOT.space, CATALOGUE) as ear,
@@ -68,8 +71,7 @@ async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
     assert '"write":["/srv/mail/in"]' in caplog.text
 
 
-async def test_a_profile_is_taken_back(caplog: pytest.LogCaptureFixture) -> None:
-    room = await a_room()
+async def test_a_profile_is_taken_back(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     await room.set_profile(ROOT, "mail", NARROW)
 
     with caplog.at_level(logging.WARNING, "portico.box"):
@@ -80,8 +82,7 @@ async def test_a_profile_is_taken_back(caplog: pytest.LogCaptureFixture) -> None
     assert "to the default" in caplog.text
 
 
-async def test_whoever_may_not_approve_may_narrow_and_not_widen() -> None:
-    room = await a_room()
+async def test_whoever_may_not_approve_may_narrow_and_not_widen(room: Room) -> None:
     with pytest.raises(NotPermitted):
         await room.set_profile(VIEWER, "mail", NARROW)
 
@@ -93,8 +94,7 @@ async def test_whoever_may_not_approve_may_narrow_and_not_widen() -> None:
     assert (await room.servers.get(ROOT, "mail")).profile == NARROW
 
 
-async def test_a_path_that_is_a_link_counts_as_what_it_leads_to() -> None:
-    room = await a_room()
+async def test_a_path_that_is_a_link_counts_as_what_it_leads_to(room: Room) -> None:
     await room.set_profile(ROOT, "mail", NARROW)
     room.walls.links["/srv/mail/in/link"] = "/srv"
 
@@ -107,8 +107,7 @@ async def test_a_path_that_is_a_link_counts_as_what_it_leads_to() -> None:
     assert (await room.servers.get(ROOT, "mail")).profile == Profile(write=("/srv",))
 
 
-async def test_a_default_that_is_a_link_is_what_it_leads_to() -> None:
-    room = await a_room()
+async def test_a_default_that_is_a_link_is_what_it_leads_to(room: Room) -> None:
     room.walls.links["/srv/mail"] = "/mnt/mail"
 
     await room.set_profile(WRITER, "mail", Profile(write=("/mnt/mail",)))
@@ -116,8 +115,7 @@ async def test_a_default_that_is_a_link_is_what_it_leads_to() -> None:
     assert (await room.servers.get(ROOT, "mail")).profile == Profile(write=("/mnt/mail",))
 
 
-async def test_a_path_that_nobody_could_be_given_is_refused() -> None:
-    room = await a_room()
+async def test_a_path_that_nobody_could_be_given_is_refused(room: Room) -> None:
     room.walls.refused.add("/nowhere")
 
     with pytest.raises(BadProfile, match="/nowhere"):
@@ -138,8 +136,7 @@ async def test_what_runs_elsewhere_has_no_profile() -> None:
     assert look.held.said == "runs elsewhere"
 
 
-async def test_lists_and_reviews_say_what_each_may_reach() -> None:
-    room = await a_room()
+async def test_lists_and_reviews_say_what_each_may_reach(room: Room) -> None:
     await room.set_profile(ROOT, "mail", NARROW)
 
     [listed] = await room.list_servers(VIEWER)
@@ -191,8 +188,7 @@ async def test_an_approval_without_consent_takes_it_back() -> None:
     assert server.unboxed is None
 
 
-async def test_where_there_is_a_box_nobody_agrees_to_do_without_nor_elsewhere() -> None:
-    room = await a_room()
+async def test_where_there_is_a_box_nobody_agrees_to_do_without_nor_elsewhere(room: Room) -> None:
     pin = (await room.servers.get(ROOT, "mail")).launch_pin
     launch = Http("https://far.example/mcp")
     far = await room.add_server(ROOT, ServerWish(name="far", launch=launch))
@@ -208,8 +204,7 @@ async def test_where_there_is_a_box_nobody_agrees_to_do_without_nor_elsewhere() 
     assert (await room.servers.get(ROOT, "mail")).approved_launch_pin is None
 
 
-async def test_a_target_is_another_once_its_profile_or_its_consent_is() -> None:
-    room = await a_room()
+async def test_a_target_is_another_once_its_profile_or_its_consent_is(room: Room) -> None:
     server = await room.servers.get(ROOT, "mail")
     target = Target.of(ROOT.space, server)
 

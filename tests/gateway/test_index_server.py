@@ -43,6 +43,11 @@ async def a_room(*tools: JsonObject, accept: bool = True) -> Room:
     return room
 
 
+@pytest.fixture
+async def room() -> Room:
+    return await a_room(READ, WRITE)
+
+
 async def test_what_a_server_offers_is_remembered_and_waits() -> None:
     room = Room()
     await room.startable()
@@ -85,9 +90,7 @@ async def test_nothing_that_is_not_approved_is_started() -> None:
     assert room.upstreams.looked == []
 
 
-async def test_a_tool_that_changed_is_quarantined_alone_and_one_that_came_too() -> None:
-    room = await a_room(READ, WRITE)
-
+async def test_a_tool_that_changed_is_quarantined_alone_and_one_that_came_too(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ, raw("write_file", "Sends it all away."), WIPE)
     indexed = await room.indexed()
 
@@ -103,8 +106,7 @@ async def test_a_tool_that_changed_is_quarantined_alone_and_one_that_came_too() 
     assert changed.definition.description == "Sends it all away."
 
 
-async def test_a_tool_that_goes_is_remembered_if_it_was_accepted() -> None:
-    room = await a_room(READ, WRITE)
+async def test_a_tool_that_goes_is_remembered_if_it_was_accepted(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ, WRITE, WIPE)
     await room.indexed()
 
@@ -220,9 +222,7 @@ async def test_a_server_that_was_removed_meanwhile_is_no_matter(dead: bool) -> N
     assert await room.servers.all(ROOT) == []
 
 
-async def test_what_one_person_is_not_shown_is_there_for_the_others() -> None:
-    room = await a_room(READ, WRITE)
-
+async def test_what_one_person_is_not_shown_is_there_for_the_others(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ, WIPE)
     await look_again(room.index_server, ROOT.space, "files", BOB)
 
@@ -235,9 +235,7 @@ async def test_what_one_person_is_not_shown_is_there_for_the_others() -> None:
     assert [act["subject"] for act in quarantined] == ["files.wipe"]
 
 
-async def test_that_another_person_is_shown_less_is_no_change() -> None:
-    room = await a_room(READ, WRITE)
-
+async def test_that_another_person_is_shown_less_is_no_change(room: Room) -> None:
     room.upstreams.offers["files"] = seen(WRITE)
     with room.bus.listen(ROOT.space, CATALOGUE) as ear:
         await look_again(room.index_server, ROOT.space, "files", BOB)
@@ -248,8 +246,7 @@ async def test_that_another_person_is_shown_less_is_no_change() -> None:
     assert not told
 
 
-async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less() -> None:
-    room = await a_room(READ, WRITE)
+async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
 
     await room.restart_server(ROOT, "files")
@@ -258,8 +255,7 @@ async def test_what_is_gone_when_somebody_asks_is_gone_whoever_is_shown_less() -
     assert await standings(room) == {"read_file": Standing.LIVE, "write_file": Standing.GONE}
 
 
-async def test_what_is_gone_without_anybodys_login_is_gone() -> None:
-    room = await a_room(READ, WRITE)
+async def test_what_is_gone_without_anybodys_login_is_gone(room: Room) -> None:
     room.upstreams.offers["files"] = seen(READ)
 
     await look_again(room.index_server, ROOT.space, "files", None)
@@ -300,9 +296,7 @@ async def test_whoever_keeps_the_catalogue_is_told_of_changes_and_of_nothing_els
     assert (other.changed, told_again) == (True, True)
 
 
-async def test_two_who_look_at_once_write_the_same() -> None:
-    room = await a_room(READ, WRITE)
-
+async def test_two_who_look_at_once_write_the_same(room: Room) -> None:
     one, other = await asyncio.gather(room.indexed(), room.indexed())
 
     assert isinstance(one.server, Server)

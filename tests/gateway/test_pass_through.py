@@ -34,6 +34,11 @@ def a_room(rules: Rules | None = None) -> OpenRoom:
     return room
 
 
+@pytest.fixture
+def room() -> OpenRoom:
+    return a_room()
+
+
 async def test_offers_of_all_are_told_apart_and_those_of_one_have_their_own_names() -> None:
     gateway = a_room().gateway
 
@@ -133,8 +138,7 @@ async def test_a_rule_names_it_by_a_name_that_no_tool_has(kind: str) -> None:
     assert len(await about_a_tool.use.list_calls(ANA)) == 1
 
 
-async def test_what_changed_since_it_was_decided_is_not_asked() -> None:
-    room = a_room()
+async def test_what_changed_since_it_was_decided_is_not_asked(room: OpenRoom) -> None:
     rise = room.doors.contexts.rise
 
     class Meanwhile:

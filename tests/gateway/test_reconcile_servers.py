@@ -51,6 +51,11 @@ async def a_room(*names: str) -> Room:
     return room
 
 
+@pytest.fixture
+async def room() -> Room:
+    return await a_room("files")
+
+
 async def live(room: Room) -> list[str]:
     looks = await room.list_servers(ROOT)
     return [look.server.name for look in looks if look.tools.get(Standing.LIVE)]
@@ -70,8 +75,7 @@ async def test_what_a_file_asks_for_is_there_and_waits() -> None:
     assert room.upstreams.looked == []
 
 
-async def test_a_file_that_says_the_same_changes_nothing() -> None:
-    room = await a_room("files")
+async def test_a_file_that_says_the_same_changes_nothing(room: Room) -> None:
     before = await room.servers.all(ROOT)
 
     with room.bus.listen(ROOT.space, CATALOGUE) as ear:
@@ -84,9 +88,9 @@ async def test_a_file_that_says_the_same_changes_nothing() -> None:
     assert room.upstreams.stopped == []
 
 
-async def test_a_changed_launch_stops_the_server_until_somebody_approves_it_again() -> None:
-    room = await a_room("files")
-
+async def test_a_changed_launch_stops_the_server_until_somebody_approves_it_again(
+    room: Room,
+) -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", Stdio("curl"))])
     then = await live(room)
     await room.reconcile(room.house, FILE, [a_wish("files")])
@@ -97,9 +101,7 @@ async def test_a_changed_launch_stops_the_server_until_somebody_approves_it_agai
     assert await live(room) == ["files"]
 
 
-async def test_another_patience_is_a_change_that_needs_no_approval() -> None:
-    room = await a_room("files")
-
+async def test_another_patience_is_a_change_that_needs_no_approval(room: Room) -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", timeout=9)])
 
     assert fates == {"files": Fate.CHANGED}
@@ -121,9 +123,7 @@ async def test_a_server_that_is_not_asked_for_for_a_moment_keeps_its_approval() 
     assert await live(room) == ["files", "mail"]
 
 
-async def test_what_a_file_has_switched_off_is_not_asked_for() -> None:
-    room = await a_room("files")
-
+async def test_what_a_file_has_switched_off_is_not_asked_for(room: Room) -> None:
     off = await room.reconcile(room.house, FILE, [a_wish("files", enabled=False)])
     new = await room.reconcile(room.house, OTHER, [a_wish("other", enabled=False)])
     on = await room.reconcile(room.house, FILE, [a_wish("files")])
@@ -131,8 +131,7 @@ async def test_what_a_file_has_switched_off_is_not_asked_for() -> None:
     assert (off, new, on) == ({"files": Fate.GONE}, {}, {"files": Fate.BACK})
 
 
-async def test_a_server_that_comes_back_otherwise_waits() -> None:
-    room = await a_room("files")
+async def test_a_server_that_comes_back_otherwise_waits(room: Room) -> None:
     await room.reconcile(room.house, FILE, [])
 
     fates = await room.reconcile(room.house, FILE, [a_wish("files", Stdio("curl"))])
@@ -142,8 +141,7 @@ async def test_a_server_that_comes_back_otherwise_waits() -> None:
     assert (server.gone_at, server.may_start) == (None, False)
 
 
-async def test_a_server_that_nobody_asks_for_is_forgotten_after_a_month() -> None:
-    room = await a_room("files")
+async def test_a_server_that_nobody_asks_for_is_forgotten_after_a_month(room: Room) -> None:
     await room.reconcile(room.house, FILE, [])
 
     room.clock.turn(KEPT - timedelta(minutes=1))
@@ -155,8 +153,7 @@ async def test_a_server_that_nobody_asks_for_is_forgotten_after_a_month() -> Non
     assert await room.servers.all(ROOT) == []
 
 
-async def test_what_an_operator_switched_off_stays_off_whatever_the_file_says() -> None:
-    room = await a_room("files")
+async def test_what_an_operator_switched_off_stays_off_whatever_the_file_says(room: Room) -> None:
     await room.switch_server(ROOT, "files", enabled=False)
 
     await room.reconcile(room.house, FILE, [])
@@ -182,8 +179,7 @@ async def test_a_name_that_is_taken_or_looks_like_one_is_told_apart_for_good() -
     assert fates == {}
 
 
-async def test_files_do_not_touch_each_others_servers_nor_those_that_were_added() -> None:
-    room = await a_room("files")
+async def test_files_do_not_touch_each_others_servers_nor_those_that_were_added(room: Room) -> None:
     await room.added("mine")
     await room.reconcile(room.house, OTHER, [a_wish("mail")])
 
@@ -194,8 +190,9 @@ async def test_files_do_not_touch_each_others_servers_nor_those_that_were_added(
     assert (await room.servers.get(ROOT, "mine")).gone_at is None
 
 
-async def test_one_that_would_be_started_just_as_another_is_switched_off_at_first() -> None:
-    room = await a_room("files")
+async def test_one_that_would_be_started_just_as_another_is_switched_off_at_first(
+    room: Room,
+) -> None:
     secret = Stdio("serve", environment={"KEY": FromFile(OTHER, "/k")})
 
     await room.reconcile(room.house, OTHER, [a_wish("files"), a_wish("mail", secret)])

@@ -14,14 +14,6 @@ def test_the_same_text_by_the_same_weights_has_one_key_whatever_the_name() -> No
     assert content_key(MODEL, "book a flight") == content_key(renamed, "book a flight")
 
 
-def test_another_text_or_another_weight_has_another_key() -> None:
-    retrained = EmbeddingModel("minilm", 384, "f2")
-
-    keys = {content_key(MODEL, "a"), content_key(MODEL, "b"), content_key(retrained, "a")}
-
-    assert len(keys) == 3
-
-
 @given(lists(text()), lists(text()))
 def test_no_two_lists_of_parts_meet(one: list[str], other: list[str]) -> None:
     assert (fingerprint(*one) == fingerprint(*other)) == (one == other)

@@ -61,9 +61,10 @@ def calls(name: str, to: str = "/to", **more: Any) -> JsonObject:
     return {"id": name, "tool": "workflows.copy", "arguments": {"to": to}, **more}
 
 
-async def a_room(**saved: JsonObject) -> PlanRoom:
+@pytest.fixture
+async def room() -> PlanRoom:
     room = PlanRoom()
-    await room.save(**saved)
+    await room.save(copy=COPY, look=LOOK, clear=CLEAR)
     return room
 
 
@@ -79,9 +80,7 @@ async def clearing() -> PlanRoom:
     return room
 
 
-async def test_called_as_a_tool_it_gives_its_output() -> None:
-    room = await a_room(copy=COPY)
-
+async def test_called_as_a_tool_it_gives_its_output(room: PlanRoom) -> None:
     async with room.working():
         called = await room.http.call_tool(await room.bot(), ref("copy"), {"to": "/y"})
 
@@ -90,8 +89,7 @@ async def test_called_as_a_tool_it_gives_its_output() -> None:
     assert room.made == {"read /x": 1, "write /y": 1}
 
 
-async def test_whoever_may_only_call_needs_not_be_allowed_to_look() -> None:
-    room = await a_room(look=LOOK)
+async def test_whoever_may_only_call_needs_not_be_allowed_to_look(room: PlanRoom) -> None:
     bot = await room.bot()
     calling = replace(bot, scopes=frozenset({Scope.TOOLS_CALL}))
 
@@ -102,8 +100,7 @@ async def test_whoever_may_only_call_needs_not_be_allowed_to_look() -> None:
     assert called.answer.content == [{"type": "text", "text": "/read"}]
 
 
-async def test_each_step_is_guarded_as_a_call_of_the_caller() -> None:
-    room = await a_room(copy=COPY)
+async def test_each_step_is_guarded_as_a_call_of_the_caller(room: PlanRoom) -> None:
     narrow = replace(await room.bot(), tools=(("workflows.*", "files.read"),))
 
     with pytest.raises(BadPlan, match=r"files\.write"):
@@ -112,8 +109,7 @@ async def test_each_step_is_guarded_as_a_call_of_the_caller() -> None:
     assert not room.made
 
 
-async def test_whoever_may_not_use_it_may_not_by_name_either() -> None:
-    room = await a_room(look=LOOK)
+async def test_whoever_may_not_use_it_may_not_by_name_either(room: PlanRoom) -> None:
     narrow = replace(await room.bot(), tools=(("files.*",),))
 
     with pytest.raises(Refused):
@@ -130,9 +126,9 @@ async def test_a_rule_about_the_whole_counts_for_the_name_too() -> None:
         await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="look"))
 
 
-async def test_where_somebody_has_to_be_asked_the_name_says_to_call_the_tool() -> None:
-    room = await a_room(clear=CLEAR)
-
+async def test_where_somebody_has_to_be_asked_the_name_says_to_call_the_tool(
+    room: PlanRoom,
+) -> None:
     with pytest.raises(WorkflowAsksFirst, match=r"workflows\.clear"):
         await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="clear"))
     with pytest.raises(ApprovalPending):
@@ -169,8 +165,9 @@ async def a_clearing_that_waits(room: PlanRoom) -> Approval:
     return await room.approvals.approvals.get(ANA, asked)
 
 
-async def test_what_came_of_one_that_was_approved_is_told_by_its_request_as_it_goes_on() -> None:
-    room = await a_room(clear=CLEAR)
+async def test_what_came_of_one_that_was_approved_is_told_by_its_request_as_it_goes_on(
+    room: PlanRoom,
+) -> None:
     use, bot = room.http, await room.bot()
     asked = await a_clearing_that_waits(room)
 
@@ -187,8 +184,7 @@ async def test_what_came_of_one_that_was_approved_is_told_by_its_request_as_it_g
     assert room.made == {"delete /gone": 1}
 
 
-async def test_once_it_was_told_how_it_ended_the_same_call_asks_anew() -> None:
-    room = await a_room(clear=CLEAR)
+async def test_once_it_was_told_how_it_ended_the_same_call_asks_anew(room: PlanRoom) -> None:
     use, bot = room.http, await room.bot()
     asked = await a_clearing_that_waits(room)
     await room.everything_approved()
@@ -200,8 +196,7 @@ async def test_once_it_was_told_how_it_ended_the_same_call_asks_anew() -> None:
     assert pending.value.approval != str(asked.id)
 
 
-async def test_either_a_plan_is_run_or_a_saved_one() -> None:
-    room = await a_room(look=LOOK)
+async def test_either_a_plan_is_run_or_a_saved_one(room: PlanRoom) -> None:
     bot, run = await room.bot(), room.http.run_workflow
 
     for wish in (RunWorkflowWish(), RunWorkflowWish(plan=LOOK, name="look")):
@@ -213,8 +208,9 @@ async def test_either_a_plan_is_run_or_a_saved_one() -> None:
         await run(replace(bot, scopes=frozenset()), RunWorkflowWish(plan=LOOK))
 
 
-async def test_one_whose_steps_can_change_more_by_now_is_refused_until_it_is_saved_again() -> None:
-    room = await a_room(look=LOOK)
+async def test_one_whose_steps_can_change_more_by_now_is_refused_until_it_is_saved_again(
+    room: PlanRoom,
+) -> None:
     use = room.http
     await use.set_effects(ANA, "files.read", Effect.LOCAL_WRITE)
 
@@ -227,18 +223,15 @@ async def test_one_whose_steps_can_change_more_by_now_is_refused_until_it_is_sav
     assert room.made == {"read /read": 1}
 
 
-async def test_asked_anew_the_server_offers_what_is_saved() -> None:
-    room = await a_room(look=LOOK, copy=COPY)
-
+async def test_asked_anew_the_server_offers_what_is_saved(room: PlanRoom) -> None:
     await room.gateway.index_server(ANA, "workflows")
     indexed = await room.gateway.index_server(ANA, "workflows")
 
     assert not indexed.changed
-    assert indexed.counted.agreed == 2
+    assert indexed.counted.agreed == 3
 
 
-async def test_a_part_of_portico_acts_for_nobody_unknown() -> None:
-    room = await a_room(look=LOOK)
+async def test_a_part_of_portico_acts_for_nobody_unknown(room: PlanRoom) -> None:
     shelf = await room.gateway.catalogues.current(ANA)
     target = Target.of(ANA.space, shelf.server("workflows"), ANA.id)
     with pytest.raises(UpstreamDown):
@@ -247,8 +240,7 @@ async def test_a_part_of_portico_acts_for_nobody_unknown() -> None:
         )
 
 
-async def test_inside_another_plan_its_steps_are_steps_of_the_same_run() -> None:
-    room = await a_room(copy=COPY)
+async def test_inside_another_plan_its_steps_are_steps_of_the_same_run(room: PlanRoom) -> None:
     outer = plan(
         calls("copy"),
         step("after", WRITE, arguments={"path": {"$from": "copy.json.written"}}),
@@ -281,8 +273,9 @@ async def test_what_an_inner_step_waits_for_is_told_of_the_step_that_called(
     assert clearing.made == {"delete /gone": 1}
 
 
-async def test_where_the_whole_has_to_be_approved_it_is_carried_out_when_it_was() -> None:
-    room = await a_room(clear=CLEAR)
+async def test_where_the_whole_has_to_be_approved_it_is_carried_out_when_it_was(
+    room: PlanRoom,
+) -> None:
     run = await room.run(plan(CALLS_CLEAR))
     first = await room.show(run)
     await room.approved(first, "clear")
@@ -314,8 +307,9 @@ async def test_rejected_inside_it_has_failed_and_says_which_step(clearing: PlanR
     assert "clear/gone" in report.steps[0].error.message
 
 
-async def test_one_that_failed_inside_is_tried_again_when_the_run_is_resumed() -> None:
-    room = await a_room(copy=COPY)
+async def test_one_that_failed_inside_is_tried_again_when_the_run_is_resumed(
+    room: PlanRoom,
+) -> None:
     written: Any = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = lambda given: replace(written(given), failed=True)
     run = await room.start(plan(calls("copy"), output={"$from": "copy.json"}))
@@ -330,8 +324,7 @@ async def test_one_that_failed_inside_is_tried_again_when_the_run_is_resumed() -
     assert room.made == {"read /x": 1, "write /to": 2}
 
 
-async def test_what_the_plan_can_do_without_may_fail_inside() -> None:
-    room = await a_room(copy=COPY)
+async def test_what_the_plan_can_do_without_may_fail_inside(room: PlanRoom) -> None:
     room.upstreams.replies[WRITE.ref] = Answer([{"type": "text", "text": "no"}], failed=True)
 
     report = await room.ran(plan(calls("copy", on_error="skip"), step("read")))
@@ -351,8 +344,7 @@ async def test_a_plan_that_a_server_gives_is_only_what_it_gives_whatever_it_says
     assert not room.made
 
 
-async def test_what_was_removed_meanwhile_is_not_there() -> None:
-    room = await a_room(copy=COPY)
+async def test_what_was_removed_meanwhile_is_not_there(room: PlanRoom) -> None:
     run = await room.start(plan(calls("copy")))
     await room.http.saved.remove_saved(ANA, "copy")
 
@@ -427,10 +419,10 @@ async def test_to_whoever_may_not_look_and_without_tools_nothing_is_proposed(
     assert [fault.startswith("/steps/0/tool") for fault in gone] == [True]
 
 
-async def test_when_everything_is_stopped_nothing_more_begins_inside() -> None:
+async def test_when_everything_is_stopped_nothing_more_begins_inside(room: PlanRoom) -> None:
     names = [f"r{number}" for number in range(8)]
     reads = [step(name, after=names[:at][-1:]) for at, name in enumerate(names)]
-    room = await a_room(long={"steps": [*reads, step("write", WRITE, after=names[-1:])]})
+    await room.save(long={"steps": [*reads, step("write", WRITE, after=names[-1:])]})
     fine: Any = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = lambda arguments: replace(
         fine(arguments), failed=arguments["path"] == "/bad"
@@ -445,9 +437,7 @@ async def test_when_everything_is_stopped_nothing_more_begins_inside() -> None:
     assert (room.made["read /r0"], room.made["write /write"]) == (1, 0)
 
 
-async def test_how_the_server_is_doing_is_told_as_of_others() -> None:
-    room = await a_room(look=LOOK)
-
+async def test_how_the_server_is_doing_is_told_as_of_others(room: PlanRoom) -> None:
     before = await room.http.show_server(ANA, "workflows")
     async with room.working():
         await room.http.call_tool(await room.bot(), ref("look"), {})
@@ -459,8 +449,9 @@ async def test_how_the_server_is_doing_is_told_as_of_others() -> None:
 
 
 @pytest.mark.parametrize("said_of", ["copy", "copy/write"])
-async def test_where_nobody_knows_of_an_inner_step_a_person_says_so(said_of: str) -> None:
-    room = await a_room(copy=COPY)
+async def test_where_nobody_knows_of_an_inner_step_a_person_says_so(
+    room: PlanRoom, said_of: str
+) -> None:
     written = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it broke off", reached=True)
     run = await room.run(plan(calls("copy"), output={"$from": "copy.json.read"}))

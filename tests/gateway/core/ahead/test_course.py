@@ -411,12 +411,6 @@ def test_no_value_is_written_down() -> None:
         assert not any(part in increment.key for part in ("hunter", "Ada", "Lovelace"))
 
 
-def test_arguments_that_are_data_teach_nothing() -> None:
-    layer = Layer(PUBLIC)
-
-    assert Course().saw(call(LIST, {"call 0171 234567": 1}), layer) == []
-
-
 def test_a_failure_is_another_place_to_stand() -> None:
     layer = Layer(PUBLIC)
     for number in range(40):

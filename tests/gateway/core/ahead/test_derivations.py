@@ -163,17 +163,6 @@ def test_a_text_is_filled_with_values() -> None:
     assert derive(view, Filled(("", ""), (name._replace(choice="only"),))) is None
 
 
-def test_a_derivation_is_read_back_as_it_was_written() -> None:
-    rows: list[Derivation] = [
-        Fixed("true"),
-        Taken("words", "said~name", "", "w", "first"),
-        Filled(("a ", ""), (Taken("words", "said~name", "", "w", "first"),)),
-    ]
-
-    for way in rows:
-        assert read(written(way)) == way
-
-
 @pytest.mark.parametrize(
     "told",
     [

@@ -43,14 +43,6 @@ def test_a_parameter_named_like_an_output_gets_it() -> None:
     assert edge.reason == ("same name, named after what the step is about, same type")
 
 
-def test_a_later_step_feeds_no_earlier_one() -> None:
-    assert proposed(TICKET, FERRY) == []
-
-
-def test_a_step_that_wants_nothing_gets_nothing() -> None:
-    assert proposed(FERRY, replace(TICKET, wanted=())) == []
-
-
 def test_an_object_is_not_proposed_where_a_text_is_wanted() -> None:
     deck = replace(TICKET, wanted=[parameter("deck")])
 

@@ -125,13 +125,6 @@ def test_who_stands_in_is_not_needed_where_nothing_failed() -> None:
     assert plan.source("a") == "a"
 
 
-def test_who_stands_in_gives_what_the_first_would_have() -> None:
-    plan = told(progress(*FALLBACK), ("a", BOOM), ("f", BOOM))
-
-    assert plan.ended("g", Gave()) == Moves(("end",))
-    assert (plan.source("a"), plan.source("f")) == ("g", "g")
-
-
 def test_the_last_that_stands_in_decides_what_becomes_of_the_plan() -> None:
     plan = told(progress(*FALLBACK), ("a", BOOM), ("f", BOOM), ("g", BOOM))
 
@@ -149,17 +142,6 @@ def test_one_that_stands_in_and_is_left_out_is_no_better_than_one_that_fails() -
 
     assert goes_on.states["g"] is StepState.RUNNING
     assert (stopped.stopped_by, states(stopped)["z"]) == ("a", "skipped")
-
-
-def test_a_step_that_is_left_out_needs_nobody_to_stand_in() -> None:
-    plan = told(progress(*FALLBACK), ("a", LeftOut()))
-
-    assert states(plan) == {
-        "a": "skipped",
-        "f": "not_needed",
-        "g": "not_needed",
-        "end": "skipped",
-    }
 
 
 def test_after_a_stop_nobody_stands_in() -> None:
