@@ -59,22 +59,19 @@ async def test_a_model_that_is_away_is_asked_again_after_a_while() -> None:
     assert 0.5 <= room.pauses[1] <= 1.5
 
 
-async def test_a_server_that_says_when_to_come_back_is_taken_at_its_word() -> None:
-    later = ModelUnavailable("local:small", "too many.", retry_after=timedelta(seconds=7))
-    room = Room(ScriptedModels(later, says("Here I am.")), tools=())
+async def test_a_server_that_says_when_to_come_back_is_taken_at_its_word_if_it_is_soon() -> None:
+    soon, late = (
+        ModelUnavailable("local:small", "too many.", retry_after=after)
+        for after in (timedelta(seconds=7), timedelta(hours=1))
+    )
+    room = Room(ScriptedModels(soon, says("Here I am.")), tools=())
+    other = with_fallback(ScriptedModels(late, says("I am the other.")))
 
     await room.done()
+    trace = await other.done()
 
     assert 7 <= room.pauses[0] <= 7.25
-
-
-async def test_nobody_waits_for_a_server_that_says_to_come_back_in_an_hour() -> None:
-    later = ModelUnavailable("local:small", "too many.", retry_after=timedelta(hours=1))
-    room = with_fallback(ScriptedModels(later, says("I am the other.")))
-
-    trace = await room.done()
-
-    assert room.pauses == []
+    assert other.pauses == []
     assert trace.turns[0].model == "far:large"
 
 
@@ -100,9 +97,8 @@ async def test_after_three_tries_the_next_model_is_asked() -> None:
 )
 async def test_what_will_not_change_is_not_asked_twice(problem: Exception) -> None:
     models = ScriptedModels(problem, says("I am the other."))
-    room = with_fallback(models)
 
-    trace = await room.done()
+    trace = await with_fallback(models).done()
 
     assert trace.turns[0].model == "far:large"
     assert len(models.asks) == 2
@@ -211,30 +207,19 @@ async def test_a_model_without_tools_of_its_own_is_held_to_a_form() -> None:
     assert room.talk.texts(trace.run.run) == "It says hello."
 
 
-async def test_an_answer_that_is_not_of_the_form_is_put_right_once() -> None:
+async def test_an_answer_that_is_not_of_the_form_is_put_right_once_and_then_an_error() -> None:
     models = ScriptedModels(says("Hello there"), says('{"say": "Hello."}'))
+    twice = ScriptedModels(says("Hello there"), says("Hello again"), says("And again"))
     book = MemoryBook(a_model(tools=Support.NO))
-    room = Room(models, ScriptedToolbox(FILES), book=book)
 
-    trace = await room.done()
+    right = await Room(models, ScriptedToolbox(FILES), book=book).done()
+    wrong = await Room(
+        twice, ScriptedToolbox(FILES), book=MemoryBook(a_model()), tool_mode=ToolMode.FORM
+    ).done()
 
-    assert trace.run.answer == "Hello."
+    assert right.run.answer == "Hello."
     assert "could not be read" in str(models.asks[1].messages[-1])
-
-
-async def test_an_answer_that_is_not_of_the_form_twice_is_an_error() -> None:
-    models = ScriptedModels(says("Hello there"), says("Hello again"), says("And again"))
-    room = Room(
-        models,
-        ScriptedToolbox(FILES),
-        book=MemoryBook(a_model()),
-        tool_mode=ToolMode.FORM,
-    )
-
-    trace = await room.done()
-
-    assert trace.run.error_code == "model_broke_off"
-    assert len(models.asks) == 2
+    assert (wrong.run.error_code, len(twice.asks)) == ("model_broke_off", 2)
 
 
 async def test_old_results_are_shortened_to_fit_and_people_are_heard_whole() -> None:
@@ -276,79 +261,51 @@ async def test_what_one_server_wants_back_is_not_shown_to_another() -> None:
     assert kept == [[], [{"signature": "x"}], [None]]
 
 
-async def test_the_answer_that_is_asked_for_shrinks_with_what_is_left() -> None:
-    limits = replace(PLENTY, tokens=300)
+async def test_the_answer_that_is_asked_for_shrinks_with_what_is_left_until_nothing_is() -> None:
     models = ScriptedModels(says("Short."))
-    room = Room(models, tools=(), limits=limits)
 
-    await room.done()
+    await Room(models, tools=(), limits=replace(PLENTY, tokens=300)).done()
+    spent = await Room(models, tools=(), limits=replace(PLENTY, tokens=50)).done()
 
     assert 64 <= models.asks[0].most_output < 200
+    assert spent.run.status is AgentRunStatus.EXHAUSTED
+    assert spent.run.error_code == "agent_budget_spent"
 
 
-async def test_a_run_whose_budget_is_too_small_for_a_question_is_exhausted() -> None:
-    room = Room(ScriptedModels(says("Hm.")), tools=(), limits=replace(PLENTY, tokens=50))
-
-    trace = await room.done()
-
-    assert trace.run.status is AgentRunStatus.EXHAUSTED
-    assert trace.run.error_code == "agent_budget_spent"
-
-
-async def test_where_one_model_is_too_dear_the_next_may_do() -> None:
+async def test_where_one_model_is_too_dear_the_next_may_do_and_an_unknown_price_is_told() -> None:
     dear = a_model(price=Price(input=Decimal(1_000_000), output=Decimal(1_000_000)))
-    models = ScriptedModels(says("I am free."))
-    room = Room(
-        models,
+    free = Room(
+        ScriptedModels(says("I am free.")),
         book=MemoryBook(dear, a_model(OTHER)),
         fallbacks=("far:large",),
         tools=(),
         limits=replace(PLENTY, money=Decimal(1)),
     )
+    unknown = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(price=None)), tools=())
 
-    trace = await room.done()
-
-    assert trace.turns[0].model == "far:large"
-
-
-async def test_a_model_whose_price_nobody_knows_is_said_to_be_so() -> None:
-    room = Room(ScriptedModels(says("Hm.")), book=MemoryBook(a_model(price=None)), tools=())
-
-    trace = await room.done()
-
-    assert "Nobody knows what local:small costs" in trace.turns[0].notes[0]
+    assert (await free.done()).turns[0].model == "far:large"
+    notes = (await unknown.done()).turns[0].notes
+    assert "Nobody knows what local:small costs" in notes[0]
 
 
-async def test_an_answer_longer_than_was_paid_for_is_cut_off() -> None:
+@pytest.mark.parametrize("what", ["text", "arguments"])
+async def test_an_answer_longer_than_was_paid_for_is_cut_off_and_charged(what: str) -> None:
     async def endless(_ask: ModelAsk) -> AsyncIterator[Piece]:
+        yield ArgumentsPiece("c1", '{"text": "') if what == "arguments" else TextPiece("much ")
         while True:
-            yield TextPiece("more ")
-
-    models = ScriptedModels(endless)
-    room = Room(models, tools=(), limits=replace(PLENTY, tokens=500))
-
-    trace = await room.done()
-
-    assert trace.turns[0].finish is Finish.LENGTH
-    assert trace.turns[0].counted <= 500
-    assert models.closed == 1
-    assert "was cut off" in trace.turns[0].notes[-1]
-
-
-async def test_arguments_that_never_end_are_cut_off_and_charged() -> None:
-    async def endless(_ask: ModelAsk) -> AsyncIterator[Piece]:
-        yield ArgumentsPiece("c1", '{"text": "')
-        while True:
-            yield ArgumentsPiece("c1", "more ")
+            yield ArgumentsPiece("c1", "more ") if what == "arguments" else TextPiece("more ")
 
     models = ScriptedModels(endless, endless, endless)
-    room = Room(models, limits=replace(PLENTY, tokens=500))
 
-    trace = await room.done()
+    trace = await Room(models, limits=replace(PLENTY, tokens=500)).done()
 
     assert models.closed == len(models.asks)
     assert 400 < trace.run.usage.input + trace.run.usage.output <= 500
     assert trace.uses == ()
+    if what == "text":
+        assert trace.turns[0].finish is Finish.LENGTH
+        assert trace.turns[0].counted <= 500
+        assert "was cut off" in trace.turns[0].notes[-1]
 
 
 async def test_arguments_that_end_are_charged_once() -> None:
@@ -364,22 +321,19 @@ async def test_arguments_that_end_are_charged_once() -> None:
     assert counted[0] == counted[1]
 
 
-async def test_a_server_that_reports_too_much_is_charged_what_was_reserved() -> None:
-    usage = Usage(input=10**9, output=10**9)
-    room = Room(ScriptedModels(says("Hm.", usage=usage)), tools=(), limits=Limits(tokens=2_000))
+async def test_a_server_is_charged_neither_beyond_what_was_reserved_nor_below_our_count() -> None:
+    much, nothing = Usage(input=10**9, output=10**9), Usage(input=0, output=0)
+    question = "A question of five words."
 
-    trace = await room.done()
+    large = await Room(
+        ScriptedModels(says("Hm.", usage=much)), tools=(), limits=Limits(tokens=2_000)
+    ).done()
+    small = await Room(ScriptedModels(says("One two three.", usage=nothing)), tools=()).done(
+        question
+    )
 
-    assert trace.turns[0].counted <= 2_000
-
-
-async def test_a_server_that_reports_nothing_is_charged_what_we_counted() -> None:
-    usage = Usage(input=0, output=0)
-    room = Room(ScriptedModels(says("One two three.", usage=usage)), tools=())
-
-    trace = await room.done("A question of five words.")
-
-    assert trace.turns[0].counted >= 5 + 3
+    assert large.turns[0].counted <= 2_000
+    assert small.turns[0].counted >= 5 + 3
 
 
 async def test_a_small_model_is_shown_few_tools_and_a_search() -> None:
@@ -393,8 +347,11 @@ async def test_a_small_model_is_shown_few_tools_and_a_search() -> None:
     assert models.asks[0].model == SMALL
 
 
-async def test_an_agent_that_goes_without_its_tools_says_so() -> None:
+async def test_an_agent_that_goes_without_its_tools_says_so_and_one_without_any_misses_none() -> (
+    None
+):
     room = Room(ScriptedModels(AWAY, says("Hm.")), ScriptedToolbox(), tools=("files.*",))
+    bare = Room(ScriptedModels(says("Hm.")), ScriptedToolbox(), tools=())
 
     trace = await room.done()
 
@@ -402,9 +359,4 @@ async def test_an_agent_that_goes_without_its_tools_says_so() -> None:
     assert without.startswith("None of the tools that it may use can be used now")
     told = [each for each in room.told(trace.run.run) if isinstance(each, Noted)]
     assert [each.code for each in told] == ["no_tools", "retry"]
-
-
-async def test_one_that_has_no_tools_misses_none() -> None:
-    trace = await Room(ScriptedModels(says("Hm.")), ScriptedToolbox(), tools=()).done()
-
-    assert trace.turns[0].notes == ()
+    assert (await bare.done()).turns[0].notes == ()

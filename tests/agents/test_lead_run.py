@@ -73,14 +73,20 @@ async def test_whoever_follows_it_has_read_what_it_has() -> None:
     assert (await town.contexts.get(ANA)).untrusted
 
 
-async def test_how_it_ended_is_said_at_once() -> None:
+async def test_how_it_ended_is_said_at_once_or_how_it_was_settled() -> None:
     town = Town(says("Good day."))
     run = (await town.ran_agent()).run.run
+    broken = (await town.begin()).run
+    await town.runs.cancel(ANA, broken)
 
     ended = await town.answer_of(ANA, run, patience=NOW)
+    settled = await town.answer_of(ANA, broken, patience=timedelta(seconds=30))
 
     assert isinstance(ended, RunEnded)
     assert ended.answer == "Good day."
+    assert isinstance(settled, RunEnded)
+    assert (settled.status, settled.error_code) == (AgentRunStatus.FAILED, "agent_run_broken")
+    assert (await town.trace(broken)).run.status is AgentRunStatus.FAILED
 
 
 async def test_what_it_waits_for_is_said_when_patience_is_over() -> None:
@@ -94,18 +100,6 @@ async def test_what_it_waits_for_is_said_when_patience_is_over() -> None:
     assert before is None
     assert isinstance(waits, ToolWaits)
     assert (waits.turn, waits.call, waits.tool) == (1, "c1", "files.delete")
-
-
-async def test_a_run_that_ended_without_a_word_is_settled() -> None:
-    town = Town(says("Good day."))
-    started = await town.begin()
-    await town.runs.cancel(ANA, started.run)
-
-    ended = await town.answer_of(ANA, started.run, patience=timedelta(seconds=30))
-
-    assert isinstance(ended, RunEnded)
-    assert (ended.status, ended.error_code) == (AgentRunStatus.FAILED, "agent_run_broken")
-    assert (await town.trace(started.run)).run.status is AgentRunStatus.FAILED
 
 
 class EndsMeanwhile:
@@ -249,7 +243,7 @@ async def test_a_stopped_run_that_waits_for_a_persons_word_is_ended() -> None:
     assert isinstance((await town.happened(run))[-1], RunEnded)
 
 
-async def test_a_run_that_failed_is_taken_up_where_it_was() -> None:
+async def test_only_a_run_that_failed_is_taken_up_where_it_was() -> None:
     gone = [ModelUnavailable("local:small", "it is away.")] * 3
     town = Town(WRITES, *gone, says("Done."))
     started = await town.begin()
@@ -264,14 +258,8 @@ async def test_a_run_that_failed_is_taken_up_where_it_was() -> None:
     assert failed.run.status is AgentRunStatus.FAILED
     assert (trace.run.status, trace.run.answer) == (AgentRunStatus.COMPLETED, "Done.")
     assert town.writes == {"write /a": 1}
-
-
-async def test_only_what_failed_is_taken_up() -> None:
-    town = Town(says("Done."))
-    run = (await town.ran_agent()).run.run
-
     with pytest.raises(RunNotOver):
-        await town.resume(ANA, run)
+        await town.resume(ANA, started.run)
 
 
 async def test_a_run_that_waits_ends_when_its_agent_is_removed() -> None:

@@ -55,18 +55,19 @@ async def test_models_are_listed_by_name_and_shown_by_it() -> None:
     assert [state.name for state in providers] == ["a", "b"]
 
 
-async def test_whoever_may_not_see_models_sees_none() -> None:
+async def test_whoever_may_not_see_models_sees_none_and_only_who_may_spend_tries_one() -> None:
     book = MemoryBook()
-    for use in (ListModels(book=book), ListProviders(book=book)):
+
+    for ask in (
+        ListModels(book=book)(STRANGER),
+        ListProviders(book=book)(STRANGER),
+        ShowModel(book=book)(STRANGER, REF),
+        tries(HELLO)(VIEWER, REF),
+    ):
         with pytest.raises(NotPermitted):
-            await use(STRANGER)
-    with pytest.raises(NotPermitted):
-        await ShowModel(book=book)(STRANGER, REF)
-
-
-async def test_to_try_a_model_costs_something_and_is_not_for_whoever_only_looks() -> None:
-    with pytest.raises(NotPermitted):
-        await tries(HELLO)(VIEWER, REF)
+            await ask
+    with pytest.raises(ModelNotFound):
+        await tries()(ANA, ModelRef("local", "none"))
 
 
 async def test_a_good_model_does_all_of_it() -> None:
@@ -105,8 +106,3 @@ async def test_a_model_that_does_not_answer_is_not_asked_further() -> None:
     assert "nothing answers" in (tested.problem or "")
     assert (silent.answers, silent.problem) == (False, "It says nothing.")
     assert not cut.answers
-
-
-async def test_a_model_that_is_not_there_cannot_be_tried() -> None:
-    with pytest.raises(ModelNotFound):
-        await tries()(ANA, ModelRef("local", "none"))

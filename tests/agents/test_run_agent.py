@@ -52,9 +52,7 @@ async def test_an_agent_without_tools_answers_in_one_turn() -> None:
 
 async def test_a_model_is_given_what_its_tools_gave() -> None:
     models = ScriptedModels(wants(a_call(path="/letter")), says("It says hello."))
-    room = Room(models, ScriptedToolbox(FILES))
-
-    trace = await room.done("What does the letter say?")
+    trace = await Room(models, ScriptedToolbox(FILES)).done("What does the letter say?")
 
     assert trace.run.answer == "It says hello."
     assert [(use.tool, use.text, use.failed) for use in trace.uses] == [
@@ -160,18 +158,14 @@ async def test_calls_of_one_turn_are_made_beside_each_other() -> None:
     models = ScriptedModels(
         wants(a_call("files__write", "c1"), a_call("files__write", "c2")), says("Done.")
     )
-    room = Room(models, ScriptedToolbox(writing), early_start=False)
-
-    trace = await room.done()
+    trace = await Room(models, ScriptedToolbox(writing), early_start=False).done()
 
     assert [use.text for use in trace.uses] == ["both", "both"]
 
 
 async def test_a_tool_that_is_not_on_the_list_is_refused_and_told_to_the_model() -> None:
     models = ScriptedModels(wants(a_call("db__drop")), says("I may not."))
-    room = Room(models, ScriptedToolbox(FILES))
-
-    trace = await room.done()
+    trace = await Room(models, ScriptedToolbox(FILES)).done()
 
     assert trace.run.status is AgentRunStatus.COMPLETED
     assert [(use.tool, use.code) for use in trace.uses] == [("db__drop", "tool_not_allowed")]
@@ -181,9 +175,7 @@ async def test_a_tool_that_is_not_on_the_list_is_refused_and_told_to_the_model()
 async def test_what_was_used_is_added_up(reported: bool) -> None:
     usage = Usage(input=100, output=10, reported=reported)
     models = ScriptedModels(wants(a_call(), usage=usage), says("Done.", usage=usage))
-    room = Room(models, ScriptedToolbox(FILES))
-
-    trace = await room.done()
+    trace = await Room(models, ScriptedToolbox(FILES)).done()
 
     assert trace.run.usage.reported is reported
     assert (trace.run.usage.input == 200) is reported
@@ -250,9 +242,7 @@ async def test_a_read_begins_as_soon_as_its_arguments_are_there() -> None:
 
 async def test_what_may_change_something_waits_until_the_model_has_spoken() -> None:
     toolbox = ScriptedToolbox(ScriptedTool(name="files.write", effect=Effect.LOCAL_WRITE))
-    room = Room(ScriptedModels(wants(a_call("files__write")), says("Done.")), toolbox)
-
-    trace = await room.done()
+    trace = await Room(ScriptedModels(wants(a_call("files__write")), says("Done.")), toolbox).done()
 
     assert [use.early for use in trace.uses] == [False]
     assert toolbox.early_ones == []
@@ -275,24 +265,18 @@ async def test_reads_begun_for_an_answer_that_broke_off_count_as_calls() -> None
     assert trace.run.status is AgentRunStatus.COMPLETED
 
 
-async def test_at_most_eight_reads_begin_early() -> None:
+async def test_at_most_eight_reads_begin_early_and_none_where_that_is_switched_off() -> None:
     calls = [a_call(id_=f"c{n}", path=f"/{n}") for n in range(10)]
     toolbox = ScriptedToolbox(ScriptedTool(name="files.read", gives="read"))
-    room = Room(ScriptedModels(wants(*calls), says("Done.")), toolbox)
 
-    trace = await room.done()
+    trace = await Room(ScriptedModels(wants(*calls), says("Done.")), toolbox).done()
+    late = await Room(
+        ScriptedModels(wants(a_call()), says("Done.")), toolbox, early_start=False
+    ).done()
 
     assert [use.early for use in trace.uses] == [*[True] * 8, False, False]
-    assert len(toolbox.made) == 10
-
-
-async def test_nothing_begins_early_where_that_is_switched_off() -> None:
-    toolbox = ScriptedToolbox(ScriptedTool(name="files.read", gives="read"))
-    room = Room(ScriptedModels(wants(a_call()), says("Done.")), toolbox, early_start=False)
-
-    trace = await room.done()
-
-    assert [use.early for use in trace.uses] == [False]
+    assert [use.early for use in late.uses] == [False]
+    assert len(toolbox.made) == 11
 
 
 async def test_arguments_that_are_no_json_are_given_back_to_the_model() -> None:
@@ -312,9 +296,7 @@ async def test_calls_with_one_id_are_told_apart() -> None:
         wants(a_call(id_="x", path="/c")),
         says("Done."),
     )
-    room = Room(models, ScriptedToolbox(ScriptedTool(name="files.read")))
-
-    trace = await room.done()
+    trace = await Room(models, ScriptedToolbox(ScriptedTool(name="files.read"))).done()
 
     assert [call.id for turn in trace.turns for call in turn.calls] == ["x", "call-1-1", "call-2-0"]
 

@@ -59,20 +59,10 @@ async def test_a_run_begins_with_its_trace_and_is_written_down() -> None:
     assert "clerk" in str(entry["facts"])
 
 
-async def test_the_same_key_is_the_same_run_and_never_another_wish() -> None:
-    town = Town()
-    first = await town.begin(key="k")
-
-    again = await town.begin(key="k")
-
-    assert (again.run, again.replayed) == (first.run, True)
-    with pytest.raises(KeyReused):
-        await town.begin("Something else.", key="k")
-
-
 @pytest.mark.parametrize(
     "otherwise",
     [
+        {"message": "Something else."},
         {"model": "local:other"},
         {"limits": Limits(turns=2)},
         {"most_output": 100},
@@ -126,26 +116,18 @@ async def test_a_run_is_for_those_who_may_and_of_agents_that_there_are() -> None
         await town.start_agent(ANA, AgentRunWish(agent="ghost", message="Boo."))
 
 
-async def test_its_task_has_read_what_its_starter_has() -> None:
-    town = Town()
-    await town.contexts.rise(ANA, TEAM, untrusted=True)
+async def test_its_task_has_read_what_its_starter_has_and_what_its_message_is_said_to_be() -> None:
+    for risen in (True, False):
+        town = Town()
+        if risen:
+            await town.contexts.rise(ANA, TEAM, untrusted=True)
 
-    started = await town.begin()
-    run = (await town.trace(started.run)).run
-    task = await town.contexts.get(replace(ANA, id=run.acts_as, context=run.context))
+        started = await town.begin(label=None if risen else TEAM)
+        run = (await town.trace(started.run)).run
+        task = await town.contexts.get(replace(ANA, id=run.acts_as, context=run.context))
 
-    assert (task.label, task.untrusted) == (TEAM, True)
-    assert (await town.contexts.get(ANA)).id != task.id
-
-
-async def test_what_a_message_is_said_to_be_is_taken_in() -> None:
-    town = Town()
-
-    started = await town.begin(label=TEAM)
-    run = (await town.trace(started.run)).run
-    task = await town.contexts.get(replace(ANA, id=run.acts_as, context=run.context))
-
-    assert task.label == TEAM
+        assert (task.label, task.untrusted) == (TEAM, risen)
+        assert (await town.contexts.get(ANA)).id != task.id
 
 
 async def test_what_is_above_the_agent_is_not_brought_to_it() -> None:
@@ -298,17 +280,25 @@ async def test_an_inner_run_is_found_among_many_others_of_its_starter() -> None:
     assert await town.traces.stop_asked(ANA, inner)
 
 
-async def test_an_inner_run_fails_once_the_outer_one_was_ended_by_force() -> None:
+@pytest.mark.parametrize(
+    ("end", "code"), [("by force", "agent_run_over"), ("revoked", "key_ended")]
+)
+async def test_an_inner_run_fails_once_the_outer_one_was_ended_or_the_first_starters_key(
+    end: str, code: str
+) -> None:
     town = Town(says("Never."))
-    outer = (await town.begin()).run
+    outer = (await town.begin(by=await town.bot() if end == "revoked" else ANA)).run
     inner = (await started_in(town, outer)).run
 
-    await town.runs.cancel(ANA, outer)
+    if end == "revoked":
+        await MemoryKeys(town.world).revoke(ANA, town.key.id, town.clock.now())
+    else:
+        await town.runs.cancel(ANA, outer)
     with suppress(BaseExceptionGroup):
         await town.leg(inner)
 
     trace = (await town.trace(inner)).run
-    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "agent_run_over")
+    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, code)
     assert town.models.asks == []
 
 
@@ -324,17 +314,3 @@ async def test_an_inner_run_goes_on_when_nothing_is_kept_of_the_outer_one() -> N
     await town.leg(inner)
 
     assert (await town.trace(inner)).run.status is AgentRunStatus.COMPLETED
-
-
-async def test_an_inner_run_fails_once_the_key_of_the_first_starter_has_ended() -> None:
-    town = Town(says("Never."))
-    outer = (await town.begin(by=await town.bot())).run
-    inner = (await started_in(town, outer)).run
-
-    await MemoryKeys(town.world).revoke(ANA, town.key.id, town.clock.now())
-    with suppress(BaseExceptionGroup):
-        await town.leg(inner)
-
-    trace = (await town.trace(inner)).run
-    assert (trace.status, trace.error_code) == (AgentRunStatus.FAILED, "key_ended")
-    assert town.models.asks == []

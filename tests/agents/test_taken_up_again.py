@@ -191,9 +191,7 @@ async def test_a_tool_that_breaks_the_run_ends_it_when_the_others_have_ended() -
 
 
 async def test_a_model_that_thinks_aloud_is_heard_and_its_thoughts_are_no_answer() -> None:
-    room = Room(ScriptedModels(says("Yes.", thought="Let me see.")), tools=())
-
-    trace = await room.done()
+    trace = await Room(ScriptedModels(says("Yes.", thought="Let me see.")), tools=()).done()
 
     assert (trace.turns[0].thought, trace.run.answer) == ("Let me see.", "Yes.")
 
@@ -216,9 +214,7 @@ async def test_what_was_said_until_the_time_was_over_is_kept() -> None:
         yield TextPiece("As far as I know")
         await asyncio.Event().wait()
 
-    room = Room(ScriptedModels(slow), tools=(), limits=replace(PLENTY, seconds=0.02))
-
-    trace = await room.done()
+    trace = await Room(ScriptedModels(slow), tools=(), limits=replace(PLENTY, seconds=0.02)).done()
 
     assert trace.run.answer == "As far as I know"
 

@@ -1,6 +1,7 @@
 """The bridge, the guard and the engine in memory: a bot wants a message lowered, people answer."""
 
 from datetime import timedelta
+from typing import Any
 
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
@@ -61,52 +62,39 @@ class LoweringRoom(TalkRoom):
             start_run=start_run, runs=self.runs, line=line, bus=inline, kind=DECLASSIFICATION
         )
         open_message = OpenMessage(self.messages, self.marks)
+        answered: dict[str, Any] = {
+            "approvals": self.approvals,
+            "news": self.told,
+            "audit": self.audit,
+            "together": together,
+            "clock": self.clock,
+            "entropy": self.entropy,
+        }
+        asked: dict[str, Any] = {
+            **answered,
+            "errands": errands,
+            "vault": MemoryVault(),
+            "hide": lambda value: value,
+            "expires": HOUR,
+        }
         self.propose = ProposeDeclassification(
             conversations=self.conversations,
             open_message=open_message,
             marks=self.marks,
             scan=found,
-            ask=AskApproval(
-                approvals=self.approvals,
-                errands=errands,
-                news=self.told,
-                audit=self.audit,
-                vault=MemoryVault(),
-                together=together,
-                clock=self.clock,
-                entropy=self.entropy,
-                hide=lambda value: value,
-                expires=HOUR,
-                most=50,
-            ),
+            ask=AskApproval(most=50, **asked),
         )
         self.answer_approval = AnswerApproval(
-            approvals=self.approvals,
-            errands=errands,
-            news=self.told,
-            rules=MemoryRules((), self.world),
-            audit=self.audit,
-            vault=MemoryVault(),
-            check=AnyArguments(),
-            together=together,
-            clock=self.clock,
-            entropy=self.entropy,
-            hide=lambda value: value,
-            expires=HOUR,
+            rules=MemoryRules((), self.world), check=AnyArguments(), **asked
         )
         self.carry_out = CarryOutDeclassification(
-            approvals=self.approvals,
             messages=self.messages,
             declassifications=self.declassifications,
             scan=found,
             signing=self.signing,
             key_ring=MemoryKeyRing(self.world),
-            news=self.told,
-            audit=self.audit,
-            together=together,
             bus=self.bus,
-            clock=self.clock,
-            entropy=self.entropy,
+            **answered,
         )
         self.list = ListDeclassifications(
             declassifications=self.declassifications,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from portico.adapters.seals.aes_siv import AesSivSeal
 from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
@@ -103,102 +104,69 @@ class TalkRoom:
         world.spaces[space.id] = space
         as_they_are = AsTheyAre(key_ring=MemoryKeyRing(world), clock=clock)
         on = Cursors(AesSivSeal.from_pepper(b"pepper"))
-        opened = OpenConversation(talks, marks)
-        message = OpenMessage(said, marks)
-        self.bulletin = bulletin = Bulletin(
+        opened, message = OpenConversation(talks, marks), OpenMessage(said, marks)
+        bulletin = self.bulletin = Bulletin(
             conversations=talks, messages=said, as_they_are=as_they_are, bus=bus, look=look
         )
 
+        told: dict[str, Any] = {"together": together, "audit": audit}
+        talking: dict[str, Any] = {
+            "conversations": talks,
+            "open_conversation": opened,
+            "marks": marks,
+        }
+        saying: dict[str, Any] = {"messages": said, "open_message": message, "marks": marks}
         self.create_project = CreateProject(
             projects=projects, marks=marks, clock=clock, entropy=entropy
         )
         self.show_project = ShowProject(projects=projects, marks=marks)
-        self.change_project = ChangeProject(
-            projects=projects, marks=marks, together=together, audit=audit, clock=clock
-        )
+        self.change_project = ChangeProject(projects=projects, marks=marks, clock=clock, **told)
         self.list_projects = ListProjects(projects=projects, marks=marks)
         self.create_conversation = CreateConversation(
             open_project=OpenProject(projects, marks),
             conversations=talks,
             marks=marks,
-            together=together,
-            audit=audit,
+            **told,
             clock=clock,
             entropy=entropy,
         )
         self.show_conversation = ShowConversation(open_conversation=opened)
-        self.change_conversation = ChangeConversation(
-            conversations=talks,
-            open_conversation=opened,
-            marks=marks,
-            together=together,
-            audit=audit,
-            clock=clock,
-        )
+        self.change_conversation = ChangeConversation(clock=clock, **talking, **told)
         self.list_conversations = ListConversations(
             projects=projects, conversations=talks, marks=marks
         )
         self.list_participants = ListParticipants(conversations=talks, open_conversation=opened)
-        self.join = Join(
-            conversations=talks,
-            open_conversation=opened,
-            marks=marks,
-            together=together,
-            audit=audit,
-        )
-        self.leave = Leave(
-            conversations=talks,
-            open_conversation=opened,
-            marks=marks,
-            together=together,
-            audit=audit,
-        )
+        self.join = Join(**talking, **told)
+        self.leave = Leave(**talking, **told)
         self.mute = Mute(conversations=talks)
         self.send_message = SendMessage(
-            conversations=talks,
-            open_conversation=opened,
             messages=said,
             attachments=attachments,
             people=MemoryPeople(world),
-            marks=marks,
             bus=bus,
+            **talking,
             clock=clock,
             entropy=entropy,
         )
-        self.edit_message = EditMessage(
-            messages=said, open_message=message, marks=marks, clock=clock
-        )
-        self.delete_message = DeleteMessage(
-            messages=said,
-            open_message=message,
-            marks=marks,
-            together=together,
-            audit=audit,
-            clock=clock,
-        )
-        self.show_versions = ShowVersions(messages=said, open_message=message, marks=marks)
+        self.edit_message = EditMessage(clock=clock, **saying)
+        self.delete_message = DeleteMessage(clock=clock, **saying, **told)
+        self.show_versions = ShowVersions(**saying)
         self.read_messages = ReadMessages(
             messages=said, marks=marks, cursors=on, bulletin=bulletin, as_they_are=as_they_are
         )
         self.look_back = LookBack(
             messages=said, marks=marks, cursors=replace(on, direction=Direction.BACK)
         )
-        self.read_thread = ReadThread(messages=said, open_message=message, marks=marks)
+        self.read_thread = ReadThread(**saying)
         self.show_message = ShowMessage(open_message=message)
         self.tail_cursor = TailCursor(messages=said, marks=marks, cursors=on)
         self.mark_read = MarkRead(read_state=read_state, cursors=on)
         self.mark_one = MarkOne(read_state=read_state, open_message=message)
-        self.acknowledge = Acknowledge(
-            messages=said, open_message=message, marks=marks, clock=clock
-        )
+        self.acknowledge = Acknowledge(clock=clock, **saying)
         self.list_acknowledged = ListAcknowledged(messages=said, open_message=message)
         self.count_unread = CountUnread(read_state=read_state, marks=marks)
         self.show_inbox = ShowInbox(
-            conversations=talks,
-            messages=said,
-            read_state=read_state,
-            marks=marks,
-            clock=clock,
+            conversations=talks, messages=said, read_state=read_state, marks=marks, clock=clock
         )
         self.follow = FollowConversations(conversations=talks, bulletin=bulletin, marks=marks)
         self.search = SearchMessages(

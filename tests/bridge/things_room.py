@@ -1,6 +1,7 @@
 """The room of talks with the things of a project in it: memory, files, leases, work, presence."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from portico.bridge.attach import Attach, FetchAttachment
 from portico.bridge.core.memory import Remembered, ToRemember
@@ -46,31 +47,32 @@ class ThingsRoom(TalkRoom):
         works = MemoryWorks(self.world)
         presences = MemoryPresences(self.world)
         open_work = OpenWork(opened, works, marks)
-        self.remember = Remember(open_project=opened, memory=memory, marks=marks, clock=clock)
-        self.recall = Recall(open_project=opened, memory=memory, marks=marks)
-        self.forget = Forget(open_project=opened, memory=memory, marks=marks, clock=clock)
-        self.list_memory = ListMemory(open_project=opened, memory=memory, marks=marks)
-        self.search_memory = SearchMemory(open_project=opened, memory=memory, marks=marks)
-        self.memory_history = MemoryHistory(open_project=opened, memory=memory, marks=marks)
+        in_memory: dict[str, Any] = {"open_project": opened, "memory": memory, "marks": marks}
+        held: dict[str, Any] = {"open_project": opened, "leases": leases}
+        listed: dict[str, Any] = {"open_project": opened, "works": works, "marks": marks}
+        done: dict[str, Any] = {"open_work": open_work, "works": works, "clock": clock}
+        making: dict[str, Any] = {"clock": clock, "entropy": self.entropy}
+        self.remember = Remember(clock=clock, **in_memory)
+        self.recall = Recall(**in_memory)
+        self.forget = Forget(clock=clock, **in_memory)
+        self.list_memory = ListMemory(**in_memory)
+        self.search_memory = SearchMemory(**in_memory)
+        self.memory_history = MemoryHistory(**in_memory)
         self.attach = Attach(
             open_project=opened, attachments=self.attachments, marks=marks, clock=clock
         )
         self.fetch = FetchAttachment(attachments=self.attachments, marks=marks)
-        self.take_lease = TakeLease(
-            open_project=opened, leases=leases, marks=marks, clock=clock, entropy=self.entropy
-        )
-        self.renew_lease = RenewLease(open_project=opened, leases=leases, marks=marks)
-        self.release_lease = ReleaseLease(open_project=opened, leases=leases, marks=marks)
-        self.check_lease = CheckLease(open_project=opened, leases=leases)
-        self.list_leases = ListLeases(open_project=opened, leases=leases)
-        self.add_work = AddWork(
-            open_project=opened, works=works, marks=marks, clock=clock, entropy=self.entropy
-        )
+        self.take_lease = TakeLease(marks=marks, **held, **making)
+        self.renew_lease = RenewLease(marks=marks, **held)
+        self.release_lease = ReleaseLease(marks=marks, **held)
+        self.check_lease = CheckLease(**held)
+        self.list_leases = ListLeases(**held)
+        self.add_work = AddWork(**listed, **making)
         self.show_work = ShowWork(open_work=open_work)
-        self.list_work = ListWork(open_project=opened, works=works, marks=marks)
-        self.claim_work = ClaimWork(open_work=open_work, works=works, clock=clock)
-        self.hand_over_work = HandOverWork(open_work=open_work, works=works, clock=clock)
-        self.end_work = EndWork(open_work=open_work, works=works, clock=clock)
+        self.list_work = ListWork(**listed)
+        self.claim_work = ClaimWork(**done)
+        self.hand_over_work = HandOverWork(**done)
+        self.end_work = EndWork(**done)
         self.say_presence = SayPresence(
             open_project=opened, presences=presences, marks=marks, clock=clock
         )

@@ -415,9 +415,7 @@ async def test_a_persona_shapes_the_prompt_and_not_the_weight(room: Room) -> Non
 
 @pytest.mark.parametrize("fault", [RuntimeError("x"), RowRefused("x")])
 async def test_a_broken_adapter_is_one_voice_less(fault: Exception) -> None:
-    room = Room(ScriptedVoice(name="a:1", says=fault), *some("b:1", "c:1"))
-
-    whole = await room.held("Is it so?")
+    whole = await Room(ScriptedVoice(name="a:1", says=fault), *some("b:1", "c:1")).held("Is it so?")
 
     assert whole.debate.status is DebateStatus.DECIDED
     [failed] = [note for note in whole.notes if note.kind is NoteKind.FAILED]

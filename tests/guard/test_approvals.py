@@ -78,41 +78,25 @@ class Desk:
         self.approvals, self.errands = MemoryApprovals(world), ScriptedErrands()
         self.news, self.rules, self.audit = ApprovalsTold(), MemoryRules(), MemoryAudit()
         self.check, self.vault = AnyArguments(), vault
-        self.ask = AskApproval(
-            approvals=self.approvals,
-            errands=self.errands,
-            news=self.news,
-            audit=self.audit,
-            vault=vault,
-            together=together,
-            clock=self.clock,
-            entropy=entropy,
-            hide=SECRETS.hide_json,
-            expires=HOUR,
-            most=3,
-        )
-        self.answer = AnswerApproval(
-            approvals=self.approvals,
-            errands=self.errands,
-            news=self.news,
-            rules=self.rules,
-            audit=self.audit,
-            vault=vault,
-            check=self.check,
-            together=together,
-            clock=self.clock,
-            entropy=entropy,
-            hide=SECRETS.hide_json,
-            expires=HOUR,
-        )
-        self.resolve = ResolveApproval(
-            approvals=self.approvals,
-            errands=self.errands,
-            news=self.news,
-            audit=self.audit,
-            together=together,
-            clock=self.clock,
-        )
+        resolving: dict[str, Any] = {
+            "approvals": self.approvals,
+            "errands": self.errands,
+            "news": self.news,
+            "audit": self.audit,
+            "together": together,
+            "clock": self.clock,
+        }
+        asking: dict[str, Any] = {
+            **resolving,
+            "vault": vault,
+            "entropy": entropy,
+            "hide": SECRETS.hide_json,
+            "expires": HOUR,
+        }
+        self.ask = AskApproval(most=3, **asking)
+        self.answer = AnswerApproval(rules=self.rules, check=self.check, **asking)
+        self.resolve = ResolveApproval(**resolving)
+        self.withdraw = WithdrawApproval(**resolving)
         looking: dict[str, Any] = {"approvals": self.approvals, "clock": self.clock}
         self.contexts = MemoryTaskContexts(world)
         self.list = ListApprovals(contexts=self.contexts, **looking)
@@ -499,17 +483,6 @@ async def test_whoever_looks_at_requests_has_read_them(desk: Desk) -> None:
         assert (task.label, task.untrusted) == (TEAM, True)
 
 
-def withdraw_at(desk: Desk, approvals: MemoryApprovals | None = None) -> WithdrawApproval:
-    return WithdrawApproval(
-        approvals=approvals or desk.approvals,
-        errands=desk.errands,
-        news=desk.news,
-        audit=desk.audit,
-        together=together,
-        clock=desk.clock,
-    )
-
-
 class AnsweredMeanwhile(MemoryApprovals):
     """Somebody says yes between the look and the change."""
 
@@ -525,7 +498,7 @@ class AnsweredMeanwhile(MemoryApprovals):
 
 
 async def test_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
-    closed = await withdraw_at(desk)(BOT, asked.id)
+    closed = await desk.withdraw(BOT, asked.id)
 
     assert closed.status is Status.WITHDRAWN
     assert (await desk.show(BOT, asked.id)).status is Status.WITHDRAWN
@@ -538,20 +511,20 @@ async def test_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
 
 async def test_nobody_else_does(desk: Desk, asked: Approval) -> None:
     with pytest.raises(ApprovalNotFound):
-        await withdraw_at(desk)(ANA, asked.id)
+        await desk.withdraw(ANA, asked.id)
 
 
 async def test_what_is_answered_is_not_taken_back(desk: Desk, asked: Approval) -> None:
     with pytest.raises(ApprovalOver, match="approved by ana"):
-        await withdraw_at(desk, AnsweredMeanwhile(desk))(BOT, asked.id)
+        await replace(desk.withdraw, approvals=AnsweredMeanwhile(desk))(BOT, asked.id)
     with pytest.raises(ApprovalOver, match="approved by ana"):
-        await withdraw_at(desk)(BOT, asked.id)
+        await desk.withdraw(BOT, asked.id)
 
 
 async def test_an_act_that_is_allowed_closes_what_waits_for_the_same(desk: Desk) -> None:
     asked, other = await desk.asked(), await desk.asked(act=an_act(BOT, path="/b"))
 
-    assert await withdraw_at(desk).settled(an_act(BOT)) is None
+    assert await desk.withdraw.settled(an_act(BOT)) is None
 
     assert (await desk.show(BOT, asked.id)).status is Status.WITHDRAWN
     assert (await desk.show(BOT, other.id)).status is Status.WAITING
@@ -560,7 +533,7 @@ async def test_an_act_that_is_allowed_closes_what_waits_for_the_same(desk: Desk)
 async def test_a_yes_that_comes_meanwhile_is_the_one_that_counts(desk: Desk) -> None:
     asked = await desk.asked()
 
-    found = await withdraw_at(desk, AnsweredMeanwhile(desk)).settled(an_act(BOT))
+    found = await replace(desk.withdraw, approvals=AnsweredMeanwhile(desk)).settled(an_act(BOT))
 
     assert found is not None
     assert (found.id, found.status) == (asked.id, Status.APPROVED)
@@ -578,12 +551,12 @@ async def made(desk: Desk) -> Approval:
 async def test_what_was_made_is_collected_for_a_day(desk: Desk) -> None:
     asked = await made(desk)
 
-    found = await withdraw_at(desk).settled(an_act(BOT))
+    found = await desk.withdraw.settled(an_act(BOT))
     desk.clock.turn(25 * HOUR)
 
     assert found is not None
     assert found.id == asked.id
-    assert await withdraw_at(desk).settled(an_act(BOT)) is None
+    assert await desk.withdraw.settled(an_act(BOT)) is None
 
 
 async def test_what_a_rule_asks_is_not_answered_for_longer(desk: Desk, asked: Approval) -> None:

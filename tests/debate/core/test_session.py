@@ -215,7 +215,7 @@ def test_no_judge_is_asked_where_it_would_change_nothing_nor_more_than_three_tim
 
     two = a_debate(TEXT, THREE[:2])
     judged = [note(NoteKind.FAILED, f"same:{number}") for number in range(3)]
-    answers = (said("a:1", "NYC"), said("b:1", "New York"))
+    answers = [said("a:1", "NYC"), said("b:1", "New York")]
 
     move = next_move(a_table(two, *answers, near("NYC", "New York", same=None), *judged))
 

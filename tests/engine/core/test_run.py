@@ -54,10 +54,10 @@ def test_what_the_engine_refuses_is_told_with_the_ways_out() -> None:
     assert "config show" in str(error.fix)
     assert "db provision --rotate" in str(error.fix)
 
-    error = OwnTopic("~uncertain:pay:1")
+    own = OwnTopic("~uncertain:pay:1")
 
-    assert "'~uncertain:pay:1'" in str(error)
-    assert error.topic == "~uncertain:pay:1"
+    assert "'~uncertain:pay:1'" in str(own)
+    assert own.topic == "~uncertain:pay:1"
 
     outdated = StoreOutdated(16, 18)
 
