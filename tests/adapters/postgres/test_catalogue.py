@@ -30,84 +30,64 @@ PAYLOADS = [
 ]
 """What people and their work have written, and the engine hands on unread."""
 
+WALL = "space_id = (SELECT nullif(current_setting('portico.space', true), '')::uuid)"
+LACKS = "lacks forced row-level security"
+GAPS = {
+    "CREATE TABLE portico.forgotten (space_id uuid)": f"table forgotten {LACKS}",
+    "CREATE TABLE portico.half (space_id uuid);"
+    "ALTER TABLE portico.half ENABLE ROW LEVEL SECURITY": f"table half {LACKS}",
+    "ALTER TABLE portico.setting NO FORCE ROW LEVEL SECURITY": f"table setting {LACKS}",
+    "CREATE VIEW portico.window AS SELECT space_id FROM portico.principal": (
+        "view window is not security_invoker"
+    ),
+    "CREATE MATERIALIZED VIEW portico.copy AS SELECT space_id FROM portico.principal": (
+        "materialized view copy cannot have row-level security"
+    ),
+    "ALTER POLICY owner_door ON portico.setting TO public": (
+        "the policy owner_door on setting opens a wall"
+    ),
+    "CREATE POLICY oops ON portico.principal USING (true)": (
+        "the policy oops on principal opens a wall"
+    ),
+    f"ALTER POLICY space_wall ON portico.principal USING ({WALL} OR true)": (
+        "the policy space_wall on principal opens a wall"
+    ),
+    "ALTER POLICY engine_door ON portico.run TO portico_engine, portico_app": (
+        "the policy engine_door on run opens a wall"
+    ),
+    f"ALTER POLICY space_wall ON portico.message USING ({WALL} AND (NOT closed OR true))": (
+        "the policy space_wall on message opens a wall"
+    ),
+    **{
+        f"GRANT SELECT ({column}) ON portico.{table} TO portico_engine": (
+            f"the role portico_engine may read {table}.{column}"
+        )
+        for table, column in PAYLOADS
+    },
+    "CREATE FUNCTION portico.loose() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'": (
+        "the function loose runs as its owner without a fixed search_path"
+    ),
+}
+
 
 @pytest.fixture(params=["embedded", "tcp"])
 def database(request: pytest.FixtureRequest) -> Addresses:
+    """The walls are looked at on both servers in the gate, too."""
     found: Addresses = request.getfixturevalue(f"{request.param}_database")
     return found
 
 
 @pytest.mark.requirement("isolation:catalogue:forced")
-async def test_every_table_is_walled_and_the_application_owns_nothing(database: Addresses) -> None:
+async def test_every_table_is_walled_and_each_gap_in_the_walls_is_found(
+    database: Addresses,
+) -> None:
     assert await unsafe(database.app) == []
 
-
-@pytest.mark.requirement("isolation:catalogue:forced")
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (
-            "CREATE TABLE portico.forgotten (space_id uuid)",
-            "table forgotten lacks forced row-level security",
-        ),
-        (
-            "CREATE TABLE portico.half (space_id uuid);"
-            "ALTER TABLE portico.half ENABLE ROW LEVEL SECURITY",
-            "table half lacks forced row-level security",
-        ),
-        (
-            "ALTER TABLE portico.setting NO FORCE ROW LEVEL SECURITY",
-            "table setting lacks forced row-level security",
-        ),
-        (
-            "CREATE VIEW portico.window AS SELECT space_id FROM portico.principal",
-            "view window is not security_invoker",
-        ),
-        (
-            "CREATE MATERIALIZED VIEW portico.copy AS SELECT space_id FROM portico.principal",
-            "materialized view copy cannot have row-level security",
-        ),
-        (
-            "ALTER POLICY owner_door ON portico.setting TO public",
-            "the policy owner_door on setting opens a wall",
-        ),
-        (
-            "CREATE POLICY oops ON portico.principal USING (true)",
-            "the policy oops on principal opens a wall",
-        ),
-        (
-            "ALTER POLICY space_wall ON portico.principal USING (space_id = (SELECT"
-            " nullif(current_setting('portico.space', true), '')::uuid) OR true)",
-            "the policy space_wall on principal opens a wall",
-        ),
-        (
-            "ALTER POLICY engine_door ON portico.run TO portico_engine, portico_app",
-            "the policy engine_door on run opens a wall",
-        ),
-        (
-            "ALTER POLICY space_wall ON portico.message USING (space_id = (SELECT"
-            " nullif(current_setting('portico.space', true), '')::uuid) AND (NOT closed OR true))",
-            "the policy space_wall on message opens a wall",
-        ),
-        *(
-            (
-                f"GRANT SELECT ({column}) ON portico.{table} TO portico_engine",
-                f"the role portico_engine may read {table}.{column}",
-            )
-            for table, column in PAYLOADS
-        ),
-        (
-            "CREATE FUNCTION portico.loose() RETURNS int LANGUAGE sql SECURITY DEFINER"
-            " AS 'SELECT 1'",
-            "the function loose runs as its owner without a fixed search_path",
-        ),
-    ],
-)
-async def test_a_gap_in_the_walls_is_found(database: Addresses, change: str, problem: str) -> None:
     with psycopg.connect(str(database.owner), autocommit=True) as owner:
-        owner.execute(change.encode())
+        for number, change in enumerate(GAPS, start=1):
+            owner.execute(change.encode())
 
-    assert await unsafe(database.app) == [problem]
+            assert sorted(await unsafe(database.app)) == sorted([*GAPS.values()][:number]), change
 
 
 async def test_a_role_that_could_become_another_is_found(database: Addresses) -> None:
@@ -167,37 +147,43 @@ def test_a_policy_that_only_narrows_what_is_let_in_is_no_gap(database: Addresses
     assert {row[0] for row in rows} - by_mark == {"debate_persona"}
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT last_seq FROM portico.conversation",
-        "SELECT said FROM portico.conversation",
-        "SELECT newest FROM portico.conversation",
-        "SELECT seen FROM portico.participant",
-        "SELECT last_seq FROM portico.participant",
-        "SELECT apart FROM portico.participant",
-        "SELECT label FROM portico.message",
-        "SELECT words FROM portico.message",
-        "SELECT seq FROM portico.mention",
-        "SELECT seq FROM portico.read_apart",
-        "SELECT seq FROM portico.vector_reach",
-        "SELECT embedding FROM portico.message_vector",
-        "INSERT INTO portico.message (space_id) VALUES (NULL)",
-        "UPDATE portico.message SET body = ''",
-        "DELETE FROM portico.message",
-        "SELECT portico.bridge_label_number(NULL, NULL, NULL)",
-        "SELECT portico.bridge_forget('1 day', 1)",
-        "SELECT portico.bridge_forget_memory('1 day', 1)",
-    ],
-)
-def test_what_is_counted_over_all_labels_is_nothing_for_the_application(
-    database: Addresses, query: str
+COUNTED = [
+    "SELECT last_seq FROM portico.conversation",
+    "SELECT said FROM portico.conversation",
+    "SELECT newest FROM portico.conversation",
+    "SELECT seen FROM portico.participant",
+    "SELECT last_seq FROM portico.participant",
+    "SELECT apart FROM portico.participant",
+    "SELECT label FROM portico.message",
+    "SELECT words FROM portico.message",
+    "SELECT seq FROM portico.mention",
+    "SELECT seq FROM portico.read_apart",
+    "SELECT seq FROM portico.vector_reach",
+    "SELECT embedding FROM portico.message_vector",
+    "INSERT INTO portico.message (space_id) VALUES (NULL)",
+    "UPDATE portico.message SET body = ''",
+    "DELETE FROM portico.message",
+    "SELECT portico.bridge_label_number(NULL, NULL, NULL)",
+    "SELECT portico.bridge_forget('1 day', 1)",
+    "SELECT portico.bridge_forget_memory('1 day', 1)",
+]
+"""What is counted over all labels is nothing for the application."""
+UNDONE = [
+    "DELETE FROM portico.tool_call",
+    "UPDATE portico.tool_call SET arguments = 'null'",
+    "UPDATE portico.tool_call SET principal_id = space_id",
+    "DELETE FROM portico.tool_result",
+]
+"""The record of calls cannot be undone by it."""
+
+
+def test_the_application_has_no_right_to_what_is_not_its_to_see_or_to_undo(
+    database: Addresses,
 ) -> None:
-    with (
-        psycopg.connect(database.app, autocommit=True) as app,
-        pytest.raises(psycopg.errors.InsufficientPrivilege),
-    ):
-        app.execute(query.encode())
+    with psycopg.connect(database.app, autocommit=True) as app:
+        for query in (*COUNTED, *UNDONE):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                app.execute(query.encode())
 
 
 def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> None:
@@ -216,60 +202,41 @@ def test_the_application_may_make_nothing_of_its_own(database: Addresses) -> Non
                 app.execute(statement.encode())
 
 
+WRITTEN = [
+    "SELECT * FROM portico.space",
+    "SELECT * FROM portico.principal",
+    "SELECT key_id FROM portico.api_key",
+    "SELECT value FROM portico.setting",
+    "SELECT portico.find_api_key('k')",
+    "SELECT name FROM portico.run_step",
+    "SELECT topic FROM portico.run_signal",
+    "SELECT number FROM portico.event_other",
+    "SELECT name FROM portico.server",
+    "SELECT name FROM portico.tool",
+    "SELECT server FROM portico.tool_call",
+    "SELECT error FROM portico.tool_call",
+    "SELECT call_id FROM portico.tool_call_other",
+    "SELECT principal_id FROM portico.tool_result",
+    "SELECT found_for FROM portico.acquaintance",
+    *(f"SELECT {column} FROM portico.{table}" for table, column in PAYLOADS),
+]
+
+
 @pytest.mark.requirement("isolation:engine:no-payload")
 @pytest.mark.requirement("engine:roles:ids-only")
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT * FROM portico.space",
-        "SELECT * FROM portico.principal",
-        "SELECT key_id FROM portico.api_key",
-        "SELECT value FROM portico.setting",
-        "SELECT portico.find_api_key('k')",
-        "SELECT name FROM portico.run_step",
-        "SELECT topic FROM portico.run_signal",
-        "SELECT number FROM portico.event_other",
-        "SELECT name FROM portico.server",
-        "SELECT name FROM portico.tool",
-        "SELECT server FROM portico.tool_call",
-        "SELECT error FROM portico.tool_call",
-        "SELECT call_id FROM portico.tool_call_other",
-        "SELECT principal_id FROM portico.tool_result",
-        "SELECT found_for FROM portico.acquaintance",
-        *(f"SELECT {column} FROM portico.{table}" for table, column in PAYLOADS),
-    ],
-)
-def test_the_engine_reads_nothing_that_people_wrote(database: Addresses, query: str) -> None:
-    with (
-        psycopg.connect(str(database.engine), autocommit=True) as engine,
-        pytest.raises(psycopg.errors.InsufficientPrivilege),
-    ):
-        engine.execute(query.encode())
-
-
-@pytest.mark.parametrize("log", ["space", "principal", "event_other", "tool_call; DROP TABLE x"])
-def test_the_engine_makes_and_drops_months_of_nothing_but_a_log(
-    database: Addresses, log: str
-) -> None:
+def test_the_engine_reads_nothing_that_people_wrote(database: Addresses) -> None:
     with psycopg.connect(str(database.engine), autocommit=True) as engine:
-        for statement in (
-            "SELECT portico.prepare_months(%s, 2)",
-            "SELECT portico.drop_months(%s, now())",
-        ):
-            with pytest.raises(psycopg.errors.RaiseException, match="is not kept by months"):
-                engine.execute(statement, [log])
-
-
-def test_the_record_of_calls_cannot_be_undone_by_the_application(database: Addresses) -> None:
-    with psycopg.connect(database.app, autocommit=True) as app:
-        for statement in (
-            "DELETE FROM portico.tool_call",
-            "UPDATE portico.tool_call SET arguments = 'null'",
-            "UPDATE portico.tool_call SET principal_id = space_id",
-            "DELETE FROM portico.tool_result",
-        ):
+        for query in WRITTEN:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                app.execute(statement.encode())
+                engine.execute(query.encode())
+
+
+def test_the_engine_makes_and_drops_months_of_nothing_but_a_log(database: Addresses) -> None:
+    with psycopg.connect(str(database.engine), autocommit=True) as engine:
+        for log in ("space", "principal", "event_other", "tool_call; DROP TABLE x"):
+            for function in ("prepare_months(%s, 2)", "drop_months(%s, now())"):
+                with pytest.raises(psycopg.errors.RaiseException, match="is not kept by months"):
+                    engine.execute(f"SELECT portico.{function}".encode(), [log])
 
 
 def test_the_engine_sees_which_runs_and_topics_there_are(database: Addresses) -> None:
