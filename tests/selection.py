@@ -1,4 +1,4 @@
-"""Which tests run: those marked `nightly`, and those in quarantine, only with `--nightly`.
+"""Which tests run: those marked `nightly` or `planted`, or in quarantine, only with `--nightly`.
 
 `quarantine.txt` names tests that fail by chance and whose cause was not found: one test id a line,
 above it a comment with the date, what was seen and what was tried.
@@ -20,7 +20,9 @@ def quarantined(text: str) -> frozenset[str]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--nightly", action="store_true", help="also tests marked nightly, and those in quarantine"
+        "--nightly",
+        action="store_true",
+        help="also tests marked nightly or planted, and those in quarantine",
     )
 
 
@@ -31,8 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     away = quarantined(QUARANTINE.read_text())
     kept, left_out = [], []
     for item in items:
-        chosen = item.get_closest_marker("nightly") is None and item.nodeid not in away
-        (kept if chosen else left_out).append(item)
+        left = any(map(item.get_closest_marker, ("nightly", "planted"))) or item.nodeid in away
+        (left_out if left else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

@@ -49,7 +49,7 @@ def _marks_of(module: ast.Module) -> list[ast.expr]:
 
 def _is_nightly(marks: list[ast.expr]) -> bool:
     return any(
-        isinstance(node, ast.Attribute) and node.attr == "nightly"
+        isinstance(node, ast.Attribute) and node.attr in {"nightly", "planted"}
         for mark in marks
         if not (isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith(".parametrize"))
         for node in ast.walk(mark)
