@@ -19,7 +19,7 @@ FIGURES = {
     "exact_hit_rate": 0.8,
     "waste_rate": 0.06,
 }
-NO_CALLS = {name: None if isinstance(it, float) else 0 for name, it in FIGURES.items()}
+NO_CALLS = dict.fromkeys(FIGURES, 0) | dict.fromkeys(("coverage", "exact_hit_rate", "waste_rate"))
 NOT_TRIED = FIGURES | {"tried": 0, "served": 0, "wasted": 0, "saved_ms": 0}
 SERVERS = [
     {"name": "files", "mode": "live", "own": "live", "external": False},

@@ -254,7 +254,7 @@ NO_AGENT = {
     "GET /agents/helper": Problem(404, {"code": "agent_not_found", "detail": "None."}),
     "GET /agents": page(),
 }
-SMALL = {"GET /models/ollama%3Asmall": {}}
+SMALL: dict[str, Any] = {"GET /models/ollama%3Asmall": {}}
 
 
 @pytest.mark.parametrize(

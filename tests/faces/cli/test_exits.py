@@ -9,51 +9,44 @@ from portico.engine.core.errors import BackupFailed, KeyReused, StoreRefused, St
 from portico.faces.cli.errors import BadUsage, Broken, FileInTheWay, NeedsYes, SystemRefused
 from portico.faces.cli.exits import Exit, exit_for
 from portico.faces.cli.join import BadLink
-from portico.faces.cli.server import NoKey, NotRunning, Refused
+from portico.faces.cli.server import NotRunning, Refused
 from portico.guard.core.errors import KeyNotFound, NameTaken, NotAuthenticated, Overreach
 from portico.kernel.budget import ReservationExceeded
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import BadId
 from portico.settings.errors import InvalidSettings, UnreadableSettings
 
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (KeyNotFound("x"), 1),
-        (NameTaken("bob"), 1),
-        (BackupFailed("disk full"), 1),
-        (FileInTheWay(Path("x")), 1),
-        (SystemRefused(OSError()), 1),
-        (Broken(ValueError()), 1),
-        (BadUsage("x"), 2),
-        (BadId("x", "spc"), 2),
-        (BadLink(), 2),
-        (KeyReused("k"), 2),
-        (InvalidSettings([]), 3),
-        (UnreadableSettings("x"), 3),
-        (StoreRefused("root"), 3),
-        (ExporterMissing(), 3),
-        (StoreUnavailable("x"), 4),
-        (NotRunning("http://127.0.0.1:3100"), 4),
-        (NotAuthenticated(), 5),
-        (Overreach("x"), 5),
-        (NeedsYes("Sure?"), 6),
-        (ReservationExceeded("x", ("calls",)), 7),
-        (Refused(401, {}), 5),
-        (Refused(403, {"code": "not_permitted"}), 5),
-        (Refused(404, {}), 1),
-        (Refused(409, {}), 1),
-        (Refused(422, {}), 2),
-        (Refused(429, {}), 7),
-        (Refused(500, {}), 4),
-        (Refused(503, {}), 4),
+FAILURES: dict[int, list[PorticoError]] = {
+    1: [
+        KeyNotFound("x"),
+        NameTaken("bob"),
+        BackupFailed("disk full"),
+        FileInTheWay(Path("x")),
+        SystemRefused(OSError()),
+        Broken(ValueError()),
+        Refused(404, {}),
+        Refused(409, {}),
     ],
-    ids=lambda value: value.code if isinstance(value, PorticoError) else str(value),
-)
+    2: [BadUsage("x"), BadId("x", "spc"), BadLink(), KeyReused("k"), Refused(422, {})],
+    3: [InvalidSettings([]), UnreadableSettings("x"), StoreRefused("root"), ExporterMissing()],
+    4: [StoreUnavailable("x"), NotRunning("http://x"), Refused(500, {}), Refused(503, {})],
+    5: [
+        NotAuthenticated(),
+        Overreach("x"),
+        Refused(401, {}),
+        Refused(403, {"code": "not_permitted"}),
+    ],
+    6: [NeedsYes("Sure?")],
+    7: [ReservationExceeded("x", ("calls",)), Refused(429, {})],
+}
+
+
+@pytest.mark.parametrize("code", FAILURES)
 @pytest.mark.requirement("cli:exits:codes")
-def test_each_failure_has_its_exit_code(error: PorticoError, code: int) -> None:
-    assert exit_for(error) == code
+def test_each_failure_has_its_exit_code(code: int) -> None:
+    assert {
+        repr(error): exit_for(error) for error in FAILURES[code] if exit_for(error) != code
+    } == {}
 
 
 @pytest.mark.requirement("cli:exits:codes")
@@ -92,17 +85,6 @@ def test_what_the_server_refused_is_told_in_its_own_words() -> None:
 
     error = Refused(404, problem)
 
-    assert (str(error), error.code, error.title, error.fix) == (
-        "There is no key 'x'.",
-        "key_not_found",
-        "No such key",
-        "portico keys list",
-    )
-    assert [(flaw.field, flaw.message) for flaw in error.flaws] == [("id", "unknown")]
-
-
-def test_a_missing_key_names_its_file_and_how_to_get_one() -> None:
-    error = NoKey(Path("/home/ana/client.key"))
-
-    assert "/home/ana/client.key" in str(error)
-    assert "portico init" in str(error.fix)
+    told = {"detail": str(error), "code": error.code, "title": error.title, "fix": error.fix}
+    errors = [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws]
+    assert {**told, "errors": errors} == problem

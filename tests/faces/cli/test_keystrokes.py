@@ -37,11 +37,10 @@ def typing(text: str) -> Iterator[Keyboard]:
 def test_a_key_is_one_key(typed: str, keys: list[str]) -> None:
     inbox = Inbox[int]()
     with typing(typed) as keyboard:
-        found: list[str | int | None] = [keyboard.key_within(inbox, 5.0) for _ in keys]
-        nothing: str | int | None = keyboard.key_within(inbox, 0.0)
+        found = [keyboard.key_within(inbox, 5.0) for _ in keys]
+        found.append(keyboard.key_within(inbox, 0.0))
 
-    assert found == keys
-    assert nothing is None
+    assert found == [*keys, None]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ of-the-file	allow	mail.*	role:member	but git.drop, external_write, tainted up to
 """)  # noqa: E501 # a line as it is printed
 
 
-BARE = {"except": [], "who": [], "effects": [], "days": None, "name": None}
+BARE: dict[str, Any] = {"except": [], "who": [], "effects": [], "days": None, "name": None}
 
 
 @pytest.mark.parametrize(

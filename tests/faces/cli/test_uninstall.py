@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def answer(capsys: Captured, *words: str) -> Any:
-    assert run(PorticoHouse(), ["--json", "uninstall", *words]) == 0
+def uninstall(words: str) -> int:
+    return run(PorticoHouse(), ["uninstall", *shlex.split(words)])
+
+
+def answer(capsys: Captured, words: str = "--purge --yes") -> Any:
+    assert uninstall(f"{words} --json") == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -48,7 +53,7 @@ def names(told: Any) -> set[str]:
 def test_without_purge_nothing_that_is_kept_is_touched(home: Path, capsys: Captured) -> None:
     before = sorted(home.rglob("*"))
 
-    told = answer(capsys)
+    told = answer(capsys, "")
 
     assert sorted(home.rglob("*")) == before
     assert told["package"]
@@ -57,9 +62,9 @@ def test_without_purge_nothing_that_is_kept_is_touched(home: Path, capsys: Captu
 
 @pytest.mark.requirement("staying:uninstall:only-ours")
 def test_a_dry_run_says_what_a_purge_then_does(home: Path, capsys: Captured) -> None:
-    foretold = answer(capsys, "--purge", "--dry-run")
+    foretold = answer(capsys, "--purge --dry-run")
     still = (home / "config" / "client.key").exists()
-    told = answer(capsys, "--purge", "--yes")
+    told = answer(capsys)
 
     assert names(foretold) == {"portico.toml", "client.key", "workspaces", "logs", "models"}
     assert foretold["bytes"] == 2012
@@ -82,7 +87,7 @@ def test_what_is_not_ours_stays_and_so_does_what_links_lead_to(
     (home / "cache").rmdir()
     (home / "cache").symlink_to(theirs)
 
-    told = answer(capsys, "--purge", "--yes")
+    told = answer(capsys)
 
     assert (theirs / "file").read_text() == "theirs"
     left = {Path(each["path"]).name: each["why"] for each in told["left"]}
@@ -95,38 +100,52 @@ def test_what_is_not_ours_stays_and_so_does_what_links_lead_to(
     assert (home / "cache").is_symlink()
 
 
-@pytest.mark.parametrize("odd", ["/", "person", "."])
-def test_a_home_that_is_not_its_own_is_refused(
-    home: Path, tmp_path: Path, odd: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "words", "code", "said"),
+    [
+        ("/", "--purge --yes", 1, "odd_home"),
+        ("person", "--purge --yes", 1, "odd_home"),
+        (".", "--purge --yes", 1, "odd_home"),
+        ("portico", "--purge", 6, "needs_yes"),
+        ("portico", "--purge", 6, "2.0 kB"),
+        ("portico", "--backup x.dump", 2, "nothing is backed up"),
+        ("portico", "--purge --yes --backup {home}/state/logs/x.dump", 2, "removed with the rest"),
+        ("portico", "--purge --yes --backup {old}", 1, "old.dump"),
+    ],
+)
+def test_what_would_lose_something_is_refused_and_nothing_is_changed(
+    home: Path,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    place: str,
+    words: str,
+    code: int,
+    said: str,
 ) -> None:
-    monkeypatch.setenv("PORTICO_HOME", str(tmp_path / odd))
+    """A home that is not its own, without a yes, with a backup that would not stay."""
+    old = home.with_name("old.dump")
+    old.write_text("old")
+    monkeypatch.setenv("PORTICO_HOME", str(home.parent / place))
 
-    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 1
+    assert uninstall(words.format(home=home, old=old)) == code
 
-    assert "odd_home" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     assert (home / "config" / "client.key").exists()
+    assert old.read_text() == "old"
 
 
 def test_a_folder_without_an_installation_keeps_its_things(
-    tmp_path: Path, home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+    home: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = tmp_path / "project"
-    (other / "state" / "logs").mkdir(parents=True)
-    monkeypatch.setenv("PORTICO_HOME", str(other))
+    logs = home.with_name("project") / "state" / "logs"
+    logs.mkdir(parents=True)
+    monkeypatch.setenv("PORTICO_HOME", str(home.with_name("project")))
 
-    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 0
+    assert uninstall("--purge --yes") == 0
 
     assert "nothing of Portico's" in capsys.readouterr().err
-    assert (other / "state" / "logs").exists()
-
-
-def test_nobody_says_yes_and_nothing_is_changed(home: Path, capsys: Captured) -> None:
-    assert run(PorticoHouse(), ["uninstall", "--purge"]) == 6
-
-    told = capsys.readouterr().err
-    assert "2.0 kB" in told
-    assert "needs_yes" in told
-    assert (home / "config" / "client.key").exists()
+    assert logs.exists()
 
 
 @pytest.mark.parametrize("typed", ["yes", "purge", ""])
@@ -141,39 +160,12 @@ def test_a_person_types_the_word_and_is_offered_a_backup(
 
     monkeypatch.setattr("portico.faces.cli.terminal.Terminal.ask", ask)
 
-    code = run(PorticoHouse(), ["uninstall", "--purge"])
+    code = uninstall("--purge")
 
     right = typed == "purge"
     assert code == (0 if right else 6)
     assert home.exists() is not right
     assert ("backup" in asked[-1]) is right
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["--backup", "x.dump"], "nothing is backed up"),
-        (["--purge", "--yes", "--backup", "{home}/state/logs/x.dump"], "removed with the rest"),
-    ],
-)
-def test_a_backup_that_would_not_stay_is_refused(
-    home: Path, words: list[str], why: str, capsys: Captured
-) -> None:
-    given = [word.format(home=home) for word in words]
-
-    assert run(PorticoHouse(), ["uninstall", *given]) == 2
-    assert why in capsys.readouterr().err
-    assert (home / "config" / "client.key").exists()
-
-
-def test_a_backup_is_not_written_over_a_file(home: Path, tmp_path: Path, capsys: Captured) -> None:
-    there = tmp_path / "old.dump"
-    there.write_text("old")
-
-    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes", "--backup", str(there)]) == 1
-
-    assert there.read_text() == "old"
-    assert (home / "config" / "client.key").exists()
 
 
 def test_clients_that_still_come_to_us_are_named(home: Path, capsys: Captured) -> None:
@@ -193,7 +185,7 @@ def test_what_could_not_be_removed_is_told_with_why(
 
     monkeypatch.setattr("portico.main.uninstalling.remove", held)
 
-    assert run(PorticoHouse(), ["uninstall", "--purge", "--yes"]) == 1
+    assert uninstall("--purge --yes") == 1
     told = capsys.readouterr().err
     assert "not_removed" in told
     assert "Operation not permitted" in told
@@ -207,7 +199,7 @@ def test_a_database_of_your_own_and_a_unit_are_told(
     PorticoHouse().keeping().write_at_login()
     written = unit.exists()
 
-    told = answer(capsys, "--purge", "--yes")
+    told = answer(capsys)
 
     assert {"path": "the database", "why": "it is a PostgreSQL of your own"} in told["left"]
     assert (written, told["at_login_removed"], unit.exists()) == (True, True, False)
@@ -223,7 +215,5 @@ def test_what_a_server_leaves_when_it_ends_goes_too(
 
     monkeypatch.setattr(GroundKeeping, "end", end)
 
-    told = answer(capsys, "--purge", "--yes")
-
-    assert "audit-heads.ndjson" in names(told)
+    assert "audit-heads.ndjson" in names(answer(capsys))
     assert not home.exists()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,44 +13,41 @@ def drawn(needs: Mapping[str, Sequence[str]]) -> list[str]:
     return ["".join(branch.guides) + branch.step for branch in laid_out(needs)]
 
 
-def test_what_follows_alone_goes_on_in_the_same_column() -> None:
-    assert drawn({"a": [], "b": ["a"], "c": ["b"]}) == ["a", "b", "c"]
-
-
-def test_branches_hang_below_what_they_come_from() -> None:
-    assert drawn({"a": [], "b": ["a"], "c": ["a"], "d": ["b"]}) == ["a", "├ b", "│ d", "└ c"]
-
-
-def test_what_brings_all_branches_together_comes_back_to_their_column() -> None:
-    needs = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": ["d"]}
-
-    assert drawn(needs) == ["a", "├ b", "└ c", "d", "e"]
-
-
-def test_several_beginnings_hang_from_the_top() -> None:
-    assert drawn({"a": [], "b": [], "c": ["a", "b"]}) == ["├ a", "└ b", "c"]
-
-
-def test_what_brings_only_some_together_hangs_beside_them() -> None:
-    needs = {"a": [], "b": ["a"], "c": ["a"], "d": ["a"], "e": ["b", "c"]}
-
-    assert drawn(needs) == ["a", "├ b", "├ c", "├ d", "└ e"]
-
-
-def test_what_needs_something_written_later_comes_after_it() -> None:
-    assert drawn({"late": ["early"], "early": []}) == ["early", "late"]
-
-
-def test_what_is_needed_and_not_there_is_left_alone() -> None:
-    assert drawn({"a": ["ghost"]}) == ["a"]
+@pytest.mark.parametrize(
+    ("needs", "lines"),
+    [
+        ({"a": [], "b": ["a"], "c": ["b"]}, ["a", "b", "c"]),
+        ({"a": [], "b": ["a"], "c": ["a"], "d": ["b"]}, ["a", "├ b", "│ d", "└ c"]),
+        (
+            {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": ["d"]},
+            ["a", "├ b", "└ c", "d", "e"],
+        ),
+        ({"a": [], "b": [], "c": ["a", "b"]}, ["├ a", "└ b", "c"]),
+        (
+            {"a": [], "b": ["a"], "c": ["a"], "d": ["a"], "e": ["b", "c"]},
+            ["a", "├ b", "├ c", "├ d", "└ e"],
+        ),
+        ({"late": ["early"], "early": []}, ["early", "late"]),
+        ({"a": ["ghost"]}, ["a"]),
+    ],
+    ids=[
+        "what follows alone goes on in the same column",
+        "branches hang below what they come from",
+        "what brings all branches together comes back to their column",
+        "several beginnings hang from the top",
+        "what brings only some together hangs beside them",
+        "what needs something written later comes after it",
+        "what is needed and not there is left alone",
+    ],
+)
+def test_steps_stand_where_they_come_from(needs: dict[str, list[str]], lines: list[str]) -> None:
+    assert drawn(needs) == lines
 
 
 def test_a_circle_is_drawn_too() -> None:
-    assert sorted(branch.step for branch in laid_out({"a": ["b"], "b": ["a"], "c": []})) == [
-        "a",
-        "b",
-        "c",
-    ]
+    circle = laid_out({"a": ["b"], "b": ["a"], "c": []})
+
+    assert sorted(branch.step for branch in circle) == ["a", "b", "c"]
 
 
 def test_a_chain_of_a_thousand_stays_in_one_column() -> None:
