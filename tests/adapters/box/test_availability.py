@@ -1,15 +1,20 @@
-"""What this machine lacks for a box, told with what would help."""
+"""What this machine lacks for a box, counts of it, and keeps of the dead."""
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from portico.adapters.box import availability
-from portico.adapters.box.account import account_for
+from portico.adapters.box import availability, cgroup, memory, scratch
+from portico.adapters.box.account import Account, account_for
 from portico.adapters.box.availability import Lack, lack_of
+from portico.adapters.box.cgroup import Group, NewGroups, OldGroups, find_groups
+from portico.adapters.box.inside.keeper import descendants
+from portico.adapters.box.leavings import name_for
 from portico.box.core.errors import BoxUnavailable
 from portico.box.core.report import Backend
 
@@ -159,3 +164,211 @@ def test_there_must_be_an_account_to_run_as(name: str, words: str) -> None:
         account_for(name)
 
     assert "box.run_as" in lack(Backend.LANDLOCK, name).fix
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that are no groups keep their files, and are not removed for all waiting."""
+    monkeypatch.setattr(cgroup, "_PATIENCE", 0.0)
+
+
+def an_own(folder: Path, text: str) -> Path:
+    file = folder / "own"
+    file.write_text(text)
+    return file
+
+
+def a_new_root(folder: Path, place: str, processes: str) -> Path:
+    base = folder / "root" / place
+    base.mkdir(parents=True)
+    (base / "cgroup.controllers").write_text("cpu memory pids")
+    (base / "cgroup.procs").write_text(processes)
+    (base / "cgroup.subtree_control").write_text("")
+    return folder / "root"
+
+
+def test_without_any_there_are_none(tmp_path: Path) -> None:
+    assert find_groups(tmp_path, tmp_path / "missing") is None
+    assert find_groups(tmp_path, an_own(tmp_path, "4:memory:/here\n5:pids:/here\n")) is None
+
+
+def test_in_the_new_order_one_folder_holds_all(tmp_path: Path) -> None:
+    root = a_new_root(tmp_path, "service", f"{os.getpid()}\n")
+
+    groups = find_groups(root, an_own(tmp_path, "0::/service\n"))
+
+    assert groups == NewGroups(root / "service")
+    assert (root / "service/cgroup.subtree_control").read_text() == "+memory +pids\n"
+    assert (root / "service/portico-itself/cgroup.procs").read_text() == f"{os.getpid()}\n"
+
+
+def test_where_others_are_it_is_not_ours(tmp_path: Path) -> None:
+    root = a_new_root(tmp_path, "session", f"{os.getpid()}\n1\n")
+
+    assert find_groups(root, an_own(tmp_path, "0::/session\n")) is None
+    assert (root / "session/cgroup.subtree_control").read_text() == ""
+
+
+def test_a_group_is_given_its_limits(tmp_path: Path) -> None:
+    group = NewGroups(tmp_path).make("box", memory=1000, processes=7)
+    group.add(42)
+
+    written = {file.name: file.read_text() for file in (tmp_path / "box").iterdir()}
+
+    assert written == {
+        "memory.max": "1000\n",
+        "memory.swap.max": "0\n",
+        "memory.oom.group": "1\n",
+        "pids.max": "7\n",
+        "cgroup.procs": "42\n",
+    }
+
+
+def test_in_the_old_order_each_controller_has_its_own_folder(tmp_path: Path) -> None:
+    for name in ("memory", "pids"):
+        (tmp_path / name / "here").mkdir(parents=True)
+    groups = find_groups(tmp_path, an_own(tmp_path, "4:memory:/here\n5:pids:/here\n"))
+
+    assert groups == OldGroups(tmp_path / "memory/here", tmp_path / "pids/here")
+    group = groups.make("box", memory=1000, processes=7)
+    assert (tmp_path / "memory/here/box/memory.limit_in_bytes").read_text() == "1000\n"
+    assert (tmp_path / "pids/here/box/pids.max").read_text() == "7\n"
+    assert group.folders == (tmp_path / "memory/here/box", tmp_path / "pids/here/box")
+
+
+def test_a_group_that_cannot_be_made_leaves_no_half(tmp_path: Path) -> None:
+    memory, pids = tmp_path / "memory", tmp_path / "pids"
+    memory.mkdir()
+
+    with pytest.raises(FileNotFoundError):
+        OldGroups(memory, pids).make("box", memory=1000, processes=7)
+
+    assert list(memory.iterdir()) == []
+
+
+def test_what_is_left_of_the_dead_is_swept(tmp_path: Path) -> None:
+    ours, gone = name_for("one"), name_for("two").replace(f"-{os.getpid()}-", "-99999999-")
+    for name in (ours, gone, "portico-itself", "portico-box-12-99999999-another-world"):
+        (tmp_path / name).mkdir()
+
+    NewGroups(tmp_path).sweep()
+
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {ours, "portico-itself", "portico-box-12-99999999-another-world"}
+
+
+def test_no_two_groups_have_one_name() -> None:
+    assert name_for(1) != name_for(1)
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("oom 1\noom_kill 2\n", True), ("oom_kill 0", False)])
+def test_that_memory_ran_out_is_seen(tmp_path: Path, text: str, wanted: bool) -> None:
+    (tmp_path / "events").write_text(text)
+
+    assert Group((), tmp_path / "events").ran_out() is wanted
+    assert Group((), tmp_path / "missing").ran_out() is False
+
+
+@pytest.mark.root
+def test_a_group_of_this_machine_is_made_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    groups = find_groups()
+    assert groups is not None
+
+    group = groups.make(name_for("test"), memory=100_000_000, processes=10)
+    there = [folder.is_dir() for folder in group.folders]
+    group.remove()
+
+    assert all(there)
+    assert not any(folder.exists() for folder in group.folders)
+
+
+FAMILY = """
+import subprocess, sys, threading
+def start():
+    grandchild = "held = bytearray(50_000_000); print(flush=True); input()"
+    subprocess.Popen([sys.executable, "-c", grandchild]).wait()
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+"""
+"""A child of a thread, which has much."""
+
+
+@pytest.fixture
+def keeper() -> Iterator[int]:
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {FAMILY!r}])",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert parent.stdout is not None
+    parent.stdout.readline()
+    yield parent.pid
+    parent.communicate(b"\n")
+
+
+def test_what_all_of_its_processes_have_is_added_up(keeper: int) -> None:
+    assert memory.family(keeper) == descendants(keeper)
+    assert len(memory.family(keeper)) == 2
+    assert 50_000_000 < memory.held(keeper, 1 << 40) < 1 << 30
+    assert 50_000_000 < memory.held(keeper, 1000) < 1 << 30
+
+
+def test_the_processes_of_others_are_not_looked_at(
+    keeper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whole(_process: int) -> set[int]:
+        pytest.fail("all of /proc was read")
+
+    monkeypatch.setattr(memory, "descendants", whole)
+
+    assert memory.held(keeper, 1 << 40) > 50_000_000
+
+
+async def test_what_has_too_much_is_told(keeper: int) -> None:
+    told: list[int] = []
+
+    await memory.watch(keeper, 10_000_000, lambda: told.append(keeper))
+
+    assert told == [keeper]
+
+
+def test_what_has_ended_has_nothing() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+
+    assert memory.held(ended.pid, 0) == 0
+
+
+OURSELVES = Account(os.geteuid(), os.getegid(), switch=False)
+
+
+def test_it_is_there_for_its_account_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    folder = scratch.make(OURSELVES)
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "home").is_dir()
+
+
+def test_what_is_left_of_the_dead_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ours, gone = name_for("home"), name_for("home").replace(f"-{os.getpid()}-", "-99999999-")
+    linked = name_for("home").replace(f"-{os.getpid()}-", "-99999999-")
+    for name in (ours, gone, "portico-box-12-99999999-of-another-world", "theirs"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    (tmp_path / linked).symlink_to(tmp_path / "theirs")
+
+    folder = scratch.make(OURSELVES)
+
+    left = {each.name for each in tmp_path.iterdir()} - {folder.name}
+    assert left == {ours, linked, "portico-box-12-99999999-of-another-world", "theirs"}
+    assert (tmp_path / "theirs" / "deep").is_dir()

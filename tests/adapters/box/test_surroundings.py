@@ -197,24 +197,12 @@ def test_by_default_named_folders_may_be_changed_and_named_files_read(machine: M
     notes = machine.file("work/notes/today.md").parent
     key = machine.file("home/ana/key.json")
     script = machine.file("work/app/index.js")
-    launch = Stdio(
-        "node",
-        tuple(
-            map(
-                Plain,
-                (
-                    str(script),
-                    str(notes),
-                    "--key=~/key.json",
-                    str(machine.root / "nowhere"),
-                    "/etc",
-                ),
-            )
-        ),
-        {"API": Plain("http://127.0.0.1:8080"), "AGAIN": Plain(str(notes / "today.md"))},
-    )
+    named = (str(script), str(notes), "--key=~/key.json", str(machine.root / "nowhere"), "/etc")
+    environment = {"API": Plain("http://127.0.0.1:8080"), "AGAIN": Plain(str(notes / "today.md"))}
 
-    assert machine.looking.default(launch) == Profile(
+    found = machine.looking.default(Stdio("node", tuple(map(Plain, named)), environment))
+
+    assert found == Profile(
         read=(str(key),),
         write=(str(notes),),
         network=Network.PUBLIC,
@@ -391,25 +379,33 @@ OURS = {
 PUBLIC = Profile(network=Network.PUBLIC)
 
 
-def test_who_and_where_we_are_is_not_told() -> None:
-    found = fitted(OURS, {}, program="/usr/bin/node", profile=PUBLIC, searched=())
+TOLD = {"LANG": "C.UTF-8", "PATH": "/usr/bin"}
+DECLARED = {"HOME": "/srv/home", "XDG_CACHE_HOME": "/srv/cache", "TOKEN": "t"}
+PROXY = "http://proxy:3128"
 
-    assert found == {"LANG": "C.UTF-8", "PATH": "/usr/bin"}
 
-
-def test_what_was_declared_is_left_as_it_is() -> None:
-    declared = {"HOME": "/srv/home", "XDG_CACHE_HOME": "/srv/cache", "TOKEN": "t"}
+@pytest.mark.parametrize(
+    ("declared", "searched", "told"),
+    [
+        ({}, [], TOLD),
+        (DECLARED, [], {**TOLD, **DECLARED}),
+        ({}, ["/opt/a", "/opt/b"], {**TOLD, "PATH": "/usr/bin:/opt/a:/opt/b"}),
+        (
+            {"HTTPS_PROXY": PROXY, "no_proxy": "a"},
+            [],
+            {**TOLD, "HTTPS_PROXY": PROXY, "https_proxy": PROXY, "NO_PROXY": "a", "no_proxy": "a"},
+        ),
+    ],
+    ids=["not who and where we are", "what was declared", "further folders", "both spellings"],
+)
+def test_of_our_environment_a_server_is_told_what_it_needs_and_what_was_declared(
+    declared: dict[str, str], searched: list[str], told: dict[str, str]
+) -> None:
     given = {**OURS, **declared}
 
-    found = fitted(given, declared, program="/usr/bin/node", profile=PUBLIC, searched=())
+    found = fitted(given, declared, program="/usr/bin/node", profile=PUBLIC, searched=searched)
 
-    assert found == {"LANG": "C.UTF-8", "PATH": "/usr/bin", **declared}
-
-
-def test_further_folders_of_programs_come_last() -> None:
-    found = fitted(OURS, {}, program="/usr/bin/uvx", profile=PUBLIC, searched=["/opt/a", "/opt/b"])
-
-    assert found["PATH"] == "/usr/bin:/opt/a:/opt/b"
+    assert found == told
 
 
 @pytest.mark.parametrize(
@@ -427,16 +423,3 @@ def test_without_a_network_what_fetches_programs_makes_do_with_what_it_has(
     found = fitted({}, {}, program=program, profile=profile, searched=())
 
     assert found == ({"npm_config_offline": "true", "UV_OFFLINE": "1"} if offline else {})
-
-
-def test_a_declared_proxy_is_told_in_both_spellings() -> None:
-    declared = {"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "a"}
-
-    found = fitted(declared, declared, program="/x", profile=PUBLIC, searched=())
-
-    assert found == {
-        "HTTPS_PROXY": "http://proxy:3128",
-        "https_proxy": "http://proxy:3128",
-        "NO_PROXY": "a",
-        "no_proxy": "a",
-    }

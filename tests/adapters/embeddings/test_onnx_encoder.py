@@ -227,31 +227,6 @@ def test_rounded_weights_point_where_the_exact_ones_do(seed: int, pooling: Pooli
     assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
 
 
-def test_another_text_points_elsewhere() -> None:
-    weights = tiny.weights()
-
-    one, other = run(weights, [[2, 4, 5, 6, 3], [2, 9, 5, 10, 3]], "mean")
-
-    assert one @ other < 0.99
-
-
-def test_what_fills_up_a_row_does_not_count() -> None:
-    weights, short, long = tiny.weights(), [2, 4, 3], [2, 4, 5, 6, 7, 8, 9, 3]
-
-    [alone] = run(weights, [short], "mean")
-    beside, _ = run(weights, [short, long], "mean")
-
-    assert alone @ beside > 0.998
-
-
-def test_a_weight_that_is_missing_is_named() -> None:
-    weights = tiny.weights()
-    del weights["encoder.layer.1.output.dense.bias"]
-
-    with pytest.raises(KeyError, match=r"encoder\.layer\.1\.output\.dense\.bias"):
-        bert_model(weights, SHAPE, "mean")
-
-
 def test_weights_take_a_byte_each(tmp_path: Path) -> None:
     model = bert_model(tiny.weights(), SHAPE, "mean")
 
@@ -267,14 +242,17 @@ def shelf(tmp_path: Path) -> EncoderFolder:
     return EncoderFolder(tmp_path / "models")
 
 
-async def test_the_table_alone_is_no_encoder(shelf: EncoderFolder) -> None:
-    async with httpx2.AsyncClient() as client:
-        assert open_encoder(Wanted(encoder="static", shelf=shelf), client) is None
-
-
-async def test_a_server_elsewhere_is_opened_by_its_endpoint(shelf: EncoderFolder) -> None:
+async def test_an_encoder_is_opened_by_its_name_and_the_table_alone_is_none(
+    shelf: EncoderFolder,
+) -> None:
     async with httpx2.AsyncClient() as client:
         found = open_encoder(Wanted(encoder="remote", shelf=shelf, endpoint=THERE), client)
+
+        assert open_encoder(Wanted(encoder="static", shelf=shelf), client) is None
+        for name in ("gone", "remote", "../models"):
+            with pytest.raises(EncoderNotFound) as caught:
+                open_encoder(Wanted(encoder=name, shelf=shelf), client)
+            assert isinstance(caught.value, EmbedderUnavailable)
 
     assert isinstance(found, RemoteEmbedder)
     assert found.model.dimensions == 2
@@ -288,17 +266,6 @@ def test_one_that_was_pulled_is_opened_by_its_name(shelf: EncoderFolder, tmp_pat
 
     assert isinstance(found, OnnxEncoder)
     assert found.model.dimensions == tiny.WIDTH
-
-
-@pytest.mark.parametrize("name", ["gone", "remote", "../models"])
-async def test_what_is_not_there_is_told_as_an_embedder_that_cannot_be_had(
-    shelf: EncoderFolder, name: str
-) -> None:
-    async with httpx2.AsyncClient() as client:
-        with pytest.raises(EncoderNotFound) as caught:
-            open_encoder(Wanted(encoder=name, shelf=shelf), client)
-
-    assert isinstance(caught.value, EmbedderUnavailable)
 
 
 ROWS = np.array([[0, 0], [0, 1], [3, 0], [0, 4]], np.float16)
@@ -333,9 +300,6 @@ async def test_a_text_without_a_word_is_zeros_and_disturbs_nobody(package: Path)
     found = await plain(package).embed(["", "east", " \n", "north", ""])
 
     np.testing.assert_array_equal(found, [[0, 0], [1, 0], [0, 0], [0, 1], [0, 0]])
-
-
-async def test_no_texts_are_no_rows(package: Path) -> None:
     assert (await plain(package).embed([])).shape == (0, 2)
 
 
@@ -385,14 +349,13 @@ def test_a_package_that_is_not_whole_is_told_with_what_to_do(package: Path, name
     assert "pip install" in str(caught.value.fix)
 
 
-def test_a_package_without_its_files_is_told(tmp_path: Path) -> None:
+def test_a_package_that_is_not_installed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(EmbedderUnavailable, match="l2_supercat_256"):
         plain(tmp_path).model  # noqa: B018 # asking is what is tested
 
-
-def test_a_package_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portico.adapters.embeddings.static_table.find_spec", lambda name: None)
-
     with pytest.raises(EmbedderUnavailable, match="not installed"):
         StaticTable().embed_now(["east"])
 

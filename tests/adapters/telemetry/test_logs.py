@@ -7,7 +7,6 @@ import stat
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -183,32 +182,18 @@ def test_a_secret_that_is_learnt_late_is_black_from_then_on(
 @pytest.mark.parametrize(
     ("level", "rooms", "heard"),
     [
-        ("info", {}, ["portico.http info", "some.library warning"]),
-        ("error", {}, []),
-        (
-            "debug",
-            {},
-            [
-                "portico.http debug",
-                "portico.http info",
-                "some.library warning",
-                "uvicorn.error info",
-            ],
-        ),
+        ("info", {}, "http info, library warning"),
+        ("error", {}, ""),
+        ("debug", {}, "http debug, http info, library warning, error info"),
         (
             "error",
             {"portico.http": "debug", "some": "info"},
-            [
-                "portico.http debug",
-                "portico.http info",
-                "some.library info",
-                "some.library warning",
-            ],
+            "http debug, http info, library info, library warning",
         ),
     ],
 )
 def test_each_room_has_its_level_and_libraries_are_heard_from_warnings_on(
-    level: str, rooms: dict[str, str], heard: Sequence[str], capsys: pytest.CaptureFixture[str]
+    level: str, rooms: dict[str, str], heard: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(level=level, rooms=rooms)
 
@@ -220,7 +205,8 @@ def test_each_room_has_its_level_and_libraries_are_heard_from_warnings_on(
         for said in levels:
             getattr(logging.getLogger(name), said)("x")
 
-    assert sorted(f"{line['logger']} {line['level']}" for line in lines(capsys)) == sorted(heard)
+    found = (f"{line['logger'].rpartition('.')[2]} {line['level']}" for line in lines(capsys))
+    assert sorted(found) == sorted(filter(None, heard.split(", ")))
 
 
 class _Terminal(io.StringIO):

@@ -47,31 +47,19 @@ EVERY = pytest.mark.parametrize("name", sorted(DIALECTS))
 
 ANSWER = '{"answer": "Paris"}'
 
+
+def _added(**delta: str) -> dict[str, Any]:
+    event = {"type": "content_block_delta", "delta": delta}
+    return {"type": "stream_event", "event": event}
+
+
 SAID: dict[str, list[dict[str, Any]]] = {
     "claude": [
         {"type": "system", "subtype": "init", "model": "claude-opus-5", "tools": []},
         {"type": "stream_event", "event": {"type": "message_start"}},
-        {
-            "type": "stream_event",
-            "event": {
-                "type": "content_block_delta",
-                "delta": {"type": "thinking_delta", "thinking": "hm"},
-            },
-        },
-        {
-            "type": "stream_event",
-            "event": {
-                "type": "content_block_delta",
-                "delta": {"type": "text_delta", "text": ANSWER[:9]},
-            },
-        },
-        {
-            "type": "stream_event",
-            "event": {
-                "type": "content_block_delta",
-                "delta": {"type": "text_delta", "text": ANSWER[9:]},
-            },
-        },
+        _added(type="thinking_delta", thinking="hm"),
+        _added(type="text_delta", text=ANSWER[:9]),
+        _added(type="text_delta", text=ANSWER[9:]),
         {"type": "assistant", "message": {"content": [{"type": "text", "text": ANSWER}]}},
         {
             "type": "result",
@@ -370,35 +358,28 @@ def test_one_that_could_not_answer_says_why(name: str) -> None:
     assert (heard.problem, heard.ended) == (why, True)
 
 
+_WORDS = [
+    "type",
+    "event",
+    "delta",
+    "item",
+    "text",
+    "usage",
+    "stats",
+    "error",
+    "result",
+    "input_tokens",
+    "output_tokens",
+    "total_cost_usd",
+    "message",
+    "status",
+]
+_TYPES = ["result", "stream_event", "item.completed", "message", "turn.completed", "init"]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "event",
-                    "delta",
-                    "item",
-                    "text",
-                    "usage",
-                    "stats",
-                    "error",
-                    "result",
-                    "input_tokens",
-                    "output_tokens",
-                    "total_cost_usd",
-                    "message",
-                    "status",
-                ]
-            ),
-            inner
-            | st.sampled_from(
-                ["result", "stream_event", "item.completed", "message", "turn.completed", "init"]
-            ),
-            max_size=4,
-        )
+        | st.dictionaries(st.sampled_from(_WORDS), inner | st.sampled_from(_TYPES), max_size=4)
     ),
     max_leaves=12,
 )
