@@ -30,36 +30,38 @@ def loud(**changes: Any) -> list[str]:
     return [line.text for line in told(a_request(**changes)) if line.loud]
 
 
-def test_a_request_says_who_wants_what_and_why_it_was_asked() -> None:
-    said = "\n".join(lines())
-
-    assert "desktop (agent) wants mail.send" in said
-    assert "irreversible: cannot be undone" in said
-    assert "default:taint: the task has read what strangers wrote" in said
-    assert "mail.get_inbox (external_read): done" in said
+RUN = "run_01kdvdna07e0083vtk892ms2mc"
+SECRET = "  task      has read team, and "
 
 
-def test_only_what_waits_can_expire() -> None:
-    assert any(line.startswith("  expires") for line in lines())
-    assert not any(line.startswith("  expires") for line in lines(status="approved"))
+@pytest.mark.parametrize(
+    ("changes", "said", "unsaid"),
+    [
+        ({}, ["desktop (agent) wants mail.send", "irreversible: cannot be undone", "  expires",
+              "default:taint: the task has read what strangers wrote",
+              "mail.get_inbox (external_read): done",
+              "  task      has read what strangers wrote"], ["workflows show"]),
+        ({"status": "approved"}, [], ["  expires"]),
+        ({"step": "send[3]", "run": RUN},
+         ["  step      send[3] of …2ms2mc (portico workflows show 2ms2mc)"], []),
+        ({"label": "team"}, [f"{SECRET}what strangers wrote"], []),
+        ({"label": "team", "rule": "ask-mail"}, [f"{SECRET}maybe what strangers wrote"], []),
+        ({"arguments": {}, "marks": []}, ["    nothing"], []),
+    ],
+    ids=["who wants what and why", "only what waits expires", "a step", "a secret task", "asked",
+         "no arguments"],
+)  # fmt: skip
+def test_a_request_says_who_wants_what_and_why_it_was_asked(
+    changes: dict[str, Any], said: list[str], unsaid: list[str]
+) -> None:
+    told = "\n".join(lines(**changes))
+
+    assert [words for words in said if words not in told] == []
+    assert [words for words in unsaid if words in told] == []
 
 
-def test_a_step_that_asks_is_named_with_its_run() -> None:
-    run = "run_01kdvdna07e0083vtk892ms2mc"
-
-    [said] = [line for line in lines(step="send[3]", run=run) if "send[3]" in line]
-
-    assert said == "  step      send[3] of …2ms2mc (portico workflows show 2ms2mc)"
-    assert row(a_request(step="send[3]", run=run))["step"] == "send[3] of …2ms2mc"
-    assert row(a_request())["step"] is None
-    assert not any("workflows show" in line for line in lines())
-
-
-def test_the_dangerous_part_stands_out_with_its_reason() -> None:
+def test_the_dangerous_part_stands_out_with_its_reason_and_lines_of_a_text_stay_lines() -> None:
     assert loud()[1:] == ["    to    │ bob@else.example   ← recipient"]
-
-
-def test_lines_of_a_text_stay_lines() -> None:
     assert lines()[-2:] == ["    text  │ one", "          │ two"]
 
 
@@ -145,13 +147,6 @@ def test_why_it_waits_no_more(changes: dict[str, Any], said: str) -> None:
     assert over(a_request(**changes)) == said
 
 
-def test_what_the_task_has_read_is_said() -> None:
-    assert "  task      has read what strangers wrote" in lines()
-    assert "  task      has read team, and what strangers wrote" in lines(label="team")
-    asked = lines(label="team", rule="ask-mail")
-    assert "  task      has read team, and maybe what strangers wrote" in asked
-
-
 def test_what_is_inside_of_something_dangerous_is_dangerous() -> None:
     marks = [{"pointer": "/to", "why": "recipient"}]
     arguments = {"to": ["a@b.c", {"x": 1}], "a/b": {}, "c": []}
@@ -174,10 +169,6 @@ def test_all_that_is_said_against_a_value_is_told() -> None:
 
     assert said[1].endswith("to    │ a ********   ← part of this is not shown, recipient")
     assert said[2].endswith(f"{'x' * 1_000}   ← there is more than was looked through")
-
-
-def test_a_request_without_arguments_says_so() -> None:
-    assert lines(arguments={}, marks=[])[-1] == "    nothing"
 
 
 @pytest.mark.parametrize(
@@ -204,15 +195,21 @@ def test_an_answer_says_whose_it_was_and_what_it_made() -> None:
     assert state(failed) == "approved, done, with an error"
 
 
-def test_a_line_of_a_list_says_how_long_there_is_left() -> None:
-    now = datetime(2998, 12, 31, 23, 59, 30, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [(0, "in 30 s"), (5, "in 5 min"), (150, "in 2 h 30 min"), (-60 * 24 * 2, "over")],
+)
+def test_a_line_of_a_list_says_how_long_there_is_left(before: int, said: str) -> None:
+    now = datetime(2998, 12, 31, 23, 59, 30, tzinfo=UTC) - timedelta(minutes=before)
 
-    assert left(a_request(), now) == "in 30 s"
-    assert left(a_request(), now - timedelta(minutes=5)) == "in 5 min"
-    assert left(a_request(), now - timedelta(minutes=150)) == "in 2 h 30 min"
-    assert left(a_request(expires_at="2000-01-01T00:00:00Z")) == "over"
-    assert row(a_request(status="expired"))["expires"] is None
+    assert left(a_request(), now) == said
+
+
+def test_a_line_of_a_list_says_which_and_of_which_step() -> None:
+    assert row(a_request(step="send[3]", run=RUN))["step"] == "send[3] of …2ms2mc"
+    assert row(a_request())["step"] is None
     assert row(a_request())["id"] == "…psvgnn"
+    assert row(a_request(status="expired"))["expires"] is None
 
 
 def a_promotion(**changes: Any) -> dict[str, Any]:
@@ -279,13 +276,12 @@ def test_a_debate_that_is_to_be_less_secret_is_told_in_words() -> None:
     assert row(a_request(**a_promotion()))["arguments"] == "confidential → team: Is 91 a prime?"
 
 
-def test_every_value_of_it_is_a_key_or_an_option_away() -> None:
-    request = a_request(**a_promotion())
+@pytest.mark.parametrize("how", [{"whole": True}, {"raw": True}])
+def test_every_value_of_it_is_a_key_or_an_option_away(how: dict[str, bool]) -> None:
+    said = "\n".join(line.text for line in told(a_request(**a_promotion()), **how))
 
-    for how in ({"whole": True}, {"raw": True}):
-        said = "\n".join(line.text for line in told(request, **how))
-        assert "content.decision.weights.0.1" in said
-        assert "  lowers    a debate, confidential → team" in said
+    assert "content.decision.weights.0.1" in said
+    assert "  lowers    a debate, confidential → team" in said
 
 
 def test_what_is_marked_in_it_is_never_folded() -> None:

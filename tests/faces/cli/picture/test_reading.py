@@ -64,47 +64,31 @@ def test_a_report_says_who_is_asked(
     assert step("read", state=state, approval=approval).asking == asking
 
 
-def test_a_step_that_begins_runs() -> None:
-    found = step("read", an_event("step.started", 2, step="read"))
+@pytest.mark.parametrize(
+    ("event", "state", "began", "ended", "why"),
+    [
+        (an_event("step.started", 2, step="read"), State.RUNNING, at(2), None, None),
+        (an_event("step.done", 5, step="read", seconds=2), State.DONE, at(3), at(5), None),
+        (an_event("step.done", 5, step="read[3]", seconds=2), State.RUNNING, at(3), None, None),
+        (an_event("step.failed", 5, step="read", seconds=2, error={"message": "no"}),
+         State.PENDING, at(3), None, None),
+        (an_event("workflow.step_done", 5, step="read"), State.DONE, None, at(5), None),
+        (an_event("workflow.step_failed", 5, step="read", code="timed_out"),
+         State.FAILED, None, at(5), "timed_out"),
+        (an_event("workflow.step_skipped", 5, step="read", state="skipped", why="not now"),
+         State.SKIPPED, None, at(5), "not now"),
+        (an_event("workflow.step_skipped", 5, step="read", state="not_needed", why=""),
+         State.NOT_NEEDED, None, at(5), ""),
+    ],
+    ids=["begins", "done, begun so long ago as it took", "one of many", "failed: see the report",
+         "all of it done", "all of it failed", "left out", "not needed"],
+)  # fmt: skip
+def test_an_event_tells_how_its_step_stands(
+    *, event: dict[str, Any], state: State, began: Any, ended: Any, why: str | None
+) -> None:
+    found = step("read", event)
 
-    assert found.state is State.RUNNING
-    assert found.began == at(2)
-
-
-def test_a_step_that_is_done_began_so_long_ago_as_it_took() -> None:
-    found = step("read", an_event("step.done", 5, step="read", seconds=2))
-
-    assert found.state is State.DONE
-    assert (found.began, found.ended) == (at(3), at(5))
-
-
-def test_one_of_many_that_is_done_is_not_the_step() -> None:
-    found = step("read", an_event("step.done", 5, step="read[3]", seconds=2))
-
-    assert found.state is State.RUNNING
-    assert found.ended is None
-
-
-def test_what_failed_is_known_from_the_report() -> None:
-    event = an_event("step.failed", 5, step="read", seconds=2, error={"message": "no"})
-
-    assert step("read", event).state is State.PENDING
-    assert step("read", event).began == at(3)
-
-
-def test_the_end_of_a_whole_step_is_told() -> None:
-    assert step("read", an_event("workflow.step_done", 5, step="read")).state is State.DONE
-
-    failed = step("read", an_event("workflow.step_failed", 5, step="read", code="timed_out"))
-    assert (failed.state, failed.why) == (State.FAILED, "timed_out")
-
-
-def test_what_is_left_out_says_why() -> None:
-    event = an_event("workflow.step_skipped", 5, step="read", state="skipped", why="not now")
-    other = an_event("workflow.step_skipped", 5, step="read", state="not_needed", why="")
-
-    assert (step("read", event).state, step("read", event).why) == (State.SKIPPED, "not now")
-    assert step("read", other).state is State.NOT_NEEDED
+    assert (found.state, found.began, found.ended, found.why) == (state, began, ended, why)
 
 
 def test_a_wait_begins_when_somebody_is_asked_and_ends_when_it_goes_on() -> None:
