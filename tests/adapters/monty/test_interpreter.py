@@ -39,20 +39,27 @@ async def double(number: int, *, times: int = 2) -> JsonValue:
     return number * times
 
 
-async def test_the_last_expression_is_the_result(interpreter: MontyInterpreter) -> None:
-    outcome = await interpreter.run("print('hello')\nx = 20\n{'a': [x + 1, None, 'é']}", LIMITS)
-
-    assert outcome == CodeOutcome(result={"a": [21, None, "é"]}, printed="hello\n")
-
-
-async def test_a_program_without_one_has_none(interpreter: MontyInterpreter) -> None:
-    assert await interpreter.run("x = 1", LIMITS) == CodeOutcome()
-
-
-async def test_inputs_are_variables(interpreter: MontyInterpreter) -> None:
-    outcome = await interpreter.run("[len(a), b['c']]", LIMITS, inputs={"a": (1, 2), "b": {"c": 1}})
-
-    assert outcome.result == [2, 1]
+@pytest.mark.parametrize(
+    ("program", "outcome"),
+    [
+        (
+            "print('hello')\nx = 20\n{'a': [x + 1, None, 'é']}",
+            CodeOutcome(result={"a": [21, None, "é"]}, printed="hello\n"),
+        ),
+        ("x = 1", CodeOutcome()),
+        ("[len(a), b['c']]", CodeOutcome(result=[2, 1])),
+        (
+            "import asyncio, time\ntime.sleep(0.01)\n"
+            "await asyncio.gather(asyncio.sleep(0.01), asyncio.sleep(0.02))\n'awake'",
+            CodeOutcome(result="awake"),
+        ),
+    ],
+    ids=["the last expression", "none", "of its inputs", "after a pause"],
+)
+async def test_a_program_gives_its_last_expression(
+    interpreter: MontyInterpreter, program: str, outcome: CodeOutcome
+) -> None:
+    assert await interpreter.run(program, LIMITS, inputs={"a": (1, 2), "b": {"c": 1}}) == outcome
 
 
 @pytest.mark.parametrize(
@@ -100,7 +107,7 @@ async def test_functions_that_are_gathered_run_at_the_same_time(
 
 
 async def test_an_error_of_a_function_is_raised_inside(interpreter: MontyInterpreter) -> None:
-    async def fail(kind: str) -> JsonValue:
+    async def fail(kind: str) -> Any:
         match kind:
             case "value":
                 raise ValueError("no such value")
@@ -108,28 +115,32 @@ async def test_an_error_of_a_function_is_raised_inside(interpreter: MontyInterpr
                 raise FileTrouble("a.txt", "it is gone")
             case "cancelled":
                 raise asyncio.CancelledError
+            case "odd":
+                return {1, 2}
             case _:
                 raise ZeroDivisionError("of ours")
 
     program = """
 said = []
-for kind in ['value', 'ours', 'cancelled', 'other']:
+for kind in ['value', 'ours', 'cancelled', 'other', 'odd']:
     try:
         await fail(kind)
     except ValueError as error:
         said.append(f'value {error}')
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         said.append(str(error))
 said
 """
     outcome = await interpreter.run(program, LIMITS, functions={"fail": fail})
 
-    assert outcome.result == [
+    assert isinstance(outcome.result, list)
+    assert outcome.result[:4] == [
         "value no such value",
         "'a.txt' cannot be used: it is gone.",
         "it was given up",
         "ZeroDivisionError: of ours",
     ]
+    assert "not JSON" in str(outcome.result[4])
 
 
 async def test_an_error_that_is_not_caught_is_told_with_its_trace(
@@ -182,16 +193,6 @@ said
 
     # Monty itself writes a list that holds itself as text
     assert outcome.result == "refused" or (argument == "me" and outcome.end is CodeEnd.RAISED)
-
-
-async def test_what_a_function_gives_must_be_json_too(interpreter: MontyInterpreter) -> None:
-    async def odd() -> Any:
-        return {1, 2}
-
-    program = "try:\n    await odd()\nexcept TypeError as e:\n    said = str(e)\nsaid"
-    outcome = await interpreter.run(program, LIMITS, functions={"odd": odd})
-
-    assert "not JSON" in str(outcome.result)
 
 
 @pytest.mark.parametrize(
@@ -266,16 +267,6 @@ async def test_waiting_counts_into_the_whole_time(
 
     assert outcome.end is CodeEnd.TOO_LONG
     assert ended.is_set() is ("forever" in program)
-
-
-async def test_a_program_may_pause(interpreter: MontyInterpreter) -> None:
-    program = """
-import asyncio, time
-time.sleep(0.01)
-await asyncio.gather(asyncio.sleep(0.01), asyncio.sleep(0.02))
-'awake'
-"""
-    assert (await interpreter.run(program, LIMITS)).result == "awake"
 
 
 async def test_being_cancelled_ends_the_program(interpreter: MontyInterpreter) -> None:

@@ -59,9 +59,6 @@ def test_an_entry_of_the_keyring_is_found() -> None:
 @pytest.mark.parametrize("text", ["env:MISSING", "env:EMPTY", "secret:slack", "file:/nowhere/x"])
 def test_what_is_not_there_is_none(text: str) -> None:
     assert value(text) is None
-
-
-def test_a_secret_belongs_to_its_space() -> None:
     assert value("secret:github", space="elsewhere") is None
 
 
@@ -86,24 +83,15 @@ def test_of_our_own_file_only_what_it_says_of_servers_is_given(tmp_path: Path) -
     assert not found.closed(tmp_path.parent / "elsewhere", "")
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_what_is_no_ordinary_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
 
-    with pytest.raises(SecretsUnavailable, match="cannot be read"):
-        value(f"file:{tmp_path}/binary")
-
-
-def test_a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-
-    with pytest.raises(SecretsUnavailable, match="no ordinary file"):
-        value(f"file:{tmp_path}/pipe")
-
-
-def test_folders_and_devices_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, Path("/dev/zero")):
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(SecretsUnavailable, match="no ordinary file"):
             value(f"file:{path}")
+    with pytest.raises(SecretsUnavailable, match="cannot be read"):
+        value(f"file:{tmp_path}/binary")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no such place on this system")

@@ -226,35 +226,20 @@ def test_an_agent_of_launchd_is_a_property_list_that_says_the_same() -> None:
     assert "KeepAlive" not in told  # it is kept up by its own supervisor
 
 
-def test_what_is_not_for_systemd_is_left_to_the_user() -> None:
-    assert not switched("launchctl bootstrap gui/501 x")
-
-
-def test_where_systemd_does_not_answer_it_is_left_to_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("answers", [True, False])
+def test_where_systemd_answers_it_is_told_and_else_it_is_left_to_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
 ) -> None:
     asked = tmp_path / "asked"
     program = tmp_path / "systemctl"
-    program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\nexit 1\n')
+    program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\nexit {int(not answers)}\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert not switched("systemctl --user enable portico.service")
-    assert asked.read_text() == "--user show-environment\n"
-
-
-def test_where_systemd_answers_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = tmp_path / "asked"
-    program = tmp_path / "systemctl"
-    program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert switched("systemctl --user enable portico.service")
-    assert asked.read_text().splitlines()[1:] == [
-        "--user daemon-reload",
-        "--user enable portico.service",
-    ]
+    assert switched("systemctl --user enable portico.service") is answers
+    assert not switched("launchctl bootstrap gui/501 x")
+    told = ["--user daemon-reload", "--user enable portico.service"] if answers else []
+    assert asked.read_text().splitlines() == ["--user show-environment", *told]
 
 
 PROGRAM = """
