@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,11 +17,12 @@ from urllib.parse import quote, quote_plus
 import httpx2
 import pytest
 
+from portico.adapters.postgres.passwords import read
 from tests.adapters.telemetry.receiver import Receiver, receiver
 from tests.installation import Installation, installation
 from tests.real_servers.gateway import echo, write_plan
 from tests.real_servers.recording import Recording, recording
-from tests.scenarios.test_canaries import rows_of
+from tests.servers import wheel
 
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
 
@@ -44,6 +47,7 @@ def house(monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
 
 
 @pytest.mark.requirement("guard:secrets:canaries")
+@pytest.mark.requirement("guard:keys:never-logged")
 def test_no_secret_is_found_where_it_was_not_meant_to_be(house: Installation) -> None:
     told: list[str] = []
     with (
@@ -53,7 +57,8 @@ def test_no_secret_is_found_where_it_was_not_meant_to_be(house: Installation) ->
     ):
         with _listening(house, told):
             _give(house, told)
-            key = _lead_a_busy_life(house, told)
+            keys = _lead_a_busy_life(house, told)
+            _break_the_database(house, told)
         children = _environments(process.pid) | _environments(house.postmaster())
         commands = "\n".join(_command_lines(process.pid))
         dump = house.run("db", "backup", str(house.home / "all.dump"))
@@ -64,14 +69,17 @@ def test_no_secret_is_found_where_it_was_not_meant_to_be(house: Installation) ->
         **{f"told: {text[:70]}": text for text in told},
         "standard error": house.log,
         "log file": _all_files(house.home / "state"),
-        "every stored row": rows_of(house.home / "all.dump"),
+        "every stored row": _rows_of(house.home / "all.dump"),
         "the database's log": (house.data.parent / "server.log").read_text(),
         "traces": collector.got("/v1/traces").decode("latin-1"),
         "metrics": collector.got("/v1/metrics").decode("latin-1"),
         "other children": "\n".join(text for pid, text in children.items() if pid not in declared),
         "command lines": commands,
     }
-    secrets = {**CANARIES, "a key": key, "our own key": house.key}
+    passwords = read(house.home / "data" / "secrets" / "postgres.json").by_role
+    secrets = {**CANARIES, **passwords, "our own key": house.key}
+    secrets |= {f"key {number}": key for number, key in enumerate(keys)}
+    secrets |= {f"secret of key {n}": key.rpartition("_")[2] for n, key in enumerate(keys)}
     found = [
         f"{name} ({spelling}) in {place}: …{text[max(0, text.index(written) - 90) :][:200]}"
         for place, text in places.items()
@@ -203,16 +211,16 @@ def _give(house: Installation, told: list[str]) -> None:
             assert client.put("/effects", json=body).is_success
 
 
-def _lead_a_busy_life(house: Installation, told: list[str]) -> str:
-    """Has every secret told in every way there is; the key that was made meanwhile."""
+def _lead_a_busy_life(house: Installation, told: list[str]) -> list[str]:
+    """Has every secret told in every way there is; the keys that were made meanwhile."""
     agent = (house.home / "config" / "agent.key").read_text().strip()
     with house.client() as person, house.client(agent) as bot:
-        key: str = person.post("/keys", json={"name": "a key"}).json()["key"]
+        keys = _keys(house, person, told)
         known = {"path": CANARIES["vaulted"], "password": CANARIES["password"]}
         _have_it_told(bot, known)
         # Whoever is asked is shown the call as it is, but for what the house knows to be secret.
         told += _approved(person, bot, {"path": CANARIES["vaulted"]})
-        told += _mistakes(person, bot, key)
+        told += _mistakes(person, bot, keys[0])
         told.append(bot.post("/calls", json={"tool": "leaky.die", "arguments": known}).text)
         space = person.get("/spaces").json()["data"][0]["id"]
         for path in (
@@ -244,7 +252,63 @@ def _lead_a_busy_life(house: Installation, told: list[str]) -> str:
     with house.client(agent) as bot:  # it has died, and stands there again
         again = bot.post("/calls", json={"tool": "leaky.tell"})
         assert again.status_code == 200, again.text
-    return key
+    return keys
+
+
+def _keys(house: Installation, person: httpx2.Client, told: list[str]) -> list[str]:
+    """Made in every way there is, and used in every wrong way one might."""
+    once = {"Idempotency-Key": "k"}
+    first = person.post("/keys", json={"name": "a key"}, headers=once).json()
+    told.append(person.post("/keys", json={"name": "a key"}, headers=once).text)
+    second = person.post(f"/keys/{first['id']}/rotate", json={}).json()
+    link = person.post("/invitations", json={"name": "bob"}).json()["link"]
+    token = link.partition("#")[2]
+    bearer = {"Authorization": f"Bearer {token}"}
+    third = person.post("/invitations/accept", headers=bearer).json()
+    keys = [first["key"], second["key"], token, third["key"]]
+    told += [text for key in keys for text in _misplaced(person, key)]
+    told.append(person.get("/keys").text)
+    for command in (["keys", "revoke", keys[0]], ["--debug", "keys", "rotate", keys[1]]):
+        done = house.run(*command)
+        assert done.code != 0
+        told += [done.out, done.err]
+    return keys
+
+
+def _misplaced(person: httpx2.Client, key: str) -> list[str]:
+    """The answers to a key sent where it does not belong."""
+    bare = {"Authorization": ""}
+    answers = [
+        person.get("/me", headers={"Authorization": f"Bearer {key}x"}),
+        person.get("/me", headers={"Authorization": key}),
+        person.get("/me", params={"key": key}, headers=bare),
+        person.get(f"/keys/{key}"),
+        person.get("/keys", params={"after": key}),
+        person.post("/keys", json={"name": {"a": key}, "days": key}),
+        person.post("/principals", json={"kind": key, "name": "n"}),
+        person.post("/keys", content=f'{{"name": "{key}"', headers={"Content-Type": "text/plain"}),
+        person.get("/me", headers={"Host": key}),
+        person.get("/me", headers={"Origin": f"http://{key}"}),
+        person.request("BREW", "/keys", headers={"X-Key": key}),
+    ]
+    assert all(400 <= answer.status_code < 500 for answer in answers)
+    return [answer.text for answer in answers]
+
+
+def _break_the_database(house: Installation, told: list[str]) -> None:
+    """While requests with keys are under way, so that there are errors to be told."""
+    os.kill(house.postmaster(), signal.SIGKILL)
+    with house.client() as client:
+        told += [client.get("/me").text for _ in range(3)]
+    while not house.ready():
+        time.sleep(0.1)
+
+
+def _rows_of(backup: Path) -> str:
+    """A backup is compressed: written out, it is every row of every table."""
+    return subprocess.run(
+        [wheel(18)["pg_restore"], "--file=-", backup], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _have_it_told(bot: httpx2.Client, known: Mapping[str, str]) -> None:
