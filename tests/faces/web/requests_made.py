@@ -22,11 +22,12 @@ async def three(console: Browser) -> tuple[Principal, list[Approval]]:
 
 
 async def uncertain(console: Browser) -> Approval:
-    _, bot = await agent(console.site)
+    _, bot = await agent(console.site, "unsure")
     given = Answered(AnswerKind.ONCE, bot.id, "ana", Via.CLI, BEGINNING)
     return await asks(
         console.site,
         bot,
+        "unsure",
         status=Status.APPROVED,
         answered=given,
         claimed_at=BEGINNING,

@@ -1,16 +1,14 @@
 """What is drawn of agents: their form, their tools, their models, their versions."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from portico.agents.core.agent import AgentSpec, AgentVersion
+from portico.agents.core.agent import AgentSpec
 from portico.agents.core.agent_text import read_spec
 from portico.agents.core.model import ModelRef, ProviderState
 from portico.agents.core.templates import TEMPLATES
 from portico.agents.core.validation import Known, flaws
-from portico.agents.core.versions import changes
 from portico.faces.web.forms import Form
 from portico.faces.web.screens.agents.draft import (
     Draft,
@@ -20,16 +18,13 @@ from portico.faces.web.screens.agents.draft import (
 )
 from portico.faces.web.screens.agents.models import Book
 from portico.faces.web.screens.agents.rows import newest, path_of, rows_of
-from portico.faces.web.screens.agents.tree import INLINE, MOST, effect_word, tree_of
-from portico.faces.web.screens.agents.versions import versions_of
+from portico.faces.web.screens.agents.tree import INLINE, effect_word, tree_of
 from portico.gateway.core.tool import Definition, Tool, ToolRef
 from portico.kernel.effect import Effect
-from portico.kernel.errors import Flaw
-from portico.kernel.label import Label, Level
 from portico.kernel.tokens import Tokens
 from portico.testing.agents import a_model
 from portico.testing.kernel import BEGINNING
-from tests.faces.web.chat_data import ANA, TEAM, a_run, an_agent
+from tests.faces.web.chat_data import TEAM, a_run, an_agent
 
 
 def a_tool(ref: str, tokens: int = 10, effect: Effect = Effect.LOCAL_READ) -> Tool:
@@ -85,19 +80,6 @@ def test_what_is_no_number_is_told_at_its_field() -> None:
     assert wrong["tools"][0].startswith("no.such ")
 
 
-def test_flaws_of_things_that_are_not_there_are_told_too() -> None:
-    assert wrong_at([Flaw("tools.9", "is odd"), Flaw("limits.turns", "is odd")], Draft()) == {
-        "tools": ["is odd"],
-        "turns": ["is odd"],
-    }
-
-
-def test_another_model_goes_before_the_chosen_one() -> None:
-    form = Form({"model": ["a:b"], "other_model": ["c:d"]})
-
-    assert draft_of_form(form).model == "c:d"
-
-
 def test_a_tree_sums_what_is_chosen_by_ticks_and_by_patterns() -> None:
     tree = tree_of(TOOLS, ["mail.*"], ["mail.*", "*.write"])
 
@@ -119,15 +101,6 @@ def test_of_many_tools_only_what_is_ticked_opened_or_looked_for_is_drawn() -> No
     assert tree.branches[0].left_out == INLINE
     assert len(opened.branches[0].leaves) == INLINE + 1
     assert [each.name for each in found.branches[0].leaves] == ["t7", "t12", "t120"]
-
-
-def test_of_a_server_with_very_many_tools_some_are_drawn() -> None:
-    many = [a_tool(f"big.t{number}") for number in range(900)]
-
-    [branch] = tree_of(many, ["big.t800"], ["big.t800"], opened=["big"]).branches
-
-    assert (len(branch.leaves), branch.left_out, branch.cut) == (MOST + 1, 899 - MOST, True)
-    assert branch.leaves[-1].ticked
 
 
 @pytest.mark.parametrize(
@@ -201,21 +174,3 @@ def test_an_agent_with_the_name_of_an_address_is_found_by_its_id() -> None:
     agent = an_agent(replace(SPEC, name="new"))
 
     assert path_of(agent) == f"/agents/{agent.id}"
-
-
-def test_versions_are_drawn_with_what_came_and_went() -> None:
-    before = replace(SPEC, instructions="One.\nTwo.")
-    after = replace(SPEC, instructions="One.\nThree.", model="a:b", label=Label(Level.CONFIDENTIAL))
-    found = [
-        AgentVersion(number=number, spec=spec, by=ANA, by_name="ana", at=BEGINNING + timedelta(1))
-        for number, spec in ((2, after), (1, before))
-    ]
-
-    drawn = versions_of(found, changes(before, after))
-
-    assert [(each.number, each.latest) for each in drawn.found] == [(2, True), (1, False)]
-    by_field = {each.field: each for each in drawn.changes}
-    assert (by_field["model"].before, by_field["model"].after) == ("local:small", "a:b")
-    signs = [(line.sign, line.text) for line in by_field["instructions"].lines]
-    assert ("-", "Two.") in signs
-    assert ("+", "Three.") in signs

@@ -17,6 +17,7 @@ from tests.faces.web.conftest import Browser
 
 RUN = "run_00000000000000000000000001"
 APPROVAL = "apr_00000000000000000000000001"
+DEBATE = "dbt_00000000000000000000000001"
 
 
 def found(action: str, subject: str = "x", **act: Any) -> Found:
@@ -36,7 +37,7 @@ def found(action: str, subject: str = "x", **act: Any) -> Found:
     [
         ("workflow.started", RUN, f"/runs/{RUN}"),
         ("agent.started", RUN, f"/runs/{RUN}"),
-        ("debate.shared", "dbt_00000000000000000000000001", None),
+        ("debate.shared", DEBATE, f"/debates/{DEBATE}"),
         ("server.added", "files", "/servers/files"),
         ("call.allowed", "files.read", "/tools/files.read"),
         ("call.denied", "a/b?c.d", "/tools/a%2Fb%3Fc.d"),
@@ -50,9 +51,6 @@ def found(action: str, subject: str = "x", **act: Any) -> Found:
 def test_an_object_has_a_link_where_it_has_a_page(
     action: str, subject: str, path: str | None
 ) -> None:
-    if action == "debate.shared":
-        path = f"/debates/{subject}"
-
     assert line(found(action, subject)).path == path
 
 
@@ -78,25 +76,16 @@ def test_how_it_was_decided(
     assert (entry.decision, entry.tone) == (decision, tone)
 
 
-def test_what_it_is_about_besides_and_how_secret() -> None:
+def test_what_it_is_about_besides_who_allowed_it_and_how_it_is_called() -> None:
     entry = line(found("approval.answered", facts={"approval": APPROVAL, "clearance": "team+x"}))
-
-    assert entry.related == [("approval", f"/inbox/{APPROVAL}")]
-    assert str(entry.label) == "team+x"
-    assert entry.at is not None
-
-
-def test_what_an_answer_has_allowed_leads_to_it() -> None:
     allowed = line(found("call.allowed", rule=f"approval:{APPROVAL}"))
-
-    assert allowed.rule_path == f"/inbox/{APPROVAL}"
-    assert line(found("call.allowed", rule="default:reads")).rule_path is None
-
-
-def test_a_name_says_more_than_an_id() -> None:
     key = line(found("key.issued", "0DsCpHGCK6yi", facts={"name": "report"}))
     rule = line(found("policy.rule_added", "careful", facts={"name": "no"}))
 
+    assert entry.related == [("approval", f"/inbox/{APPROVAL}")]
+    assert (str(entry.label), entry.at is None) == ("team+x", False)
+    assert allowed.rule_path == f"/inbox/{APPROVAL}"
+    assert line(found("call.allowed", rule="default:reads")).rule_path is None
     assert (key.called, rule.called) == ("report", "careful")
 
 
@@ -121,29 +110,22 @@ def test_what_checking_came_to_in_words() -> None:
     assert checked(broken).heads.startswith("It agrees with no head")
 
 
-async def test_what_was_done_is_listed_with_the_head_of_the_chain(console: Browser) -> None:
-    await console.does("/settings/policy", {"decision": "ask", "tools": "a.b", "name": "careful"})
-
-    text = await console.sees("/audit")
-    head = (await console.site.ask("GET", "/api/v1/audit/head")).json
-
-    assert "policy.rule_added" in text
-    assert 'href="/settings/policy"' in text
-    assert head["hash"] in text
-
-
-async def test_filtered_by_how_an_action_begins_and_by_who(console: Browser) -> None:
+async def test_what_was_done_is_listed_and_filtered_by_its_beginning_and_by_who(
+    console: Browser,
+) -> None:
     _, bot = await agent(console.site)
     await console.does("/settings/policy", {"decision": "ask", "tools": "a.b", "name": "careful"})
     me = (await console.site.ask("GET", "/api/v1/me")).json["id"]
+    head = (await console.site.ask("GET", "/api/v1/audit/head")).json
 
+    every = await console.sees("/audit")
     rules = await console.sees("/audit?action=policy.")
-    mine = await console.sees(f"/audit?action=policy.&who={me}")
     theirs = await console.sees(f"/audit?who={bot.id}&action=policy.")
 
-    assert "careful" in rules
-    assert "key.issued" not in rules
-    assert "careful" in mine
+    assert all(it in every for it in ("policy.rule_added", 'href="/settings/policy"', "key.issued"))
+    assert head["hash"] in every
+    assert ("careful" in rules, "key.issued" in rules) == (True, False)
+    assert "careful" in await console.sees(f"/audit?action=policy.&who={me}")
     assert "No such entries." in theirs
 
 
@@ -164,17 +146,12 @@ async def test_a_long_audit_goes_on_by_cursor(console: Browser) -> None:
     assert (await console.get("/audit?after=bm9wZQ")).status == 422
 
 
-async def test_verifying_says_whether_it_is_sound(console: Browser) -> None:
-    answer = await console.post("/audit/verify")
-
-    assert answer.status == 200
-    assert b"Sound: " in answer.body
-
-
-async def test_it_is_taken_out_a_line_an_entry(console: Browser) -> None:
+async def test_it_is_verified_and_taken_out_a_line_an_entry(console: Browser) -> None:
+    verified = await console.post("/audit/verify")
     answer = await console.get("/audit/export")
 
     lines = [json.loads(each) for each in answer.body.decode().splitlines()]
+    assert (verified.status, b"Sound: " in verified.body) == (200, True)
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     assert "attachment" in answer.headers["content-disposition"]
     assert [each["number"] for each in lines] == [*range(1, len(lines) + 1)]

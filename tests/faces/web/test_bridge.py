@@ -172,26 +172,18 @@ async def test_a_secret_that_comes_raises_the_least_that_one_can_write(scene: Sc
     assert '<option value="team"' not in part
 
 
-async def test_muting_joining_and_leaving(scene: Scene) -> None:
+async def test_a_conversation_is_muted_left_joined_and_put_away(scene: Scene) -> None:
     muted = await scene.console.does(f"{scene.at}/mute", {"muted": "yes"})
     page = await scene.console.sees(muted)
     left = await scene.console.does(f"{scene.at}/leave", {})
     outside = await scene.console.sees(left)
     await scene.console.does(f"{scene.at}/join", {})
-
-    assert "Unmute" in page
-    assert ">Join<" in outside
-    assert "Mute" in await scene.console.sees(scene.at)
-
-
-async def test_a_conversation_is_put_away_and_says_so(scene: Scene) -> None:
+    inside = await scene.console.sees(scene.at)
     await scene.console.does(f"{scene.at}/archive", {"archived": "yes"})
 
-    page = await scene.console.sees(scene.at)
-    listed = await scene.console.sees(f"{scene.project}?archived=yes")
-
-    assert "nothing is said here any more" in page
-    assert "Nests" in listed
+    assert ("Unmute" in page, ">Join<" in outside, "Mute" in inside) == (True, True, True)
+    assert "nothing is said here any more" in await scene.console.sees(scene.at)
+    assert "Nests" in await scene.console.sees(f"{scene.project}?archived=yes")
     assert "No conversation yet." in await scene.console.sees(scene.project)
 
 
@@ -223,34 +215,21 @@ async def test_a_message_is_shown_with_its_thread(scene: Scene) -> None:
     assert "Four by now." in text
 
 
-async def test_what_was_changed_keeps_its_versions(scene: Scene) -> None:
+async def test_what_was_changed_keeps_its_versions_and_what_was_deleted_says_so(
+    scene: Scene,
+) -> None:
     at = await own(scene, "Three eggs.")
 
-    to = await scene.console.does(f"{at}/edit", {"body": "Four eggs."})
+    empty = await scene.console.post(f"{at}/edit", {"body": " "})
+    changed = words(
+        await scene.console.sees(await scene.console.does(f"{at}/edit", {"body": "Four."}))
+    )
+    deleted = words(await scene.console.sees(await scene.console.does(f"{at}/delete", {})))
 
-    text = words(await scene.console.sees(to))
-    assert "Four eggs." in text
-    assert "1 earlier version" in text
-    assert "Three eggs." in text
-
-
-async def test_an_edit_without_words_is_refused_where_it_was_written(scene: Scene) -> None:
-    at = await own(scene, "Three eggs.")
-
-    answer = await scene.console.post(f"{at}/edit", {"body": " "})
-
-    assert answer.status == 422
-    assert b"must be filled in" in answer.body
-
-
-async def test_a_deleted_message_says_that_it_was_there(scene: Scene) -> None:
-    at = await own(scene, "Three eggs.")
-
-    to = await scene.console.does(f"{at}/delete", {})
-
-    text = words(await scene.console.sees(to))
-    assert "Deleted." in text
-    assert "Three eggs." not in text
+    assert (empty.status, b"must be filled in" in empty.body) == (422, True)
+    wanted = ("Four.", "1 earlier version", "Three eggs.")
+    assert [it for it in wanted if it not in changed] == [], changed
+    assert ("Deleted." in deleted, "Three eggs." in deleted) == (True, False)
 
 
 async def test_whoever_has_it_says_so(scene: Scene) -> None:
@@ -365,21 +344,15 @@ async def test_leases_are_seen_taken_and_released(scene: Scene) -> None:
     assert "river/**" not in await scene.console.sees(scene.project)
 
 
-async def test_who_is_there_is_shown(scene: Scene) -> None:
+async def test_who_is_there_and_the_budget_of_debates_are_shown(scene: Scene) -> None:
     doing = {"doing": "busy", "note": "counting eggs"}
     await scene.table.robin.got("PUT", f"/projects/{scene.table.project}/presence", doing)
 
     part = await scene.console.get(f"{scene.project}/around", part=True)
-
-    assert "robin busy counting eggs" in words(part.body.decode())
-
-
-async def test_the_budget_of_debates_is_shown_and_set(scene: Scene) -> None:
-    form = {"tokens": "5000", "money": "2.50"}
-
-    to = await scene.console.does(f"{scene.project}/budget", form)
+    to = await scene.console.does(f"{scene.project}/budget", {"tokens": "5000", "money": "2.50"})
     refused = await scene.console.post(f"{scene.project}/budget", {"money": "much"})
 
+    assert "robin busy counting eggs" in words(part.body.decode())
     assert "of 5 k" in words(await scene.console.sees(to))
     assert refused.status == 422
     assert "must be an amount" in words(refused.body.decode())

@@ -10,19 +10,16 @@ from portico.bridge.core.conversation import Conversation, ConversationId, Parti
 from portico.bridge.core.inbox import Inbox, InboxItem
 from portico.bridge.core.lease import Lease, LeaseId, Waiting
 from portico.bridge.core.memory import Remembered
-from portico.bridge.core.message import Acknowledged, Message, MessageId, Wanted
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.message import Message, MessageId, Wanted
+from portico.bridge.core.project import ProjectId
 from portico.bridge.core.task import Work, WorkId, WorkState
 from portico.debate.core.rules import Cap
 from portico.faces.web.screens.bridge.audience import audience_of
 from portico.faces.web.screens.bridge.company import Somebody
 from portico.faces.web.screens.bridge.lists import (
-    conversation_rows,
     excerpt,
     next_unread,
     overdue_rows,
-    project_rows,
-    topics,
 )
 from portico.faces.web.screens.bridge.project_rows import (
     budget_row,
@@ -142,22 +139,6 @@ def test_who_is_not_to_be_known_is_neither_named_nor_counted() -> None:
     assert (blind.names, blind.more, blind.not_cleared, blind.known) == ((), 0, 0, False)
 
 
-def test_unread_is_counted_by_conversation_and_by_project() -> None:
-    one, other = conversation("one"), conversation("other")
-    inbox = Inbox(unread=[InboxItem(conversation=one, count=3, mentions=1)], overdue=[], total=3)
-    project = Project(id=PROJECT, name="p", label=TEAM, made_by=ANA, made_at=NOW, active_at=NOW)
-
-    rows = conversation_rows([one, other], inbox, current=other.id)
-    [its] = project_rows([project], inbox, PROJECT)
-
-    assert [(row.unread, row.mentions, row.current) for row in rows] == [
-        (3, 1, False),
-        (0, 0, True),
-    ]
-    assert (its.unread, its.current) == (3, True)
-    assert topics(rows) == str(one.id)
-
-
 def test_the_next_unread_comes_after_the_one_that_is_open() -> None:
     first, second = conversation("first"), conversation("second")
     items = [InboxItem(conversation=each, count=1) for each in (first, second)]
@@ -213,17 +194,6 @@ def test_what_one_may_do_depends_on_who_said_it() -> None:
     assert can(READER) == [(True, True), (False, False)]
     assert can(manager) == [(True, True), (False, True)]
     assert can(silent) == [(False, False), (False, False)]
-
-
-def test_a_word_is_owed_until_it_is_given() -> None:
-    asked = message("have it?", acknowledge=Wanted(), addressed=(ANA,))
-    given = {asked.id: [Acknowledged(by=ANA, at=NOW)]}
-
-    [owed] = message_rows([asked], READER)
-    [done] = message_rows([asked], READER, confirmed=given)
-
-    assert (owed.can_confirm, owed.confirmed, owed.to) == (True, (), ("ana",))
-    assert (done.can_confirm, done.confirmed) == (False, ("ana",))
 
 
 def test_long_messages_are_shown_by_their_beginning_and_the_newest_first_get_room() -> None:

@@ -17,12 +17,11 @@ from portico.faces.web.screens.chat.thread import (
     LONGEST,
     Mine,
     Turn,
-    clipped,
     items_of,
     stretch_of,
     tool_of,
 )
-from portico.faces.web.screens.chat.waterfall import WIDTH, Scale, waterfall
+from portico.faces.web.screens.chat.waterfall import WIDTH, waterfall
 from portico.faces.web.screens.chat.whole import whole_text
 from portico.guard.core.danger import Danger, Mark, marked
 from portico.kernel.json import JsonObject
@@ -111,11 +110,6 @@ def test_long_texts_take_the_room_of_many() -> None:
 
     assert len(shown.items) == 2
     assert len(stretch_of("r", items_of(trace), room=0).items) == 0
-
-
-def test_what_is_too_long_is_cut_and_says_so() -> None:
-    assert (clipped("abc", 3).text, clipped("abc", 3).rest) == ("abc", 0)
-    assert (clipped("abcd", 3).text, clipped("abcd", 3).rest) == ("abc", 1)
 
 
 def test_what_a_program_kept_itself_is_drawn_before_the_rest() -> None:
@@ -209,16 +203,6 @@ def test_a_waterfall_of_a_run_that_has_only_begun_is_one_bar() -> None:
     drawn = waterfall(a_trace([], [said(1, "Hi.")]), BEGINNING)
 
     assert [(bar.x, bar.width) for bar in drawn.bars] == [(0.0, 4.0)]
-
-
-def test_places_grow_with_time() -> None:
-    moments = [BEGINNING + timedelta(seconds=each) for each in (0, 1, 2, 300, 301, 302)]
-    scale = Scale.of(moments[0], moments[-1], [(moments[0], moments[2]), (moments[3], moments[5])])
-
-    places = [scale.place(each) for each in moments]
-
-    assert places == sorted(places)
-    assert (places[0], places[-1]) == (0.0, WIDTH)
 
 
 def test_a_talk_is_listed_once_by_its_last_run() -> None:

@@ -11,13 +11,11 @@ import pytest
 from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
 from portico.debate.core.decision import Decision, Option, Verdict, Why
 from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.outcome import Outcome, Source
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset, rules_of
 from portico.debate.core.said import Said
 from portico.debate.core.voice import Voice, VoiceKind
-from portico.faces.web.screens.debates.board import Board, board_of, may_of, outcome_words
-from portico.faces.web.screens.debates.grid import counts_of, said_in
+from portico.faces.web.screens.debates.board import Board, board_of, may_of
 from portico.faces.web.screens.debates.rows import debate_row
 from portico.kernel.budget import Cost
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
@@ -153,14 +151,6 @@ def test_consensus_is_counted_at_first_and_weighed_in_the_end() -> None:
     assert board().consensus.value is None
 
 
-def test_who_changes_their_mind_is_counted_with_their_last_answer() -> None:
-    notes = (said(NAMES[0], "Redis"), said(NAMES[1], "PG"), said(NAMES[0], "PG", 2))
-
-    counts = counts_of(said_in(WholeDebate(debate(), notes)))
-
-    assert counts == {1: (1, 2), 2: (2, 2)}
-
-
 def test_the_budget_is_what_was_noted_until_it_is_settled() -> None:
     running = board([said(NAMES[0], "PG")]).spending
     settled = board(
@@ -243,22 +233,6 @@ def test_only_its_starter_leads_a_debate_and_only_who_may_run_one_marks_it() -> 
     assert may(running, bob) == {"join"}
     assert may(ended, ana) == {"share", "promote", "mark", "replay", "remove"}
     assert may(ended, bob) == {"replay"}
-
-
-def test_the_last_word_on_how_it_turned_out_counts() -> None:
-    wrong = Outcome(
-        debate=DebateId.of_digest(b"d"),
-        right=None,
-        decided_right=False,
-        source=Source.PERSON,
-        by=ANA,
-        at=NOW,
-    )
-
-    assert outcome_words([]) == ""
-    assert outcome_words([wrong]) == "It turned out wrong."
-    assert outcome_words([replace(wrong, decided_right=True), wrong]) == "It turned out right."
-    assert outcome_words([replace(wrong, shown="Redis")]) == "It turned out that Redis is right."
 
 
 def test_what_was_said_is_cut_so_that_the_board_stays_small() -> None:

@@ -27,38 +27,25 @@ NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 HOUR = RANGES[0]
 
 
-async def test_calls_are_counted_by_server_and_over_time(console: Browser) -> None:
+async def test_calls_are_counted_by_server_over_time_and_taken_away_as_csv(
+    console: Browser,
+) -> None:
     await handed_on(console)
 
     text = await console.sees("/figures?range=1h")
-
-    assert 'id="figures-shop"' in text
-    assert "Last hour" in text
-    assert "<polyline" in text
-    assert text.count("<tr data-at=") == 60
-
-
-async def test_what_is_asked_for_again_comes_in_parts(console: Browser) -> None:
-    await handed_on(console)
-
-    now = (await console.get("/figures/now?range=24h", part=True)).body.decode()
-    more = (await console.get("/figures/more?range=24h", part=True)).body.decode()
-    table = (await console.get("/figures/table?range=24h", part=True)).body.decode()
-
-    assert 'id="kpi-calls" hx-swap-oob' in now
-    assert 'id="kpi-used" hx-swap-oob' in more
-    assert 'id="spark-shop" hx-swap-oob' in table
-    for part in (now, more, table):
-        assert "<html" not in part
-        assert len(part) < 50_000
-
-
-async def test_figures_are_taken_away_as_csv(console: Browser) -> None:
-    await handed_on(console)
-
+    parts = {
+        path: (await console.get(f"/figures/{path}?range=24h", part=True)).body.decode()
+        for path in ("now", "more", "table")
+    }
     servers = await console.get("/figures/csv?range=1h")
     calls = await console.get("/figures/csv?what=calls&range=1h")
 
+    assert all(it in text for it in ('id="figures-shop"', "Last hour", "<polyline"))
+    assert text.count("<tr data-at=") == 60
+    assert 'id="kpi-calls" hx-swap-oob' in parts["now"]
+    assert 'id="kpi-used" hx-swap-oob' in parts["more"]
+    assert 'id="spark-shop" hx-swap-oob' in parts["table"]
+    assert all(len(part) < 50_000 for part in parts.values())
     assert servers.headers["content-type"].startswith("text/csv")
     assert servers.body.decode().splitlines()[1].startswith("shop,2,0.0,")
     assert len(calls.body.decode().splitlines()) == 61
@@ -136,17 +123,10 @@ def test_a_share_lies_between_the_two_nearest(
     assert share_of(values, share) == value
 
 
-def test_a_small_line_is_as_high_as_its_box() -> None:
-    assert points([0, 2, 1]) == "0,21 2,2 4,12"
-    assert points([0]) == "0,21"
-
-
-def test_an_unknown_range_is_a_day() -> None:
+def test_lines_fit_their_box_and_no_more_context_is_saved_than_there_is() -> None:
+    assert (points([0, 2, 1]), points([0])) == ("0,21 2,2 4,12", "0,21")
     assert range_of("7d").within == timedelta(days=7)
     assert range_of("x").key == range_of(None).key == "24h"
-
-
-def test_context_is_never_saved_where_there_is_none() -> None:
     assert Context(before=0, after=900).share is None
     assert Context(before=1000, after=10).share == 0.99
     assert Context(before=10, after=1000).saved == 0

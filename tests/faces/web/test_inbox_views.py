@@ -318,7 +318,3 @@ def test_what_the_bridge_says_of_changes_is_told_apart() -> None:
 def test_arguments_that_are_none_say_where(text: str, flaw: str) -> None:
     with pytest.raises(BadForm, match=flaw):
         written(text)
-
-
-def test_arguments_are_read_as_they_stand() -> None:
-    assert written('{"to": ["a"], "n": 1}') == {"to": ["a"], "n": 1}

@@ -22,10 +22,16 @@ from tests.faces.web.run_stage import (
 )
 
 
-async def test_a_run_is_drawn_with_its_plan_its_times_and_a_step(console: Browser) -> None:
+@pytest.fixture
+async def run(console: Browser) -> str:
+    """Of a plan, to its end."""
     await opened(console)
-    run = await ran(console.site, intent="Tidy up what lies around.")
+    return await ran(console.site, intent="Tidy up what lies around.")
 
+
+async def test_a_run_is_drawn_with_its_plan_its_times_and_a_step(
+    console: Browser, run: str
+) -> None:
     page = await console.sees(f"/runs/{run}")
 
     assert "<h1>Tidy up</h1>" in page
@@ -36,22 +42,19 @@ async def test_a_run_is_drawn_with_its_plan_its_times_and_a_step(console: Browse
     )
     assert 'id="b1"' in page
     assert "← look.text" in page
-    assert "style=" not in page
-    assert "<script>" not in page
+    assert f'data-live="{run}"' in page
 
 
-async def test_a_step_is_chosen_by_its_address_with_and_without_a_script(console: Browser) -> None:
-    await opened(console)
-    run = await ran(console.site)
-
+async def test_a_step_is_chosen_by_its_address_with_and_without_a_script(
+    console: Browser, run: str
+) -> None:
     whole = await console.sees(f"/runs/{run}?step=note")
     page = await console.sees(f"/runs/{run}/steps/note")
     part = await console.get(f"/runs/{run}/steps/note", part=True)
 
     for shown in (whole, page, part.body.decode()):
         assert 'data-for="note"' in shown
-    assert '<a id="n1" class="run-node"' in whole
-    assert re.search(r'id="n1"[^>]*aria-current="true"', whole)
+    assert re.search(r'<a id="n1" class="run-node"[^>]*aria-current="true"', whole)
     assert part.body.lstrip().startswith(b'<aside id="inspector"')
 
 
@@ -102,24 +105,13 @@ async def test_a_run_of_an_agent_shows_its_turns_and_what_ran_ahead(console: Bro
     assert "begun while the model was still speaking" in use
 
 
-async def test_the_events_are_read_page_by_page(console: Browser) -> None:
-    await opened(console)
-    run = await ran(console.site)
-
-    page = await console.sees(f"/runs/{run}/log")
-    part = await console.get(f"/runs/{run}/log", part=True)
-
-    assert "workflow.planned" in page
-    assert "<html" not in part.body.decode()
-    assert "run.done" in part.body.decode()
-
-
-async def test_all_of_it_is_exported_as_json(console: Browser) -> None:
-    await opened(console)
-    run = await ran(console.site)
-
+async def test_its_events_are_read_and_all_of_it_is_exported_as_json(
+    console: Browser, run: str
+) -> None:
+    log = await console.sees(f"/runs/{run}/log")
     answer = await console.get(f"/runs/{run}/export")
 
+    assert "workflow.planned" in log
     whole = json.loads(answer.body)
     assert answer.headers["content-disposition"] == f'attachment; filename="{run}.json"'
     assert whole["run"]["id"] == run
@@ -151,42 +143,43 @@ async def test_an_inline_run_is_shown_as_far_as_it_is_known(console: Browser) ->
     assert re.search(r"look box · done [^>]*, step look", page)
 
 
-async def test_an_approval_is_given_from_the_run_and_leads_back_to_it() -> None:
+async def waiting() -> tuple[Browser, str, str]:
+    """A run that waits, its page, and what for."""
     console, run = await asking()
-
     page = await console.sees(f"/runs/{run}")
     [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+    assert "Needs approval" in page
+    return console, run, approval
+
+
+async def test_an_approval_is_given_from_the_run_and_leads_back_to_it() -> None:
+    console, run, approval = await waiting()
+    page = await console.sees(f"/runs/{run}")
     answer = {"approval": approval, "answer": "once", "step": "note", "once": "a1"}
+
     back = await console.does(f"/runs/{run}/answer", answer)
     again = await console.does(f"/runs/{run}/answer", answer)
     after = await console.sees(back)
 
-    assert "Needs approval" in page
-    assert 'data-key="a"' in page
-    assert 'data-key="x"' in page
+    assert ('data-key="a"' in page, 'data-key="x"' in page) == (True, True)
     assert back == again == f"/runs/{run}?done=once&step=note"
     assert "Approved, once." in after
     assert 'data-key="a"' not in after
 
 
 async def test_only_the_exact_word_approves_from_the_run() -> None:
-    console, run = await asking()
-    page = await console.sees(f"/runs/{run}")
-    [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+    console, run, approval = await waiting()
 
     for word in ("yes", "Once", "", "approve"):
-        answer = await console.post(
-            f"/runs/{run}/answer", {"approval": approval, "answer": word, "step": "note"}
-        )
+        fields = {"approval": approval, "answer": word, "step": "note"}
+        answer = await console.post(f"/runs/{run}/answer", fields)
 
         assert answer.status == 422
         assert "Needs approval" in answer.body.decode()
 
 
 async def test_arguments_are_edited_and_a_slip_in_them_is_told_beside_what_was_typed() -> None:
-    console, run = await asking()
-    page = await console.sees(f"/runs/{run}")
-    [approval] = set(re.findall(r'name="approval" value="(apr_\w+)"', page))
+    console, run, approval = await waiting()
     fields = {"approval": approval, "step": "note"}
 
     slip = await console.post(f"/runs/{run}/edit", {**fields, "arguments": '{"text": oops'})
@@ -227,10 +220,7 @@ async def test_a_run_that_failed_says_why_and_is_taken_up_again(console: Browser
     assert back == f"/runs/{run}?done=resumed"
 
 
-async def test_a_run_is_forked_run_again_and_cancelled(console: Browser) -> None:
-    await opened(console)
-    run = await ran(console.site)
-
+async def test_a_run_is_forked_run_again_and_cancelled(console: Browser, run: str) -> None:
     forked = await console.does(f"/runs/{run}/fork", {"step": "note", "once": "f1"})
     twice = await console.does(f"/runs/{run}/fork", {"step": "note", "once": "f1"})
     again = await console.does(f"/runs/{run}/rerun", {"once": "r1"})

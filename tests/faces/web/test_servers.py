@@ -112,16 +112,6 @@ async def test_what_has_changed_is_quarantined_and_shown_place_by_place(console:
     assert "1 quarantined" in await console.sees("/servers")
 
 
-async def test_an_approval_of_what_has_moved_is_refused_on_the_page(console: Browser) -> None:
-    await console.site.ask("POST", "/api/v1/servers", {"name": "shop", "launch": LAUNCH})
-
-    answer = await console.post("/servers/shop/allow", {"pin": "another"})
-
-    assert answer.status == 409
-    assert b'role="alert"' in answer.body
-    assert console.site.upstreams.looked == []
-
-
 async def test_what_does_not_start_says_so_on_its_page(console: Browser) -> None:
     await offers(console, FIND)
     console.site.upstreams.dead.add("shop")
@@ -162,6 +152,7 @@ async def test_it_is_switched_labelled_confined_and_removed(console: Browser) ->
         ("profile", {"which": "own", "network": "none", "read": "not/whole"}),
         ("switch", {"to": "sideways"}),
         ("login", {}),
+        ("allow", {"pin": "another"}),
     ],
 )
 async def test_what_is_not_possible_is_told_on_the_page(

@@ -26,25 +26,21 @@ async def test_who_i_am_and_where_i_am_logged_in(console: Browser) -> None:
     assert "keys:write" in text
 
 
-async def test_a_session_elsewhere_is_ended(console: Browser) -> None:
-    other = await same_person(console)
-    session = other.cookies[COOKIE].split("_")[1]
+async def test_sessions_elsewhere_are_ended_one_by_one_or_all_and_this_one_stays(
+    console: Browser,
+) -> None:
+    one, other = [await same_person(console) for _ in range(2)]
+    bo = await somebody(console, "bo")
+    session = one.cookies[COOKIE].split("_")[1]
 
     to = await console.does("/settings/sessions/end", {"session": session})
-
-    assert "That session has ended." in await console.sees(to)
-    assert (await other.get("/settings")).status == 303
-
-
-async def test_all_others_are_ended_and_this_one_stays(console: Browser) -> None:
-    others = [await same_person(console) for _ in range(2)]
-    bo = await somebody(console, "bo")
-
+    ended = [(await each.get("/settings")).status for each in (one, other)]
     await console.does("/settings/sessions/end-others")
 
-    assert [(await each.get("/settings")).status for each in others] == [303, 303]
-    assert (await console.get("/settings")).status == 200
-    assert (await bo.get("/settings")).status == 200
+    assert "That session has ended." in await console.sees(to)
+    assert ended == [303, 200]
+    statuses = [(await each.get("/settings")).status for each in (other, console, bo)]
+    assert statuses == [303, 200, 200]
 
 
 async def test_nobody_ends_the_session_of_somebody_else_without_the_right(
@@ -59,20 +55,11 @@ async def test_nobody_ends_the_session_of_somebody_else_without_the_right(
     assert (await console.get("/settings")).status == 200
 
 
-@pytest.mark.parametrize(
-    ("theme", "cookie"),
-    [("dark", "portico_theme=dark"), ("light", "portico_theme=light"), ("system", 'theme=""')],
-)
-async def test_light_or_dark_is_kept_by_the_browser(
-    console: Browser, theme: str, cookie: str
-) -> None:
-    answer = await console.post("/settings/theme", {"theme": theme})
+async def test_light_or_dark_is_kept_by_the_browser(console: Browser) -> None:
+    for theme, cookie in (("dark", "theme=dark"), ("light", "theme=light"), ("system", 'theme=""')):
+        answer = await console.post("/settings/theme", {"theme": theme})
 
-    assert answer.status == 303
-    assert cookie in answer.headers["set-cookie"]
-
-
-async def test_another_theme_is_refused(console: Browser) -> None:
+        assert (answer.status, f"portico_{cookie}" in answer.headers["set-cookie"]) == (303, True)
     assert (await console.post("/settings/theme", {"theme": "sepia"})).status == 422
 
 
@@ -168,43 +155,17 @@ async def test_a_rule_that_is_none_says_what_is_wrong(console: Browser) -> None:
     assert b'value="nothing"' in answer.body
 
 
-async def test_what_would_be_decided_is_explained(console: Browser) -> None:
-    unknown = await console.sees("/settings/policy?who=ana&tool=no.thing")
-
-    assert 'role="alert"' in unknown
-
-
-async def test_a_secret_goes_in_and_never_comes_out(console: Browser) -> None:
+async def test_a_secret_goes_in_never_comes_out_and_is_taken_away(console: Browser) -> None:
     to = await console.does("/settings/secrets", {"name": "github", "value": " hush\r\nhush "})
+    refused = await console.post("/settings/secrets", {"name": "no name", "value": "hush-hush"})
+    listed = await console.sees(to)
+    away = await console.does("/settings/secrets/unset", {"name": "github"})
 
-    text = await console.sees(to)
-    assert "github" in text
-    assert "hush" not in text
-
-
-async def test_a_secret_that_is_refused_is_not_repeated(console: Browser) -> None:
-    answer = await console.post("/settings/secrets", {"name": "no name", "value": "hush-hush"})
-
-    assert answer.status == 422
-    assert b"hush" not in answer.body
-    assert b"no name" in answer.body
-
-
-async def test_a_secret_is_taken_away(console: Browser) -> None:
-    await console.does("/settings/secrets", {"name": "github", "value": "hush"})
-
-    to = await console.does("/settings/secrets/unset", {"name": "github"})
-
-    assert "No secrets." in await console.sees(to)
+    assert ("github" in listed, "hush" in listed) == (True, False)
+    assert (refused.status, b"hush" in refused.body) == (422, False)
+    assert b"no name" in refused.body
+    assert "No secrets." in await console.sees(away)
     assert (await console.post("/settings/secrets/unset", {"name": "github"})).status == 404
-
-
-async def test_the_server_says_how_it_is(console: Browser) -> None:
-    text = await console.sees("/settings/about")
-
-    assert "1.2.3" in text
-    assert "PostgreSQL 18.4" in text
-    assert "http://127.0.0.1:3100/mcp" in text
 
 
 async def test_every_page_of_the_settings_names_the_space_below_the_menu(console: Browser) -> None:
@@ -212,6 +173,7 @@ async def test_every_page_of_the_settings_names_the_space_below_the_menu(console
         text = await console.sees(f"/settings{tab}")
 
         assert "in <b>home</b>" in text, tab
+    assert all(it in text for it in ("1.2.3", "PostgreSQL 18.4", "http://127.0.0.1:3100/mcp"))
 
 
 KEY = re.compile(r"ptc_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}")
@@ -251,15 +213,10 @@ async def test_a_key_has_what_was_chosen_and_no_more(console: Browser) -> None:
     assert set(who.scopes) == {"status:read", "tools:read"}
     assert str(who.clearance) == "team"
     assert who.tools == (("files.*", "mail.read"),)
-
-
-async def test_a_key_for_a_program_is_an_agent_s(console: Browser) -> None:
-    made = await console.post("/settings/keys", {"name": "editor", "holder": "agent"})
-
-    [key] = set(KEY.findall(made.body.decode()))
-
+    program = await console.post("/settings/keys", {"name": "editor", "holder": "agent"})
+    [key] = set(KEY.findall(program.body.decode()))
     assert (await console.site.use.authenticate(key)).principal.kind == "agent"
-    assert b"mcpServers" in made.body
+    assert b"mcpServers" in program.body
 
 
 @pytest.mark.parametrize(
@@ -284,25 +241,20 @@ async def test_a_form_for_a_key_says_what_is_wrong_and_keeps_what_was_typed(
     assert b"kept.*" in answer.body
 
 
-async def test_a_key_is_rotated_and_the_new_one_shown_once(console: Browser) -> None:
+async def test_a_key_is_rotated_and_the_new_one_shown_once_until_it_is_revoked(
+    console: Browser,
+) -> None:
     made = await console.post("/settings/keys", {"name": "report", "holder": "me"})
     old = KEY.findall(made.body.decode())[0]
     fields = {"key": old.split("_")[1], "overlap": "0", "once": "r1"}
 
     rotated = await console.post("/settings/keys/rotate", fields)
     again = await console.post("/settings/keys/rotate", fields)
-
     [new] = set(KEY.findall(rotated.body.decode()))
-    assert new != old
-    assert (await console.site.use.authenticate(new)).principal.name == "ana"
+    who = (await console.site.use.authenticate(new)).principal
+    to = await console.does("/settings/keys/revoke", {"key": new.split("_")[1]})
+
+    assert (new != old, who.name) == (True, "ana")
     assert not KEY.search(again.body.decode())
-
-
-async def test_a_key_is_revoked(console: Browser) -> None:
-    made = await console.post("/settings/keys", {"name": "report", "holder": "me"})
-    key = KEY.findall(made.body.decode())[0]
-
-    to = await console.does("/settings/keys/revoke", {"key": key.split("_")[1]})
-
     assert "does not work any more" in await console.sees(to)
-    assert (await console.site.ask("GET", "/api/v1/me", key=key)).status == 401
+    assert (await console.site.ask("GET", "/api/v1/me", key=new)).status == 401

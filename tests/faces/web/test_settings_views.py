@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from portico.faces.web.forms import BadForm, Form
-from portico.faces.web.screens.settings.asking import levels, maybe_label, typed, words_in
-from portico.faces.web.screens.settings.key_lines import client_entry, key_line, scope_choices
+from portico.faces.web.screens.settings.asking import levels, maybe_label, words_in
+from portico.faces.web.screens.settings.key_lines import key_line, scope_choices
 from portico.faces.web.screens.settings.people_lines import person_line
 from portico.faces.web.screens.settings.rule_lines import rule_line
 from portico.faces.web.screens.settings.session_lines import sessions
@@ -118,11 +118,6 @@ def test_only_scopes_that_one_has_are_offered() -> None:
     assert set(offered) == {*BO.scopes}
 
 
-def test_what_a_client_is_given() -> None:
-    assert '"url": "http://here/mcp"' in client_entry("http://here", "ptc_x")
-    assert '"Authorization": "Bearer ptc_x"' in client_entry("http://here", "ptc_x")
-
-
 def test_nobody_gives_a_higher_level_than_their_own() -> None:
     assert levels(BO) == ["public", "team"]
     assert levels(ANA) == ["public", "team", "confidential", "restricted"]
@@ -205,8 +200,3 @@ def test_lists_are_separated_by_whatever_people_write() -> None:
     assert words_in(Form({"x": ["a.*, b.c\nd.e  a.*"]}), "x") == ("a.*", "b.c", "d.e")
     with pytest.raises(BadForm):
         words_in(Form({"x": [" ".join(f"n{each}" for each in range(201))]}), "x")
-
-
-def test_what_was_typed_stays() -> None:
-    assert typed(Form({"a": ["1", "2"], "b": []}), "a", "b", "c") == {"a": "1", "b": "", "c": ""}
-    assert typed(None, "a") == {"a": ""}

@@ -15,7 +15,6 @@ from portico.faces.web.screens.tools.schema_form import (
     typed,
 )
 from portico.faces.web.screens.tools.schema_rows import MOST, schema_rows
-from portico.faces.web.screens.tools.tool_view import plain
 from portico.faces.web.screens.tools.view import Matched, reasons, tool_href
 from portico.gateway.core.call import Answer, Called, CallId
 from portico.gateway.core.search.ranking import MatchedWord, Why
@@ -92,14 +91,6 @@ def test_what_is_left_empty_is_left_out() -> None:
     assert arguments(typed(Form({"arg.it": ["  "]}), known)) == {}
 
 
-def test_required_fields_come_first() -> None:
-    schema: JsonObject = {"properties": {"a": {}, "b": {}}, "required": ["b"]}
-
-    known = fields(schema)
-
-    assert [field.name for field in known or ()] == ["b", "a"]
-
-
 @pytest.mark.parametrize("value", ["a", 7, 0.5, True, ["a", "b"], {"a": [1]}, None], ids=json.dumps)
 def test_what_was_called_with_can_be_filled_in_again(value: JsonValue) -> None:
     kinds = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
@@ -169,12 +160,6 @@ def test_reasons_are_read_as_search_tells_them() -> None:
 def test_the_address_of_a_tool_is_one_segment(name: str) -> None:
     assert tool_href(ToolRef("s", name)).count("/") == 2
     assert not set("?# ") & set(tool_href(ToolRef("s", name)))
-
-
-def test_a_name_with_a_wildcard_is_not_plain() -> None:
-    assert plain(ToolRef("s", "read.file"))
-    assert not plain(ToolRef("s", "*"))
-    assert not plain(ToolRef("s", "read?"))
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from portico.gateway.weigh_context import ContextWeight
 from portico.kernel.label import PUBLIC
 from portico.kernel.tokens import Tokens
 from portico.testing.kernel import BEGINNING
-from portico.testing.upstreams import seen
-from tests.faces.http.test_servers import LAUNCH, TOOL, approved
+from tests.faces.http.test_servers import LAUNCH, approved
 from tests.faces.web.conftest import Browser
 
 
@@ -28,23 +27,6 @@ async def look(console: Browser, name: str = "files") -> ServerLook:
 async def added(console: Browser, name: str = "files") -> str:
     made = await console.site.ask("POST", "/api/v1/servers", {"name": name, "launch": LAUNCH})
     return str(made.json["launch_pin"])
-
-
-async def test_how_far_a_server_has_come_is_told_step_by_step(console: Browser) -> None:
-    pin = await added(console)
-    waits = await console.sees("/welcome")
-    path = "/api/v1/servers/files"
-    await console.site.ask("POST", f"{path}/approve-launch", {"launch_pin": pin})
-    allowed = (await console.get("/welcome/servers", part=True)).body.decode()
-    console.site.upstreams.offers["files"] = seen(TOOL)
-    await console.site.ask("POST", f"{path}/restart")
-    listed = (await console.get("/welcome/servers", part=True)).body.decode()
-
-    assert "waits for approval" in waits
-    assert "being asked what it offers" in allowed
-    assert "every 2s" in allowed
-    assert "its tools wait to be let in" in listed
-    assert "every 15s" in listed
 
 
 async def test_with_a_server_in_use_the_context_is_weighed(console: Browser) -> None:
@@ -68,11 +50,8 @@ async def test_samples_are_added_and_not_started(console: Browser) -> None:
     listed = (await console.site.ask("GET", "/api/v1/servers")).json
     assert {each["name"] for each in listed} >= {"time", "fetch", "memory"}
     assert "Start with samples" not in await console.sees("/welcome")
-
-
-async def test_what_is_no_sample_is_refused(console: Browser) -> None:
-    assert (await console.post("/welcome/samples", {"sample": "rm"})).status == 422
-    assert (await console.post("/welcome/samples", {})).status == 422
+    for none in ({"sample": "rm"}, {}):
+        assert (await console.post("/welcome/samples", none)).status == 422
 
 
 @pytest.mark.parametrize(
