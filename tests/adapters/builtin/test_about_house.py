@@ -66,12 +66,15 @@ async def models(_caller: Principal) -> list[ModelInfo]:
     return [SMALL, LARGE]
 
 
-def with_models(tmp_path: Path) -> Bench:
-    return Bench(tmp_path, house=replace(scripted_house(), models=models))
+async def test_models_are_told_with_what_they_can_do_and_cost_and_found_by_their_name(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, house=replace(scripted_house(), models=models))
 
-
-async def test_models_are_told_with_what_they_can_do_and_cost(tmp_path: Path) -> None:
-    answer = await with_models(tmp_path)("models_info")
+    answer = await bench("models_info")
+    found = await bench("models_info", search="LARGE")
+    nothing = await bench("models_info", search="huge")
+    first = await bench("models_info", limit=1)
 
     small, large = facts(answer)["models"]
     assert (small["model"], small["window"], small["tools"]) == ("ollama:small:1b", 8_192, "yes")
@@ -79,49 +82,31 @@ async def test_models_are_told_with_what_they_can_do_and_cost(tmp_path: Path) ->
     assert (large["model"], large["window"], large["tools"]) == ("away:large", None, "unknown")
     assert large["dollars_per_million_output"] == 15.0
     assert "ollama:small:1b  8,192 tokens, tools yes, local" in words(answer)
-
-
-async def test_models_can_be_looked_for_by_a_part_of_their_name(tmp_path: Path) -> None:
-    bench = with_models(tmp_path)
-
-    found = await bench("models_info", search="LARGE")
-    nothing = await bench("models_info", search="huge")
-    first = await bench("models_info", limit=1)
-
     assert [each["model"] for each in facts(found)["models"]] == ["away:large"]
     assert words(nothing) == "There is no such model here."
     assert (len(facts(first)["models"]), facts(first)["more"]) == (1, True)
 
 
 async def test_a_run_is_told_with_its_steps_and_what_it_waits_for(tmp_path: Path) -> None:
+    """Without a name, the latest are; one that is not there is the tool's failure."""
     bench = Bench(tmp_path, house=replace(scripted_house(), runs=ScriptedRuns([RUN])))
+    empty = Bench(tmp_path)
 
     answer = await bench("workflow_state", run=str(RUN.id))
+    [latest] = facts(await bench("workflow_state"))["runs"]
+    missing = [await empty("workflow_state", run=each) for each in (str(RUN.id), "mine")]
 
     [told] = facts(answer)["runs"]
     assert (told["status"], told["name"]) == ("waiting", "tidy up")
     assert [step["state"] for step in told["steps"]] == ["done", "waiting"]
     assert told["steps"][1]["approval"] == "apr_1"
     assert "look  files.read  done  0.2 s" in words(answer)
-
-
-async def test_without_a_name_the_latest_runs_are_told(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, house=replace(scripted_house(), runs=ScriptedRuns([RUN])))
-
-    [told] = facts(await bench("workflow_state"))["runs"]
-
-    assert told["run"] == str(RUN.id)
-    assert words(await Bench(tmp_path)("workflow_state")) == "You have started no run yet."
-
-
-@pytest.mark.parametrize(("run", "code"), [(str(RUN.id), "run_not_found"), ("mine", "bad_id")])
-async def test_a_run_that_is_not_there_is_the_tools_failure(
-    tmp_path: Path, run: str, code: str
-) -> None:
-    answer = await Bench(tmp_path)("workflow_state", run=run)
-
-    assert answer.failed
-    assert facts(answer)["code"] == code
+    assert latest["run"] == str(RUN.id)
+    assert words(await empty("workflow_state")) == "You have started no run yet."
+    assert [(each.failed, facts(each)["code"]) for each in missing] == [
+        (True, "run_not_found"),
+        (True, "bad_id"),
+    ]
 
 
 async def test_figures_are_of_the_time_and_the_server_that_were_asked_for(tmp_path: Path) -> None:
@@ -151,25 +136,21 @@ async def test_figures_are_of_the_time_and_the_server_that_were_asked_for(tmp_pa
 
 
 async def test_what_others_spend_through_an_agent_is_not_told_in_its_runs(tmp_path: Path) -> None:
+    """Nor is anything, where nobody counts tokens."""
+
     async def spent(_caller: Principal, _within: timedelta) -> Spent:
         raise AssertionError
 
-    measures = Measures(figures=no_figures, spending=spent)
-    bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
+    counted, uncounted = (
+        Bench(tmp_path, house=replace(scripted_house(), measures=measures))
+        for measures in (Measures(figures=no_figures, spending=spent), Measures(figures=no_figures))
+    )
     task = ContextId.mint(BEGINNING, SeededEntropy("task"))
     agent = replace(BEN, kind=PrincipalKind.AGENT, key=None, context=task)
 
-    answer = await bench("metrics", agent)
+    answer = await uncounted("metrics")
 
-    assert facts(answer)["models"] is None
-
-
-async def test_where_nobody_counts_tokens_none_are_told(tmp_path: Path) -> None:
-    measures = Measures(figures=no_figures)
-    bench = Bench(tmp_path, house=replace(scripted_house(), measures=measures))
-
-    answer = await bench("metrics")
-
+    assert facts(await counted("metrics", agent))["models"] is None
     assert facts(answer) == {"calls": [], "models": None}
     assert words(answer) == "You have called nothing in this time."
 
@@ -202,12 +183,8 @@ async def test_what_would_be_decided_is_told_with_its_rule(
     assert facts(answer)["flaws"] == ["path: 7 is no text"]
     assert words(answer).startswith(sentence)
 
-
-async def test_without_arguments_only_the_tool_is_weighed(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path)("check_permission", tool="files.read")
-
-    assert facts(answer)["decision"] == "allowed"
-    assert facts(answer)["reason"] == "it only reads None"
+    alone = facts(await Bench(tmp_path)("check_permission", tool="files.read"))
+    assert (alone["decision"], alone["reason"]) == ("allowed", "it only reads None")
 
 
 async def test_people_are_told_by_whoever_calls_and_the_caller_how_secret_it_is(
@@ -222,36 +199,26 @@ async def test_people_are_told_by_whoever_calls_and_the_caller_how_secret_it_is(
     bench = Bench(tmp_path, house=replace(scripted_house(), tell=tell))
 
     answer = await bench("notify", BEN, title="done\0", text="all of it")
+    half = await bench.tools.call(target(), "notify", {"title": "\ud800"}, timeout=SECONDS)
 
     assert heard == [("ben", "done", "all of it")]
     assert facts(answer) == {"label": "team"}
+    assert facts(half)["code"] == "bad_body"
 
 
-async def test_half_a_letter_is_told_to_nobody(tmp_path: Path) -> None:
-    answer = await Bench(tmp_path).tools.call(
-        target(), "notify", {"title": "\ud800"}, timeout=SECONDS
-    )
-
-    assert facts(answer)["code"] == "bad_body"
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("models_info", {}),
-        ("workflow_state", {}),
-        ("metrics", {}),
-        ("check_permission", {"tool": "a.b"}),
-        ("notify", {"title": "hello"}),
-    ],
-)
-async def test_what_is_read_before_it_is_asked_for_is_told_nothing(
-    tmp_path: Path, tool: str, arguments: JsonObject
-) -> None:
+async def test_nothing_is_told_to_nobody(tmp_path: Path) -> None:
     nobody = replace(target(ANA), acting=None)
+    asked: dict[str, JsonObject] = {
+        "models_info": {},
+        "workflow_state": {},
+        "metrics": {},
+        "check_permission": {"tool": "a.b"},
+        "notify": {"title": "hello"},
+    }
 
-    with pytest.raises(UpstreamDown, match="nobody is calling"):
-        await Bench(tmp_path).tools.call(nobody, tool, arguments, timeout=SECONDS)
+    for tool, arguments in asked.items():
+        with pytest.raises(UpstreamDown, match="nobody is calling"):
+            await Bench(tmp_path).tools.call(nobody, tool, arguments, timeout=SECONDS)
 
 
 async def test_what_has_nobody_to_ask_is_not_offered(tmp_path: Path) -> None:

@@ -79,26 +79,22 @@ def test_a_published_folder_is_made_to_run_here(puller: Puller, tmp_path: Path) 
     assert not open_to_others(puller.shelf.find("tiny-model"))
 
 
-def test_a_model_that_uses_its_first_token_keeps_to_it(puller: Puller, tmp_path: Path) -> None:
-    puller(tiny.publish(tmp_path / "tiny", pooling=tiny.FIRST))
+@pytest.mark.parametrize("kind", ["first token", "longer names", "archive"])
+def test_it_may_use_its_first_token_have_longer_names_or_come_as_an_archive(
+    puller: Puller, tmp_path: Path, kind: str
+) -> None:
+    longer = {f"bert.{name}": each for name, each in tiny.weights().items()}
+    match kind:
+        case "first token":
+            published = str(tiny.publish(tmp_path / "tiny", pooling=tiny.FIRST))
+        case "longer names":
+            published = str(tiny.publish(tmp_path / "tiny", longer))
+        case _:
+            tiny.publish(tmp_path / "inside" / "package" / "model")
+            published = shutil.make_archive(str(tmp_path / "tiny"), "zip", tmp_path / "inside")
 
-    assert puller.points_to("tiny", tiny.weights(), first=True) > 0.995
-
-
-def test_names_of_weights_may_begin_with_the_models(puller: Puller, tmp_path: Path) -> None:
-    named = {f"bert.{name}": each for name, each in tiny.weights().items()}
-
-    puller(tiny.publish(tmp_path / "tiny", named))
-
-    assert puller.points_to("tiny", tiny.weights()) > 0.995
-
-
-def test_an_archive_is_unpacked(puller: Puller, tmp_path: Path) -> None:
-    tiny.publish(tmp_path / "inside" / "package" / "model")
-    packed = shutil.make_archive(str(tmp_path / "tiny-1.0"), "zip", tmp_path / "inside")
-
-    assert puller(packed).name == "tiny-1.0"
-    assert puller.points_to("tiny-1.0", tiny.weights()) > 0.995
+    assert puller(published).name == "tiny"
+    assert puller.points_to("tiny", tiny.weights(), first=kind == "first token") > 0.995
 
 
 def test_what_was_made_here_can_be_carried_elsewhere(puller: Puller, tmp_path: Path) -> None:
