@@ -170,9 +170,7 @@ async def test_what_is_not_what_was_approved_any_more_is_not_called(
         await room.approvals.ask_first().by_handle(bot, asked.id)
 
 
-async def test_a_no_is_told_with_its_reason_and_not_asked_again_at_once(
-    room: AskingRoom,
-) -> None:
+async def test_a_no_is_told_with_its_reason_and_not_asked_again_at_once(room: AskingRoom) -> None:
     asked = await room.asked()
 
     await room.answer(asked, AnswerKind.REJECT, reason="not that file")
@@ -300,9 +298,7 @@ async def test_a_person_says_what_became_of_it(room: AskingRoom, how: Resolution
     assert len(room.upstreams.called) == (2 if how is Resolution.RETRY else 1)
 
 
-async def test_when_nobody_answers_in_time_the_same_call_asks_anew(
-    room: AskingRoom,
-) -> None:
+async def test_when_nobody_answers_in_time_the_same_call_asks_anew(room: AskingRoom) -> None:
     asked = await room.asked()
     run = await room.leg(asked)
     assert run.status is RunStatus.WAITING
@@ -321,9 +317,7 @@ async def test_when_nobody_answers_in_time_the_same_call_asks_anew(
     assert (await room.asked()).id != asked.id
 
 
-async def test_what_was_approved_and_not_made_for_too_long_is_not_made(
-    room: AskingRoom,
-) -> None:
+async def test_what_was_approved_and_not_made_for_too_long_is_not_made(room: AskingRoom) -> None:
     asked = await room.asked()
     await room.leg(asked)
     await room.answer(asked)
@@ -335,9 +329,7 @@ async def test_what_was_approved_and_not_made_for_too_long_is_not_made(
     assert (await room.seen(asked.id)).status is Status.EXPIRED
 
 
-async def test_an_edited_one_that_expired_does_not_block_the_call(
-    room: AskingRoom,
-) -> None:
+async def test_an_edited_one_that_expired_does_not_block_the_call(room: AskingRoom) -> None:
     asked = await room.asked()
     edited = await room.answer(asked, arguments={"path": "/b"})
     room.clock.turn(2 * HOUR)
@@ -554,9 +546,7 @@ async def test_a_read_that_was_given_up_is_not_uncertain() -> None:
     assert (await room.seen(asked.id)).outcome is Outcome.FAILED
 
 
-async def test_a_retry_before_its_run_has_noted_its_end_is_refused(
-    room: AskingRoom,
-) -> None:
+async def test_a_retry_before_its_run_has_noted_its_end_is_refused(room: AskingRoom) -> None:
     asked = await room.asked()
 
     with pytest.raises(RunNotOver):
@@ -626,9 +616,7 @@ async def test_what_is_allowed_and_done_is_asked_for_no_more(room: AskingRoom) -
     assert len(room.upstreams.called) == 1
 
 
-async def test_what_was_approved_is_not_done_a_second_time_by_a_rule(
-    room: AskingRoom,
-) -> None:
+async def test_what_was_approved_is_not_done_a_second_time_by_a_rule(room: AskingRoom) -> None:
     asked = await room.approved()
     await allowed(room)
 

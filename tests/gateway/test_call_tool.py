@@ -213,9 +213,7 @@ async def test_what_an_operator_has_said_meanwhile_counts(room: OpenRoom) -> Non
     assert len(room.upstreams.called) == 1
 
 
-async def test_a_read_is_tried_again_when_its_server_broke_off_and_not_for_ever(
-    room: OpenRoom,
-) -> None:
+async def test_a_read_is_tried_again_if_its_server_broke_off_not_for_ever(room: OpenRoom) -> None:
     broke_off = UpstreamDown("files", "it ended")
     room.upstreams.replies[READ.ref] = [broke_off, text("there")]
     called = await room.use.call_tool(ANA, READ.ref, {})
@@ -244,9 +242,7 @@ async def test_a_write_is_tried_again_only_if_it_never_got_there(room: OpenRoom)
     assert await the_calls(room) == [("files.write", made), ("files.write", lost)]
 
 
-async def test_a_server_that_is_switched_off_in_the_middle_is_not_called_again(
-    room: OpenRoom,
-) -> None:
+async def test_a_server_that_is_switched_off_meanwhile_is_not_called_again(room: OpenRoom) -> None:
     def ended(_arguments: JsonObject) -> Answer:
         place, server = room._server("files")
         room.world.servers[place] = replace(server, enabled=False)

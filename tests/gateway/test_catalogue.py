@@ -41,9 +41,7 @@ async def settled(room: OpenRoom) -> Finder:
 
 
 @pytest.mark.parametrize("looked_at_before", [False, True])
-async def test_the_shelf_is_kept_until_something_changes(
-    room: OpenRoom, looked_at_before: bool
-) -> None:
+async def test_the_shelf_is_kept_until_it_changes(room: OpenRoom, looked_at_before: bool) -> None:
     if looked_at_before:
         await room.gateway.catalogues.current(ANA)
     async with running(room):

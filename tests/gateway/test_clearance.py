@@ -113,9 +113,7 @@ async def test_it_is_answered_as_if_it_were_not_there(attempt: str) -> None:
     assert room.upstreams.called == []
 
 
-async def test_a_tool_that_is_not_there_has_nothing_near_it_above_the_caller(
-    room: OpenRoom,
-) -> None:
+async def test_a_tool_that_is_not_there_has_none_near_it_above_the_caller(room: OpenRoom) -> None:
     with pytest.raises(ToolNotFound) as refusal:
         await room.use.call_tool(ANA, ToolRef("files", "canary_pay"), {})
 
@@ -133,9 +131,7 @@ async def test_a_label_that_is_raised_hides_what_was_called_before(room: OpenRoo
     assert len(await room.use.list_calls(SECRETARY)) == 1
 
 
-async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be_taken(
-    room: OpenRoom,
-) -> None:
+async def test_a_name_that_is_taken_above_the_caller_is_only_said_to_be(room: OpenRoom) -> None:
     alike = CANARY.replace("l", "1")
 
     with pytest.raises(ServerExists) as refusal:

@@ -38,9 +38,7 @@ async def room() -> Room:
     return await a_room()
 
 
-async def test_what_a_server_may_reach_follows_from_its_launch_and_less_is_proposed(
-    room: Room,
-) -> None:
+async def test_what_a_server_may_reach_follows_from_its_launch(room: Room) -> None:
     look = await room.show_profile(VIEWER, "mail")
 
     assert look.held.confinement.hold is Hold.BOXED

@@ -79,9 +79,7 @@ async def test_a_file_that_is_not_named_any_more_takes_its_servers_along() -> No
 
 
 @pytest.mark.requirement("gateway:import:live")
-async def test_a_file_that_cannot_be_read_changes_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_file_that_cannot_be_read_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     room, sources = Room(), ScriptedSources(a_file("a"))
     broken = a_file(problems=(Problem(reason="is not valid JSON", line=3),))
 
@@ -113,9 +111,7 @@ async def test_a_server_that_is_left_out_is_told_and_a_note_is_not(
     assert caplog.messages == [f"{FILE}: b: its args are not a list"]
 
 
-async def test_what_may_start_and_was_never_asked_is_asked(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_what_may_start_and_was_not_asked_is_asked(caplog: pytest.LogCaptureFixture) -> None:
     room, sources = Room(), ScriptedSources(a_file("a", "b", "c"))
     await room.reconcile(room.house, FILE, a_file("a", "b", "c").wishes)
     for name in ("a", "b"):
@@ -188,9 +184,7 @@ class LostAtFirst(MemoryServers):
         return await super().all(caller)
 
 
-async def test_while_there_is_no_store_it_is_tried_again(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_while_there_is_no_store_it_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     room = Room()
     room.reconcile = replace(room.reconcile, servers=LostAtFirst(room))
 

@@ -104,9 +104,7 @@ async def test_a_failure_and_what_is_far_too_long_teach_nothing(room: OpenRoom) 
     assert await known(room, "files.read") is None
 
 
-async def test_what_is_more_than_can_be_learnt_from_is_let_go(
-    room: OpenRoom,
-) -> None:
+async def test_what_is_more_than_can_be_learnt_from_is_let_go(room: OpenRoom) -> None:
     gives(room, READ, {})
     room.gateway.lessons.most = 2
 
@@ -150,9 +148,7 @@ async def test_values_of_another_task_are_another_s(room: OpenRoom) -> None:
     assert await room.doors.learning.flows.counted(ANA, 9) == {}
 
 
-async def test_a_task_that_has_read_secrets_teaches_nothing_of_a_public_tool(
-    room: OpenRoom,
-) -> None:
+async def test_a_task_that_has_read_secrets_teaches_nothing_of_others(room: OpenRoom) -> None:
     room.label("files", Label(Level.RESTRICTED, frozenset({"hr"})), clearance=SECRETARY.clearance)
     room.label("sky", clearance=SECRETARY.clearance)
     gives(room, READ, {"salary": 1})

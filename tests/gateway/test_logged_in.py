@@ -102,9 +102,7 @@ async def test_everybody_has_a_conversation_of_their_own(stage: Stage) -> None:
     ]
 
 
-async def test_one_that_asks_for_something_else_or_lets_nobody_in_is_down_as_before(
-    stage: Stage,
-) -> None:
+async def test_one_that_asks_for_something_else_or_lets_nobody_in_is_down(stage: Stage) -> None:
     for says, offers in (("Basic realm=tools", True), (BEARER, False)):
         stage.sign_in.offers = offers
         upstreams, _ = open_to(stage, says=says)

@@ -88,9 +88,7 @@ async def test_a_file_that_says_the_same_changes_nothing(room: Room) -> None:
     assert room.upstreams.stopped == []
 
 
-async def test_a_changed_launch_stops_the_server_until_somebody_approves_it_again(
-    room: Room,
-) -> None:
+async def test_a_changed_launch_stops_the_server_until_it_is_approved_again(room: Room) -> None:
     fates = await room.reconcile(room.house, FILE, [a_wish("files", Stdio("curl"))])
     then = await live(room)
     await room.reconcile(room.house, FILE, [a_wish("files")])
@@ -190,9 +188,7 @@ async def test_files_do_not_touch_each_others_servers_nor_those_that_were_added(
     assert (await room.servers.get(ROOT, "mine")).gone_at is None
 
 
-async def test_one_that_would_be_started_just_as_another_is_switched_off_at_first(
-    room: Room,
-) -> None:
+async def test_one_that_would_start_just_as_another_is_switched_off_at_first(room: Room) -> None:
     secret = Stdio("serve", environment={"KEY": FromFile(OTHER, "/k")})
 
     await room.reconcile(room.house, OTHER, [a_wish("files"), a_wish("mail", secret)])

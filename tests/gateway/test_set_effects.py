@@ -116,9 +116,7 @@ async def test_nobody_says_more_than_they_are_cleared_for(room: OpenRoom, wish: 
     assert the_audit(room).actions == []
 
 
-async def test_who_could_not_widen_what_may_be_sent_can_narrow_it(
-    room: OpenRoom,
-) -> None:
+async def test_who_could_not_widen_what_may_be_sent_can_narrow_it(room: OpenRoom) -> None:
     room.label("files", clearance=Label(Level.RESTRICTED))
 
     server = await room.use.label_server(ANA, "files", Labelling(clearance=PUBLIC))

@@ -49,9 +49,7 @@ def paths(room: AheadRoom) -> list[object]:
     return [given.get("path") for _, given in room.upstreams.called]
 
 
-async def test_what_was_read_ahead_is_served_once_and_the_same_but_its_age(
-    room: AheadRoom,
-) -> None:
+async def test_what_was_read_ahead_is_served_once_and_the_same_but_its_age(room: AheadRoom) -> None:
     async with room.running():
         await room.ahead(room.wanted())
         room.seconds += 1.5
@@ -364,7 +362,7 @@ async def test_who_has_not_heard_of_the_switch_yet_looks_before_serving(room: Ah
         text("x" * 2_000_001),
     ],
 )
-async def test_what_is_no_answer_for_whoever_asks_is_thrown_away(
+async def test_what_is_no_answer_for_a_caller_is_thrown_away(
     room: AheadRoom, answer: Answer
 ) -> None:
     room.upstreams.replies[READ.ref] = answer
@@ -393,9 +391,7 @@ async def test_a_mark_that_a_server_puts_on_its_own_answer_is_taken_off(room: Ah
         assert (await room.asked()).answer.meta is None
 
 
-async def test_of_what_nobody_asks_for_only_that_it_was_allowed_is_known(
-    room: AheadRoom,
-) -> None:
+async def test_of_what_nobody_asks_for_only_that_it_was_allowed_is_known(room: AheadRoom) -> None:
     canary = "CANARY-7711"
     room.upstreams.replies[READ.ref] = Answer([], structured={"id": canary})
     async with room.running():
@@ -423,9 +419,7 @@ async def test_a_process_that_ends_leaves_nothing_behind(room: AheadRoom) -> Non
     assert await room.run_ahead.these(ANA, [room.wanted()]) == []
 
 
-async def test_one_that_is_called_off_at_once_leaves_nothing_behind(
-    room: AheadRoom,
-) -> None:
+async def test_one_that_is_called_off_at_once_leaves_nothing_behind(room: AheadRoom) -> None:
     async with room.running():
         await room.run_ahead.these(ANA, [room.wanted()])
         room.lane.drop(lambda _: True, Waste.CANCELLED)

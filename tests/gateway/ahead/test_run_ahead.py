@@ -158,9 +158,7 @@ async def test_whose_clearance_was_lowered_is_not_called_for_above_it(room: Ahea
 
 
 @pytest.mark.parametrize("ruling", [Ruling.DENY, Ruling.ASK])
-async def test_what_a_rule_denies_or_asks_about_is_not_called_and_nobody_is_asked(
-    ruling: Ruling,
-) -> None:
+async def test_what_a_rule_denies_or_asks_about_is_not_called_nor_asked_for(ruling: Ruling) -> None:
     rule = Rule(name="r", ruling=ruling, tools=("files.*",), reads=True, source=RuleSource.FILE)
     room = AheadRoom(rules=MemoryRules([rule]))
 
@@ -199,9 +197,7 @@ async def test_what_a_stranger_said_or_somebody_keeps_secret_does_not_leave_the_
     assert room.closed == [("sky.forecast", "stays_here")] * 2
 
 
-async def test_the_callers_own_limit_is_not_used_and_a_little_of_everybodys(
-    room: AheadRoom,
-) -> None:
+async def test_the_callers_own_limit_is_not_used_and_little_of_all_others(room: AheadRoom) -> None:
     limits = MemoryCallLimits(CallRates(principal=1, servers={"files": 8}))
     room.run_ahead = replace(room.run_ahead, guard=replace(room.doors.gate, limits=limits))
     async with room.running():

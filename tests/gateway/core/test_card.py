@@ -125,9 +125,7 @@ def test_a_count_that_is_not_a_sum_is_still_obeyed() -> None:
 
 @given(st.data(), st.integers(0, 400), st.sampled_from([words, COUNT, len]))
 @pytest.mark.requirement("gateway:cards:within-budget")
-def test_a_budget_is_never_passed(
-    data: st.DataObject, budget: int, count: Callable[[str], int]
-) -> None:
+def test_no_budget_is_passed(data: st.DataObject, budget: int, count: Callable[[str], int]) -> None:
     chosen = data.draw(st.lists(st.sampled_from(CARDS), max_size=12, unique=True))
 
     fitted = fit(chosen, budget, count, header="Tools:", footer=lambda left: f"{left} more.")

@@ -68,9 +68,7 @@ def test_a_name_that_is_taken_or_looks_like_one_is_numbered() -> None:
 
 
 @given(names, st.lists(names, max_size=4))
-def test_whatever_a_file_says_becomes_a_name_unlike_the_others(
-    text: str, others: list[str]
-) -> None:
+def test_whatever_a_file_says_becomes_a_name_unlike_others(text: str, others: list[str]) -> None:
     taken = {slug(other) for other in others}
 
     name = slug(text, taken)

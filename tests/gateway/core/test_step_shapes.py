@@ -163,9 +163,7 @@ def test_without_any_a_plan_stays_what_it_is() -> None:
         ([" -> write.path"], "/accept/0", "not a step's id"),
     ],
 )
-def test_an_edge_that_cannot_be_is_refused_with_its_place(
-    edges: list[str], place: str, words: str
-) -> None:
+def test_an_edge_that_cannot_be_is_refused(edges: list[str], place: str, words: str) -> None:
     with pytest.raises(BadPlan) as caught:
         with_edges(PLAIN, edges, JMESPATH)
 

@@ -144,9 +144,7 @@ async def test_a_run_of_another_kind_is_no_program(room: ProgramsRoom) -> None:
         await room.report(workflow)
 
 
-async def test_one_that_waits_says_for_whom_and_goes_on_once_they_answered(
-    room: ProgramsRoom,
-) -> None:
+async def test_one_that_waits_says_for_whom_and_goes_on_once_answered(room: ProgramsRoom) -> None:
     code = "print('asking')\nx = await files__delete(path='/a')\nx['did']"
     waiting = await room.program(code)
     assert waiting.status is WorkflowStatus.WAITING
@@ -204,9 +202,7 @@ async def test_a_write_of_which_nobody_knows_waits_for_a_person(room: ProgramsRo
     assert room.made == {"write /a": 1}
 
 
-async def test_taken_up_again_it_makes_no_call_of_which_it_knows_the_end(
-    room: ProgramsRoom,
-) -> None:
+async def test_resumed_it_makes_no_call_of_which_it_knows_the_end(room: ProgramsRoom) -> None:
     room.upstreams.replies[WRITE.ref] = text("not now", failed=True)
     code = (
         "try:\n    await files__write(path='/a')\nexcept RuntimeError:\n    print('caught')\n"

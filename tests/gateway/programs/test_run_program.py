@@ -315,9 +315,7 @@ async def test_nothing_that_a_call_needs_is_looked_up_outside_of_its_step(
     assert await room.result("await tools__echo(value=3)") == 3
 
 
-async def test_what_is_not_to_be_had_is_not_told_to_the_program(
-    interpreter: MontyInterpreter,
-) -> None:
+async def test_what_is_not_there_is_not_told_to_the_program(interpreter: MontyInterpreter) -> None:
     async def closed(_: JsonObject) -> JsonValue:
         raise Broken(VaultClosed())
 

@@ -41,9 +41,7 @@ async def test_a_plan_is_kept_by_its_words_and_without_their_values(room: Sugges
     assert kept.vector
 
 
-async def test_a_plan_teaches_its_edges_even_if_nobody_said_what_for(
-    room: SuggestRoom,
-) -> None:
+async def test_a_plan_teaches_its_edges_even_if_nobody_said_what_for(room: SuggestRoom) -> None:
     await room.begun(plan=COPY)
     await room.lessons.write_down()
 
@@ -123,7 +121,7 @@ async def test_secrets_are_taken_out_of_what_somebody_said(room: SuggestRoom) ->
     assert [kept.intent for kept in room.world.past_plans.values()] == ["copy <path> with ***"]
 
 
-async def test_who_is_not_cleared_any_more_for_what_they_did_leaves_no_words(
+async def test_who_is_not_cleared_any_more_for_their_work_leaves_no_words(
     room: SuggestRoom,
 ) -> None:
     bot = await room.bot()

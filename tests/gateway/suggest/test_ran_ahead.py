@@ -57,9 +57,7 @@ async def sure(room: SuggestRoom, by: Principal | None = None) -> Suggestion:
 
 @pytest.mark.requirement("seed001:09")
 @pytest.mark.requirement("ahead:writes:staged")
-async def test_what_is_read_ahead_is_served_when_the_plan_is_run_and_read_once(
-    room: SuggestRoom,
-) -> None:
+async def test_what_is_read_ahead_is_served_to_the_plan_and_read_once(room: SuggestRoom) -> None:
     made = await sure(room)
     await read_ahead(room)
     before = dict(room.writes)

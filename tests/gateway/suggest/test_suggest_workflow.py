@@ -39,9 +39,7 @@ async def test_what_nothing_fits_has_to_be_said_explicitly(room: SuggestRoom) ->
     assert room.world.suggestions == {}
 
 
-async def test_what_is_not_found_and_nobody_did_before_is_not_guessed(
-    room: SuggestRoom,
-) -> None:
+async def test_what_is_not_found_and_nobody_did_before_is_not_guessed(room: SuggestRoom) -> None:
     nonsense = await room.suggested("xyzzy")
     await room.learnt(1, intent="xyzzy /notes/a.md")
     known = await room.suggested("xyzzy /notes/b.md")
@@ -78,9 +76,7 @@ async def test_what_went_well_before_is_suggested_with_the_values_of_now(room: S
 
 
 @pytest.mark.requirement("seed001:12")
-async def test_what_was_accepted_often_is_read_ahead_and_nothing_written(
-    room: SuggestRoom,
-) -> None:
+async def test_what_was_accepted_often_is_read_ahead_and_nothing_written(room: SuggestRoom) -> None:
     await room.learnt()
     await room.accepted(25)
     made_before = dict(room.made)
@@ -99,9 +95,7 @@ async def test_what_was_accepted_often_is_read_ahead_and_nothing_written(
 
 
 @pytest.mark.requirement("seed001:11")
-async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion(
-    room: SuggestRoom,
-) -> None:
+async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion(room: SuggestRoom) -> None:
     await room.learnt()
     await room.accepted(25)
     room.takes = False
@@ -112,9 +106,7 @@ async def test_where_nothing_can_be_read_ahead_it_is_a_suggestion(
     assert made.id is not None
 
 
-async def test_for_whoever_may_only_look_nothing_is_read_ahead(
-    room: SuggestRoom,
-) -> None:
+async def test_for_whoever_may_only_look_nothing_is_read_ahead(room: SuggestRoom) -> None:
     await room.learnt()
     await room.accepted(25)
     room.wanted.clear()
@@ -139,9 +131,7 @@ async def test_nothing_and_too_much_are_no_intent(intent: str) -> None:
         await SuggestRoom().suggested(intent)
 
 
-async def test_who_leaves_a_suggestion_raises_how_sure_the_next_has_to_be(
-    room: SuggestRoom,
-) -> None:
+async def test_who_leaves_a_suggestion_raises_how_sure_the_next_must_be(room: SuggestRoom) -> None:
     await room.learnt()
     await room.accepted(30)
     accepted = (await room.suggested()).threshold
@@ -163,9 +153,7 @@ async def test_what_was_learnt_above_somebody_is_neither_shown_nor_used(room: Su
     assert below.suggested.past == []
 
 
-async def test_who_is_shown_what_secret_work_has_taught_has_taken_it_in(
-    room: SuggestRoom,
-) -> None:
+async def test_who_is_shown_what_secret_work_has_taught_has_taken_it_in(room: SuggestRoom) -> None:
     await room.learnt()
     for place, past in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(past, label=SECRET)
@@ -179,9 +167,7 @@ async def test_who_is_shown_what_secret_work_has_taught_has_taken_it_in(
     assert kept.label == SECRET
 
 
-async def test_a_secret_plan_for_something_else_makes_no_task_secret(
-    room: SuggestRoom,
-) -> None:
+async def test_a_secret_plan_for_something_else_makes_no_task_secret(room: SuggestRoom) -> None:
     await room.learnt(intent="water the flowers in the garden of my aunt")
     for place, past in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(past, label=SECRET)
@@ -192,9 +178,7 @@ async def test_a_secret_plan_for_something_else_makes_no_task_secret(
     assert (await MemoryTaskContexts(room.world).get(cleared)).label == PUBLIC
 
 
-async def test_others_are_suggested_what_went_well_and_not_told_whose_words(
-    room: SuggestRoom,
-) -> None:
+async def test_others_are_suggested_what_went_well_and_not_by_whom(room: SuggestRoom) -> None:
     await room.learnt(intent="fire anna: copy the note /notes/a.md")
 
     made = await room.suggested("copy the note /notes/b.md", by=ANA)
@@ -275,7 +259,7 @@ def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
     return ANA.space, plan.principal, plan.label
 
 
-async def test_nobody_has_so_many_kept_that_others_have_no_room(
+async def test_nobody_has_so_many_kept_that_others_lack_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.gateway.suggest.suggest_workflow._KEPT", 2)

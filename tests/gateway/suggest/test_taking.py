@@ -59,9 +59,7 @@ async def test_to_run_it_is_to_accept_it_and_counts_for_what_it_leans_on(room: S
     assert (past(room).accepted, past(room).rejected) == (1, 0)
 
 
-async def test_a_run_that_a_suggestion_led_to_is_learnt_from(
-    room: SuggestRoom,
-) -> None:
+async def test_a_run_that_a_suggestion_led_to_is_learnt_from(room: SuggestRoom) -> None:
     await room.run_of(await room.suggested())
 
     await room.lessons.write_down()
@@ -70,9 +68,7 @@ async def test_a_run_that_a_suggestion_led_to_is_learnt_from(
 
 
 @pytest.mark.requirement("seed001:13")
-async def test_ones_own_plan_with_the_same_tools_modifies_the_suggestion(
-    room: SuggestRoom,
-) -> None:
+async def test_ones_own_plan_with_the_same_tools_modifies_the_suggestion(room: SuggestRoom) -> None:
     await room.suggested()
 
     started = await room.begun(plan=COPY)
@@ -98,9 +94,7 @@ async def test_another_plan_says_nothing_of_what_was_suggested(room: SuggestRoom
     assert kept(room).outcome is None
 
 
-async def test_a_plan_that_is_run_after_an_hour_says_nothing_of_a_suggestion(
-    room: SuggestRoom,
-) -> None:
+async def test_a_plan_that_is_run_an_hour_later_says_nothing_of_it(room: SuggestRoom) -> None:
     await room.suggested()
     room.clock.turn(timedelta(minutes=61))
 
@@ -160,9 +154,7 @@ async def test_one_whose_tools_are_there_no_more_is_refused_as_any_plan(room: Su
         await room.begun(by=unlisted, suggestion=made.id)
 
 
-async def test_who_runs_it_in_another_task_takes_in_what_it_was_made_from(
-    room: SuggestRoom,
-) -> None:
+async def test_who_runs_it_in_another_task_takes_in_its_sources(room: SuggestRoom) -> None:
     for place, plan in [*room.world.past_plans.items()]:
         room.world.past_plans[place] = replace(plan, label=SECRET)
     cleared = replace(await room.bot(), clearance=SECRET)
@@ -180,9 +172,7 @@ async def test_who_runs_it_in_another_task_takes_in_what_it_was_made_from(
 
 
 @pytest.mark.requirement("seed001:13")
-async def test_what_is_said_of_a_run_is_said_of_its_suggestion(
-    room: SuggestRoom,
-) -> None:
+async def test_what_is_said_of_a_run_is_said_of_its_suggestion(room: SuggestRoom) -> None:
     run = await room.run_of(await room.suggested())
     bot = await room.bot()
 
@@ -194,9 +184,7 @@ async def test_what_is_said_of_a_run_is_said_of_its_suggestion(
     assert (past(room).accepted, past(room).rejected) == (0, 1)
 
 
-async def test_who_says_the_same_of_many_suggestions_has_said_it_once(
-    room: SuggestRoom,
-) -> None:
+async def test_who_says_the_same_of_many_suggestions_has_said_it_once(room: SuggestRoom) -> None:
     bot = await room.bot()
     for outcome in (Outcome.ACCEPTED, *[Outcome.REJECTED] * 5):
         made = await room.suggested()

@@ -326,9 +326,7 @@ async def test_how_far_a_call_has_come_is_not_told_at_the_cost_of_the_call(room:
     assert [each.name for each in await room.runs.steps(ANA, run)] == []
 
 
-async def test_an_approved_call_nobody_knows_of_waits_for_a_persons_word(
-    room: PlanRoom,
-) -> None:
+async def test_an_approved_call_nobody_knows_of_waits_for_a_persons_word(room: PlanRoom) -> None:
     fine = room.upstreams.replies[DELETE.ref]
     room.upstreams.replies[DELETE.ref] = UpstreamTimedOut("files.delete", 1.0)
     run = await room.run(plan(step("gone", DELETE)))

@@ -137,9 +137,7 @@ async def test_what_was_made_while_nobody_noted_it_is_not_asked_for_anew(room: P
     assert room.writes == {"delete /gone": 1}
 
 
-async def test_what_a_run_asked_and_lost_before_it_was_resumed_is_not_made(
-    room: PlanRoom,
-) -> None:
+async def test_what_a_run_asked_and_lost_before_it_was_resumed_is_not_made(room: PlanRoom) -> None:
     """Whoever carried it out asked after it was cancelled, and nobody noted it."""
     run = await room.start(plan(step("gone", DELETE)))
     await room.killed(run, DiesBefore(room, "gone"))
@@ -220,9 +218,7 @@ async def test_a_fork_of_one_that_waits_asks_for_itself(room: PlanRoom) -> None:
     assert (await room.over(run)).status is WorkflowStatus.DONE
 
 
-async def test_a_fork_with_arguments_that_do_not_fit_is_not_begun(
-    room: PlanRoom,
-) -> None:
+async def test_a_fork_with_arguments_that_do_not_fit_is_not_begun(room: PlanRoom) -> None:
     run = await room.run(plan(step("read")))
 
     with pytest.raises(BadPlan) as bad:
@@ -246,9 +242,7 @@ async def test_a_fork_of_what_nobody_knows_waits_until_somebody_does(room: PlanR
     assert states(await room.show(fork)) == {"pay": DONE, "note": DONE}
 
 
-async def test_a_fork_of_one_killed_in_a_write_does_not_make_it_again(
-    room: PlanRoom,
-) -> None:
+async def test_a_fork_of_one_killed_in_a_write_does_not_make_it_again(room: PlanRoom) -> None:
     run = await room.start(plan(step("note"), step("pay", WRITE, after=["note"])))
     await room.killed(run, DiesBefore(room, "pay"))
     bot = await room.bot()
@@ -277,9 +271,7 @@ async def test_a_fork_is_checked_as_a_plan_that_is_started(room: PlanRoom) -> No
         await room.use.fork_workflow(await room.bot(), run, step="a")
 
 
-async def test_who_resumes_a_run_lends_it_their_own_key_and_no_other(
-    room: PlanRoom,
-) -> None:
+async def test_who_resumes_a_run_lends_it_their_own_key_and_no_other(room: PlanRoom) -> None:
     bad = failing(room, "/stop")
     run = await room.run(plan(step("stop"), step("pay", WRITE, after=["stop"])))
     bad.clear()
@@ -307,9 +299,7 @@ async def test_a_key_gets_nothing_of_what_a_tool_gave_that_it_may_not_use(room: 
         await room.use.fork_workflow(small, run, step="a")
 
 
-async def test_who_speaks_for_others_resumes_a_run_as_who_started_it(
-    room: PlanRoom,
-) -> None:
+async def test_who_speaks_for_others_resumes_a_run_as_who_started_it(room: PlanRoom) -> None:
     bad = failing(room, "/stop")
     run = await room.run(plan(step("stop")))
     bad.clear()
@@ -322,9 +312,7 @@ async def test_who_speaks_for_others_resumes_a_run_as_who_started_it(
 
 
 @pytest.mark.parametrize("how", ["resume", "fork"])
-async def test_a_task_that_goes_on_with_what_another_read_has_read_it(
-    room: PlanRoom, how: str
-) -> None:
+async def test_a_task_that_goes_on_with_anothers_has_read_it(room: PlanRoom, how: str) -> None:
     failing(room, "/stop")
     run = await room.run(plan(step("a"), step("stop", after=["a"])))
     bot, other = await room.bot(), await other_key(room)
@@ -339,9 +327,7 @@ async def test_a_task_that_goes_on_with_what_another_read_has_read_it(
     assert (await contexts.get(other)).untrusted
 
 
-async def test_an_inner_call_is_resolved_by_who_may_use_its_own_tool(
-    room: PlanRoom,
-) -> None:
+async def test_an_inner_call_is_resolved_by_who_may_use_its_own_tool(room: PlanRoom) -> None:
     await room.save(inner={"steps": [step("pay", WRITE)]})
     room.upstreams.replies[WRITE.ref] = UpstreamTimedOut("files.write", 5.0)
     run = await room.run(plan({"id": "outer", "tool": "workflows.inner"}))

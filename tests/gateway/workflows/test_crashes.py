@@ -286,9 +286,7 @@ async def test_what_was_under_way_when_all_was_stopped_is_said_to_be_unknown() -
     assert room.writes == {"write /write": 1}
 
 
-async def test_a_write_under_way_when_it_was_cancelled_is_uncertain(
-    room: PlanRoom,
-) -> None:
+async def test_a_write_under_way_when_it_was_cancelled_is_uncertain(room: PlanRoom) -> None:
     run = await room.start(plan(step("write", WRITE), step("read", after=["write"])))
     dying(room, "effect", Fuse(0, after=True))
     await room.killed(run)

@@ -80,9 +80,7 @@ async def test_a_step_that_may_fail_is_left_out_with_what_needs_it(room: PlanRoo
     assert skipped == {"needs", "not"}
 
 
-async def test_items_that_a_stopped_plan_did_not_begin_are_done_when_resumed(
-    room: PlanRoom,
-) -> None:
+async def test_items_that_a_stopped_plan_left_are_done_when_resumed(room: PlanRoom) -> None:
     room.upstreams.replies[READ.ref] = [text("no such file", failed=True), text("fine")]
     each = {"in": [f"/{number}" for number in range(20)], "at_once": 1}
     path: JsonObject = {"path": {"$from": "item"}}
@@ -173,9 +171,7 @@ async def test_a_request_names_the_step_that_asks(room: PlanRoom) -> None:
 
 
 @pytest.mark.parametrize("tool", [WRITE, DELETE])
-async def test_what_a_call_answered_that_nobody_heard_is_not_made_up(
-    room: PlanRoom, tool: Tool
-) -> None:
+async def test_what_an_unheard_call_answered_is_not_made_up(room: PlanRoom, tool: Tool) -> None:
     room.upstreams.replies[tool.ref] = UpstreamTimedOut(str(tool.ref), 5.0)
     read = step("read", arguments={"path": {"$from": "first.text"}})
     run = await room.run(plan(step("first", tool), read))

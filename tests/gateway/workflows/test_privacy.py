@@ -75,9 +75,7 @@ async def test_so_is_why_somebody_said_no(room: PlanRoom) -> None:
     assert _CANARY in str(_why(await room.show(run), "gone"))
 
 
-async def test_so_is_what_a_step_could_not_be_given_and_what_the_output_lacks(
-    room: PlanRoom,
-) -> None:
+async def test_so_is_what_a_step_or_the_output_could_not_be_given(room: PlanRoom) -> None:
     """The plan is its caller's alone, and with it the expressions that failed."""
     nothing: JsonObject = {"$from": "first.json.nothing.secretly"}
     given = await room.run(plan(step("first"), step("second", arguments={"path": nothing})))
@@ -187,9 +185,7 @@ async def test_what_went_wrong_is_told_by_its_code(room: PlanRoom) -> None:
     assert run.steps[0].error == trouble.code
 
 
-async def test_who_acts_for_several_is_told_of_what_it_began_in_this_task(
-    room: PlanRoom,
-) -> None:
+async def test_who_acts_for_several_is_told_of_what_it_began_in_this_task(room: PlanRoom) -> None:
     bot = await room.bot()
     here, elsewhere = (ContextId(UUID(int=number)) for number in (1, 2))
     found = await room.runs.get(ANA, await room.start(plan(step("look"))))

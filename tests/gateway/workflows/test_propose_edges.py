@@ -185,9 +185,7 @@ async def test_what_was_seen_to_be_passed_on_is_more_likely(shop: Shop) -> None:
     assert "seen" in after.edges[0].reason
 
 
-async def test_what_flowed_between_servers_one_may_not_know_counts_nothing(
-    shop: Shop,
-) -> None:
+async def test_what_flowed_between_servers_one_may_not_know_counts_nothing(shop: Shop) -> None:
     await shop.teach(FIND, CUSTOMER, {"name": "Ana"})
     await shop.teach(ORDERS, [], {"customer_id": "cus-000017"})
     listed = replace(ANA, tools=(("shop.list_orders",),))

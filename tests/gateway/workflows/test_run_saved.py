@@ -126,9 +126,7 @@ async def test_a_rule_about_the_whole_counts_for_the_name_too() -> None:
         await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="look"))
 
 
-async def test_where_somebody_has_to_be_asked_the_name_says_to_call_the_tool(
-    room: PlanRoom,
-) -> None:
+async def test_where_somebody_must_be_asked_the_name_says_to_call_the_tool(room: PlanRoom) -> None:
     with pytest.raises(WorkflowAsksFirst, match=r"workflows\.clear"):
         await room.http.run_workflow(await room.bot(), RunWorkflowWish(name="clear"))
     with pytest.raises(ApprovalPending):
@@ -165,9 +163,7 @@ async def a_clearing_that_waits(room: PlanRoom) -> Approval:
     return await room.approvals.approvals.get(ANA, asked)
 
 
-async def test_what_came_of_one_that_was_approved_is_told_by_its_request_as_it_goes_on(
-    room: PlanRoom,
-) -> None:
+async def test_what_came_of_an_approved_one_is_told_by_its_request(room: PlanRoom) -> None:
     use, bot = room.http, await room.bot()
     asked = await a_clearing_that_waits(room)
 
@@ -208,9 +204,7 @@ async def test_either_a_plan_is_run_or_a_saved_one(room: PlanRoom) -> None:
         await run(replace(bot, scopes=frozenset()), RunWorkflowWish(plan=LOOK))
 
 
-async def test_one_whose_steps_can_change_more_by_now_is_refused_until_it_is_saved_again(
-    room: PlanRoom,
-) -> None:
+async def test_one_whose_steps_can_change_more_by_now_is_saved_anew_first(room: PlanRoom) -> None:
     use = room.http
     await use.set_effects(ANA, "files.read", Effect.LOCAL_WRITE)
 
@@ -257,9 +251,7 @@ async def test_inside_another_plan_its_steps_are_steps_of_the_same_run(room: Pla
     assert {"copy", "copy/read", "copy/write", "copy/~output"} <= names
 
 
-async def test_what_an_inner_step_waits_for_is_told_of_the_step_that_called(
-    clearing: PlanRoom,
-) -> None:
+async def test_what_an_inner_step_waits_for_is_told_of_its_caller(clearing: PlanRoom) -> None:
     run = await clearing.run(plan(CALLS_CLEAR))
     waiting = await clearing.show(run)
 
@@ -273,9 +265,7 @@ async def test_what_an_inner_step_waits_for_is_told_of_the_step_that_called(
     assert clearing.made == {"delete /gone": 1}
 
 
-async def test_where_the_whole_has_to_be_approved_it_is_carried_out_when_it_was(
-    room: PlanRoom,
-) -> None:
+async def test_where_the_whole_must_be_approved_it_waits_for_that(room: PlanRoom) -> None:
     run = await room.run(plan(CALLS_CLEAR))
     first = await room.show(run)
     await room.approved(first, "clear")
@@ -307,9 +297,7 @@ async def test_rejected_inside_it_has_failed_and_says_which_step(clearing: PlanR
     assert "clear/gone" in report.steps[0].error.message
 
 
-async def test_one_that_failed_inside_is_tried_again_when_the_run_is_resumed(
-    room: PlanRoom,
-) -> None:
+async def test_one_that_failed_inside_is_tried_again_on_resuming(room: PlanRoom) -> None:
     written: Any = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = lambda given: replace(written(given), failed=True)
     run = await room.start(plan(calls("copy"), output={"$from": "copy.json"}))
@@ -389,9 +377,7 @@ async def faults(room: PlanRoom, plan: JsonObject, caller: Principal | None = No
     return [str(fault) for fault in refused.value.faults]
 
 
-async def test_a_plan_that_lacks_an_argument_is_told_where_it_could_come_from(
-    with_put: PlanRoom,
-) -> None:
+async def test_a_plan_that_lacks_an_argument_is_told_where_to_get_it(with_put: PlanRoom) -> None:
     told = await faults(with_put, LACKING)
 
     assert any("needs the argument 'path'" in fault for fault in told)
@@ -407,9 +393,7 @@ async def test_what_was_proposed_is_run_once_it_is_accepted(with_put: PlanRoom) 
     assert (await with_put.show(started.run.id)).output == {"put": "/found"}
 
 
-async def test_to_whoever_may_not_look_and_without_tools_nothing_is_proposed(
-    with_put: PlanRoom,
-) -> None:
+async def test_to_who_may_not_look_or_without_tools_nothing_is_proposed(with_put: PlanRoom) -> None:
     calling = replace(await with_put.bot(), scopes=frozenset({Scope.TOOLS_CALL}))
 
     told = await faults(with_put, LACKING, calling)
@@ -449,9 +433,7 @@ async def test_how_the_server_is_doing_is_told_as_of_others(room: PlanRoom) -> N
 
 
 @pytest.mark.parametrize("said_of", ["copy", "copy/write"])
-async def test_where_nobody_knows_of_an_inner_step_a_person_says_so(
-    room: PlanRoom, said_of: str
-) -> None:
+async def test_what_nobody_knows_of_inside_a_person_says(room: PlanRoom, said_of: str) -> None:
     written = room.upstreams.replies[WRITE.ref]
     room.upstreams.replies[WRITE.ref] = UpstreamDown("files", "it broke off", reached=True)
     run = await room.run(plan(calls("copy"), output={"$from": "copy.json.read"}))

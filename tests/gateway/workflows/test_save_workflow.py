@@ -243,9 +243,7 @@ async def test_what_few_may_know_of_is_not_told_by_a_plan_that_many_see(room: Op
         await room.use.saved.remove_saved(ANA, "plain")
 
 
-async def test_one_whose_server_was_labelled_higher_since_is_not_seen_nor_what_calls_it(
-    room: OpenRoom,
-) -> None:
+async def test_one_whose_server_is_labelled_higher_since_is_not_seen(room: OpenRoom) -> None:
     """Its description and its schema name what it calls."""
     await room.use.saved.save_workflow(ANA, "report", REPORT)
     outer: JsonObject = {"id": "s", "tool": "workflows.report", "arguments": {"city": "Ulm"}}
@@ -286,9 +284,7 @@ async def test_whoever_may_use_other_tools_only_does_not_see_it(room: OpenRoom) 
     assert len(await saved(room, VIEWER)) == 1
 
 
-async def test_switched_off_none_of_them_may_be_used_and_that_is_told(
-    room: OpenRoom,
-) -> None:
+async def test_switched_off_none_of_them_may_be_used_and_that_is_told(room: OpenRoom) -> None:
     await room.use.saved.save_workflow(ANA, "report", REPORT)
 
     await room.use.switch_server(ANA, WORKFLOWS, enabled=False)

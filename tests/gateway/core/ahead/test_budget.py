@@ -156,9 +156,7 @@ def test_only_the_latest_paces_of_the_latest_tools_are_remembered() -> None:
     assert paces.usual(ANA.space, TOOL) is None
 
 
-def test_where_something_is_changed_nothing_is_settled_until_it_is_known_what_became_of_it() -> (
-    None
-):
+def test_what_is_being_changed_is_not_settled_until_its_end_is_known() -> None:
     unsettled = Unsettled()
     by_bob = replace(READ, caller=a_person("bob"))
     beside = replace(by_bob, aim=replace(AIM, server="git"))

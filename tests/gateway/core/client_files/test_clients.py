@@ -59,9 +59,7 @@ def test_no_secret_leaves_its_file(client: Client, file: str, path: str) -> None
 
 
 @pytest.mark.parametrize(("client", "file", "path"), FILES, ids=[each[0].name for each in FILES])
-def test_each_file_is_read_with_the_quirks_of_its_client(
-    client: Client, file: str, path: str
-) -> None:
+def test_each_file_is_read_with_its_clients_quirks(client: Client, file: str, path: str) -> None:
     """What is read of the files in `files` stands in `read`."""
     told = said(client, text_of(file), path)
 

@@ -217,7 +217,7 @@ def test_a_file_with_a_mistake_in_it_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("after", ["{", '{"mcpServers": {"portico": 1}}', '{"mcpServers": {}}'])
-def test_an_edit_that_would_harm_the_rest_is_refused(
+def test_an_edit_that_harms_the_rest_is_refused(
     after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_edit, "put_in", lambda *_: Edited(after, Trace()))

@@ -156,9 +156,7 @@ def test_it_is_told_by_which_way_a_result_became_an_argument() -> None:
     assert [round(told[f"s.{name}"].needed, 2) for name in "acd"] == [0.64, 0.21, 0.0]
 
 
-def test_beyond_so_many_edges_only_those_that_are_known_grow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_beyond_so_many_edges_only_known_ones_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_graph, "MOST", 2)
     graph = drawn(("a -> b", 1), ("a -> c", 1), ("a -> d", 1))
 

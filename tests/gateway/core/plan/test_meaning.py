@@ -93,9 +93,7 @@ def outcome(work: Callable[[], JsonValue]) -> JsonValue:
 
 
 @given(plan_documents(), st.randoms(use_true_random=False))
-def test_any_plan_ends_and_begins_nothing_before_its_time(
-    document: JsonObject, chance: Random
-) -> None:
+def test_any_plan_ends_and_begins_nothing_too_early(document: JsonObject, chance: Random) -> None:
     walk = Walk(read_plan(document, EXPRESSIONS), chance)
 
     walk.go()
