@@ -8,6 +8,7 @@ import pytest
 
 from portico.engine.core.errors import KeyReused
 from portico.engine.core.receipt import Answer, Claim, Receipt
+from portico.engine.ports import Receipts
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
 from portico.guard.core.identity import Identity
@@ -34,6 +35,16 @@ class Counting:
         return Answer({"number": self.done}, shown_once={"key": "a new key"})
 
 
+@pytest.fixture
+def receipts(doors: Doors) -> Receipts:
+    return doors.receipts
+
+
+@pytest.fixture
+def action(doors: Doors, root: Principal) -> Counting:
+    return Counting(doors, root)
+
+
 def adding(doors: Doors, caller: Principal, identity: Identity) -> Callable[[], Awaitable[Answer]]:
     async def action() -> Answer:
         await doors.principals.add(caller, identity)
@@ -43,36 +54,47 @@ def adding(doors: Doors, caller: Principal, identity: Identity) -> Callable[[], 
 
 
 @pytest.mark.requirement("engine:idempotency:once")
-async def test_the_second_time_it_is_only_answered(doors: Doors) -> None:
-    root = await doors.founded("home")
-    action = Counting(doors, root)
-
-    first = await doors.receipts.once(root, CLAIM, action)
-    second = await doors.receipts.once(root, CLAIM, action)
+async def test_the_second_time_it_is_only_answered(
+    receipts: Receipts, root: Principal, action: Counting
+) -> None:
+    """With the same answer; under another operation or key it is another write."""
+    first = await receipts.once(root, CLAIM, action)
+    second = await receipts.once(root, CLAIM, action)
 
     assert action.done == 1
     assert first == Receipt({"number": 1, "key": "a new key"}, replayed=False)
     assert second == Receipt({"number": 1}, replayed=True)
+    with pytest.raises(KeyReused, match="'k1'"):
+        await receipts.once(root, replace(CLAIM, fingerprint="other"), action)
+    assert action.done == 1
+    for other in (replace(CLAIM, operation="people.change"), replace(CLAIM, key="k2")):
+        assert not (await receipts.once(root, other, action)).replayed
+    assert action.done == 3
+
+    async def in_order() -> Answer:
+        return Answer({"z": 1, "a": {"y": None, "b": [1.5, "é"]}})
+
+    told = [await receipts.once(root, replace(CLAIM, key="order"), in_order) for _ in range(2)]
+    assert [list(each.body) for each in told] == [["z", "a"]] * 2
+    assert told[0].body == told[1].body
 
 
 @pytest.mark.requirement("engine:idempotency:once")
 async def test_of_several_at_once_one_does_it_and_the_others_wait_for_its_answer(
-    doors: Doors,
+    receipts: Receipts, root: Principal, action: Counting
 ) -> None:
-    root = await doors.founded("home")
-    action = Counting(doors, root)
-
-    receipts = await asyncio.gather(*(doors.receipts.once(root, CLAIM, action) for _ in range(4)))
+    told = await asyncio.gather(*(receipts.once(root, CLAIM, action) for _ in range(4)))
 
     assert action.done == 1
-    assert sorted(receipt.replayed for receipt in receipts) == [False, True, True, True]
-    assert {receipt.body["number"] for receipt in receipts} == {1}
+    assert sorted(receipt.replayed for receipt in told) == [False, True, True, True]
+    assert {receipt.body["number"] for receipt in told} == {1}
 
 
 @pytest.mark.requirement("engine:idempotency:once")
-async def test_if_the_first_of_two_fails_the_second_does_it(doors: Doors) -> None:
-    root = await doors.founded("home")
-    action, begun = Counting(doors, root), asyncio.Event()
+async def test_if_the_first_of_two_fails_the_second_does_it(
+    doors: Doors, root: Principal, action: Counting
+) -> None:
+    begun = asyncio.Event()
 
     async def failing() -> Answer:
         begun.set()
@@ -92,71 +114,34 @@ async def test_if_the_first_of_two_fails_the_second_does_it(doors: Doors) -> Non
     assert (receipt.replayed, action.done) == (False, 1)
 
 
-@pytest.mark.requirement("engine:idempotency:once")
-async def test_another_request_under_the_same_key_is_refused(doors: Doors) -> None:
-    root = await doors.founded("home")
-    action = Counting(doors, root)
-    await doors.receipts.once(root, CLAIM, action)
-
-    with pytest.raises(KeyReused, match="'k1'"):
-        await doors.receipts.once(root, replace(CLAIM, fingerprint="other"), action)
-
-    assert action.done == 1
-
-
-@pytest.mark.parametrize(
-    "other", [replace(CLAIM, operation="people.change"), replace(CLAIM, key="k2")]
-)
-async def test_another_operation_or_key_is_another_write(doors: Doors, other: Claim) -> None:
-    root = await doors.founded("home")
-    action = Counting(doors, root)
-
-    await doors.receipts.once(root, CLAIM, action)
-    await doors.receipts.once(root, other, action)
-
-    assert action.done == 2
-
-
 @pytest.mark.requirement("engine:idempotency:nobody-elses")
-async def test_the_receipt_of_another_principal_is_not_mine(doors: Doors) -> None:
-    root = await doors.founded("home")
-    bob = as_principal(await doors.joined(root, "bob"))
-    action = Counting(doors, root)
+async def test_the_receipt_of_another_principal_or_space_is_not_mine(
+    doors: Doors, root: Principal, action: Counting
+) -> None:
+    bob, acme = as_principal(await doors.joined(root, "bob")), await doors.founded("acme")
+    in_acme = Counting(doors, acme)
 
-    await doors.receipts.once(root, CLAIM, action)
-    mine = await doors.receipts.once(bob, CLAIM, action)
+    told = [
+        await doors.receipts.once(who, CLAIM, act)
+        for who, act in ((root, action), (bob, action), (acme, in_acme))
+    ]
 
-    assert (action.done, mine.replayed) == (2, False)
-
-
-@pytest.mark.requirement("engine:idempotency:nobody-elses")
-async def test_the_receipt_of_another_space_is_not_mine(doors: Doors) -> None:
-    home, acme = await doors.founded("home"), await doors.founded("acme")
-    action = Counting(doors, home)
-
-    await doors.receipts.once(home, CLAIM, action)
-    mine = await doors.receipts.once(acme, CLAIM, Counting(doors, acme))
-
-    assert (action.done, mine.replayed) == (1, False)
-
-
-async def test_nobody_without_a_place_in_the_space_gets_a_receipt(doors: Doors) -> None:
-    root = await doors.founded("home")
-    ghost = as_principal(an_identity("ghost"))
-
+    assert [each.replayed for each in told] == [False] * 3
+    assert (action.done, in_acme.done) == (2, 1)
     with pytest.raises(REFUSED):
-        await doors.receipts.once(ghost, CLAIM, Counting(doors, root))
+        await doors.receipts.once(as_principal(an_identity("ghost")), CLAIM, action)
 
 
 @pytest.mark.requirement("engine:idempotency:once")
-async def test_what_an_action_wrote_before_it_failed_is_gone(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_what_an_action_wrote_before_it_failed_is_gone(doors: Doors, root: Principal) -> None:
+    """A space that it founded, too."""
     bob = an_identity("bob")
     await doors.settings.put(root, "theme", "before")
 
     async def action() -> Answer:
         await doors.settings.put(root, "theme", "during")
         await doors.principals.add(root, bob)
+        await doors.founded("acme")
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
@@ -168,61 +153,25 @@ async def test_what_an_action_wrote_before_it_failed_is_gone(doors: Doors) -> No
     receipt = await doors.receipts.once(root, CLAIM, adding(doors, root, bob))
     assert not receipt.replayed
     assert await doors.principals.get(root, bob.id) == bob
-
-
-async def test_a_refusal_that_the_action_gets_over_spoils_nothing(doors: Doors) -> None:
-    root = await doors.founded("home")
-    await doors.joined(root, "bob")
-    eve = an_identity("eve")
-
-    async def action() -> Answer:
-        with pytest.raises(NameTaken):
-            await doors.principals.add(root, replace(eve, name="bob"))
-        await doors.principals.add(root, eve)
-        return Answer({})
-
-    await doors.receipts.once(root, CLAIM, action)
-
-    assert await doors.principals.get(root, eve.id) == eve
-
-
-async def test_an_action_may_act_for_somebody_in_another_space(doors: Doors) -> None:
-    """Founding a space does: its first rows are written as its admin."""
-    home = await doors.founded("home")
-
-    async def action() -> Answer:
-        acme = await doors.founded("acme")
-        assert (await doors.spaces.get(home)).name == "home"
-        return Answer({"space": str(acme.space)})
-
-    receipt = await doors.receipts.once(home, CLAIM, action)
-
-    again = await doors.receipts.once(home, CLAIM, action)
-    assert again == replace(receipt, replayed=True)
-
-
-@pytest.mark.requirement("engine:idempotency:once")
-async def test_a_space_that_was_founded_by_an_action_that_failed_is_gone(doors: Doors) -> None:
-    home = await doors.founded("home")
-
-    async def action() -> Answer:
-        await doors.founded("acme")
-        raise OSError("the disk is full")
-
-    with pytest.raises(OSError, match="the disk is full"):
-        await doors.receipts.once(home, CLAIM, action)
-
     assert (await doors.founded("acme")).name == "root"
 
 
-async def test_an_answer_keeps_the_order_of_its_members(doors: Doors) -> None:
-    root = await doors.founded("home")
+async def test_an_action_may_act_in_another_space_and_get_over_a_refusal(
+    doors: Doors, root: Principal
+) -> None:
+    """Founding a space does the first: its first rows are written as its admin."""
+    eve = an_identity("eve")
 
     async def action() -> Answer:
-        return Answer({"z": 1, "a": {"y": None, "b": [1.5, "é"]}})
+        acme = await doors.founded("acme")
+        with pytest.raises(NameTaken):
+            await doors.principals.add(root, replace(eve, name="root"))
+        await doors.principals.add(root, eve)
+        assert (await doors.spaces.get(root)).name == "home"
+        return Answer({"space": str(acme.space)})
 
-    first = await doors.receipts.once(root, CLAIM, action)
+    receipt = await doors.receipts.once(root, CLAIM, action)
+
     again = await doors.receipts.once(root, CLAIM, action)
-
-    assert list(again.body) == list(first.body) == ["z", "a"]
-    assert again.body == first.body
+    assert again == replace(receipt, replayed=True)
+    assert await doors.principals.get(root, eve.id) == eve

@@ -1,7 +1,6 @@
 """Appends that go together: each with its own rights, in its own order, at its own risk."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -10,16 +9,13 @@ import pytest
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.event_log import PostgresEventLog
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import TopicRefused
-from portico.guard.core.authentication import as_principal
-from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.audit import MemoryAudit
+from tests.adapters.postgres.conftest import Install
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -32,23 +28,9 @@ class Room:
 
 
 @pytest.fixture
-async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
-    async with open_pool(embedded_database.app, 4) as pool:
-        transactions = Transactions(pool)
-        install = InstallHome(
-            spaces=PostgresSpaces(transactions),
-            together=transactions.begin,
-            audit=MemoryAudit(),
-            clock=SystemClock(),
-            entropy=system_entropy,
-            pepper=b"p",
-        )
-        people = [
-            as_principal((await install(SpaceWish(name=name, admin="x"))).admin)
-            for name in ("home", "elsewhere")
-        ]
-        log = PostgresEventLog(transactions, InlineBus(), SystemClock(), system_entropy)
-        yield Room(log, *people)
+async def room(transactions: Transactions, ana: Principal, install: Install) -> Room:
+    log = PostgresEventLog(transactions, InlineBus(), SystemClock(), system_entropy)
+    return Room(log, ana, await install(transactions, "elsewhere"))
 
 
 def news(topic: str, number: int, label: Label = PUBLIC) -> NewEntry:

@@ -23,12 +23,6 @@ from tests.servers import reachable_folder
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
 
-@pytest.fixture(params=["embedded", "tcp"])
-def database(request: pytest.FixtureRequest) -> Addresses:
-    found: Addresses = request.getfixturevalue(f"{request.param}_database")
-    return found
-
-
 @pytest.fixture
 def folder() -> Iterator[Path]:
     with reachable_folder() as made:

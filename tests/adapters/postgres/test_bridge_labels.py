@@ -4,13 +4,10 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.system.clock import system_entropy
 from portico.bridge.core.errors import TooManyLabels
 from tests.contracts.bridge_people import FINANCE, TEAM, a_project, cleared_root
 from tests.contracts.bridge_talk import a_conversation, at, edited, say
-from tests.contracts.doors import postgres_doors
+from tests.contracts.doors import Doors
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -21,21 +18,18 @@ FULL = """
 
 
 async def test_one_label_more_than_there_can_be_is_refused_and_those_in_use_go_on(
-    embedded_database: Addresses,
+    doors: Doors, embedded_database: Addresses
 ) -> None:
-    bus = PostgresBus(embedded_database.app, system_entropy)
-    async with open_pool(embedded_database.app, 2) as pool:
-        doors = postgres_doors(Transactions(pool), bus, bus)
-        root = await cleared_root(doors)
-        talk = await a_conversation(doors, root, await a_project(doors, root))
-        said = await say(doors, root, talk, "one", label=TEAM)
-        with psycopg.connect(str(embedded_database.admin), autocommit=True) as admin:
-            admin.execute(FULL, [root.space.value])
+    root = await cleared_root(doors)
+    talk = await a_conversation(doors, root, await a_project(doors, root))
+    said = await say(doors, root, talk, "one", label=TEAM)
+    with psycopg.connect(str(embedded_database.admin), autocommit=True) as admin:
+        admin.execute(FULL, [root.space.value])
 
-        with pytest.raises(TooManyLabels) as refused:
-            await say(doors, root, talk, "two", label=FINANCE)
-        with pytest.raises(TooManyLabels):
-            await doors.messages.edit(root, edited(said.message, "three", FINANCE), at(3))
+    with pytest.raises(TooManyLabels) as refused:
+        await say(doors, root, talk, "two", label=FINANCE)
+    with pytest.raises(TooManyLabels):
+        await doors.messages.edit(root, edited(said.message, "three", FINANCE), at(3))
 
-        assert refused.value.label == FINANCE
-        assert (await say(doors, root, talk, "four", label=TEAM)).place == 2
+    assert refused.value.label == FINANCE
+    assert (await say(doors, root, talk, "four", label=TEAM)).place == 2

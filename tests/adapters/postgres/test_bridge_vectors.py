@@ -14,17 +14,15 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_graphs import MessageGraphs
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch
 from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
-from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.engine_pool import EnginePool
-from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.system.clock import system_entropy
+from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.conversation import Conversation
 from portico.bridge.embed_messages import EmbedMessages
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, at, edited, say
-from tests.contracts.doors import Doors, postgres_doors
+from tests.contracts.doors import Doors
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -75,13 +73,13 @@ class Room:
 
 
 @pytest.fixture
-async def room(embedded_database: Addresses) -> AsyncIterator[Room]:
+async def room(
+    embedded_database: Addresses, transactions: Transactions, doors: Doors
+) -> AsyncIterator[Room]:
     engine = EnginePool(str(embedded_database.engine))
-    bus = PostgresBus(embedded_database.app, system_entropy)
-    async with open_pool(embedded_database.app, 3) as pool, engine.pool:
-        transactions = Transactions(pool)
+    async with engine.pool:
         yield Room(
-            postgres_doors(transactions, bus, bus),
+            doors,
             PostgresMessageVectors(
                 transactions,
                 engine,

@@ -1,7 +1,7 @@
 """Words in PostgreSQL: going back from the newest and asking the index find the same, whoever asks,
 wherever it is looked for, and whatever the database knows of how much there is."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from random import Random
 
@@ -10,15 +10,13 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch
-from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.system.clock import system_entropy
+from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.message import Message
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, at, say
-from tests.contracts.doors import Doors, postgres_doors
+from tests.contracts.doors import Doors
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
 
@@ -28,17 +26,10 @@ ONE_IN = {"always": 1, "often": 4, "sometimes": 25, "seldom": 120}
 ASKED = (*ONE_IN, "never", "often sometimes", "always seldom", "often never")
 
 
-@pytest.fixture
-async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
-    async with open_pool(embedded_database.app, 3) as pool:
-        yield Transactions(pool)
-
-
 async def test_both_ways_find_the_same(
-    embedded_database: Addresses, transactions: Transactions
+    embedded_database: Addresses, transactions: Transactions, doors: Doors
 ) -> None:
-    bus = PostgresBus(embedded_database.app, system_entropy)
-    doors, search = postgres_doors(transactions, bus, bus), PostgresMessageSearch(transactions, str)
+    search = PostgresMessageSearch(transactions, str)
     root = await cleared_root(doors)
     low = await joined(doors, root, "low", TEAM)
     project, other = await a_project(doors, root), await a_project(doors, root, "zeus")

@@ -27,12 +27,6 @@ pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 SECRET = Label(Level.RESTRICTED)
 
 
-@pytest.fixture(params=["embedded", "tcp"])
-def database(request: pytest.FixtureRequest) -> Addresses:
-    found: Addresses = request.getfixturevalue(f"{request.param}_database")
-    return found
-
-
 @pytest.fixture
 async def transactions(database: Addresses) -> AsyncIterator[Transactions]:
     async with open_pool(database.app, 4) as pool:

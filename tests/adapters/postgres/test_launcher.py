@@ -45,19 +45,47 @@ LAST_WORDS = """\
 """
 
 
-@pytest.fixture(params=[18, 16])
-def store(request: pytest.FixtureRequest) -> Iterator[EmbeddedStore]:
+@pytest.fixture(scope="module")
+def templates() -> Iterator[Path]:
+    """By version, a home with a database that is at rest."""
     with reachable_folder() as folder:
-        made = embedded_store(folder, request.param)
-        made.start_here(create=True)
-        yield made
-        made.server.stop(force=True)
+        yield folder
+
+
+def made_in(home: Path, templates: Path, major: int = 18) -> EmbeddedStore:
+    """As if it had been made there, which takes longer."""
+    template = templates / str(major)
+    if not template.exists():
+        template.mkdir(mode=0o755)
+        store = embedded_store(template, major)
+        store.start_here(create=True)
+        store.server.release()
+    for part in template.iterdir():
+        subprocess.run(["cp", "--archive", part, home], check=True)
+    return embedded_store(home, major)
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     with reachable_folder() as made:
         yield made
+
+
+@pytest.fixture(params=[18, pytest.param(16, marks=pytest.mark.nightly)])
+def store(request: pytest.FixtureRequest, folder: Path, templates: Path) -> Iterator[EmbeddedStore]:
+    """One that runs."""
+    made = made_in(folder, templates, request.param)
+    made.start_here(create=False)
+    yield made
+    made.server.stop(force=True)
+
+
+@pytest.fixture
+def made(folder: Path, templates: Path) -> Iterator[EmbeddedStore]:
+    """One that was made and does not run."""
+    made = made_in(folder, templates)
+    yield made
+    made.server.stop(force=True)
 
 
 def postmaster(store: EmbeddedStore) -> int:
@@ -122,31 +150,26 @@ def test_a_process_without_the_password_cannot_connect_though_it_can_reach_the_s
 
 
 @pytest.mark.requirement("postgres:access:no-tcp")
-def test_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
-    listening = psutil.Process(postmaster(store)).net_connections("inet")
-
-    assert listening == []
+@pytest.mark.requirement("postgres:access:no-trust")
+def test_it_is_reached_by_its_private_socket_and_a_scram_password_alone(
+    store: EmbeddedStore,
+) -> None:
+    """A stranger on the socket is not told the password either."""
+    assert psutil.Process(postmaster(store)).net_connections("inet") == []
     with psycopg.connect(str(store.addresses.admin)) as connection:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
-
-
-@pytest.mark.requirement("postgres:access:no-trust")
-def test_every_line_of_the_access_file_asks_for_a_scram_password(store: EmbeddedStore) -> None:
-    with psycopg.connect(str(store.addresses.admin)) as connection:
         rules = connection.execute("SELECT type, auth_method FROM pg_hba_file_rules").fetchall()
         hashes = connection.execute(
             "SELECT rolpassword FROM pg_authid WHERE rolcanlogin"
         ).fetchall()
-
     assert rules == [("local", "scram-sha-256")]
     assert "trust" not in (store.server.data / "pg_hba.conf").read_text()
     assert all(row[0].startswith("SCRAM-SHA-256$") for row in hashes)
+    for address in (store.addresses.app, store.addresses.owner or ""):
+        assert address.split("require_auth=")[1].split()[0] == "scram-sha-256"
 
-
-def test_every_folder_and_secret_is_closed_to_others(store: EmbeddedStore) -> None:
     folders = [store.server.data, store.server.socket, store.server.data.parent]
     secret = store._passwords_file
-
     assert {path: path.stat().st_mode & 0o077 for path in folders} == dict.fromkeys(folders, 0)
     assert secret.stat().st_mode & 0o777 == 0o600
     assert secret.parent.stat().st_mode & 0o777 == 0o700
@@ -222,10 +245,11 @@ def test_one_that_was_told_to_stay_stays_until_it_is_stopped(store: EmbeddedStor
 
     stopped = store.server.stop()
 
-    assert stayed
-    assert stopped
+    assert (stayed, stopped) == (True, True)
     store.start_here(create=False)
     store.server.release()
+    assert not store.server.running()
+    store.restart()  # leaving ends one that is under way
     assert not store.server.running()
 
 
@@ -346,59 +370,39 @@ def test_a_database_that_was_half_made_is_made_again(folder: Path) -> None:
     store.server.release()
 
 
-def test_without_its_passwords_an_existing_database_is_not_replaced(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    store._passwords_file.unlink()
+def test_what_others_can_read_look_into_or_have_put_there_is_not_used(
+    made: EmbeddedStore, folder: Path
+) -> None:
+    run, elsewhere = folder / "postgres" / "run", folder / "elsewhere"
 
-    with pytest.raises(StoreRefused, match="passwords are gone"):
-        embedded_store(folder).start_here(create=True)
-
-
-def test_another_password_than_the_server_has_is_told_plainly(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    text = store._passwords_file.read_text()
-    store._passwords_file.write_text(text.replace(read(store._passwords_file)[ADMIN], "x" * 43))
-
-    with pytest.raises(StoreRefused, match="does not accept the password"):
-        embedded_store(folder).start_here(create=False)
-
-    store.server.stop(force=True)
-
-
-def test_a_secret_that_others_can_read_is_not_used(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    store._passwords_file.chmod(0o644)
-
+    made._passwords_file.chmod(0o644)
     with pytest.raises(StoreRefused, match="Others can read"):
         embedded_store(folder).start_here(create=False)
-
-
-@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
-def test_a_folder_that_others_can_look_into_is_not_used(folder: Path, mode: int) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    (folder / "postgres" / "run").chmod(mode)
-
-    with pytest.raises(StoreRefused, match="Others can look into"):
-        embedded_store(folder).start_here(create=False)
-
-
-def test_a_link_in_the_place_of_the_socket_folder_is_not_followed(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    run = folder / "postgres" / "run"
-    run.rename(folder / "elsewhere")
-    run.symlink_to(folder / "elsewhere")
-
+    made._passwords_file.chmod(0o600)
+    for mode in (0o755, 0o770, 0o701):
+        run.chmod(mode)
+        with pytest.raises(StoreRefused, match="Others can look into"):
+            embedded_store(folder).start_here(create=False)
+    run.chmod(0o700)
+    run.rename(elsewhere)
+    run.symlink_to(elsewhere)
     with pytest.raises(StoreRefused, match="not a folder"):
         embedded_store(folder).start_here(create=False)
+
+
+def test_other_passwords_than_the_server_has_are_told_plainly_and_none_replaces_it(
+    made: EmbeddedStore, folder: Path
+) -> None:
+    text = made._passwords_file.read_text()
+    made._passwords_file.write_text(text.replace(read(made._passwords_file)[ADMIN], "x" * 43))
+    with pytest.raises(StoreRefused, match="does not accept the password"):
+        embedded_store(folder).start_here(create=False)
+    made._passwords_file.write_text(text)
+    embedded_store(folder).server.stop(force=True)
+
+    made._passwords_file.unlink()
+    with pytest.raises(StoreRefused, match="passwords are gone"):
+        embedded_store(folder).start_here(create=True)
 
 
 def test_a_long_path_gets_a_short_private_socket_folder() -> None:
@@ -466,25 +470,20 @@ def test_windows_is_refused_with_the_two_ways_out(
     assert "DSN" in str(refusal.value.fix)
 
 
-def test_a_dsn_is_taken_before_anything_else(folder: Path) -> None:
+def test_what_cannot_be_opened_is_refused_with_what_to_do(folder: Path) -> None:
+    """A DSN is taken before anything else."""
     addresses = Addresses(app="host=example dbname=portico")
 
-    store = open_store(wanted(folder, addresses=addresses))
-
-    assert store.addresses is addresses
-
-
-def test_a_source_without_its_address_is_refused(folder: Path) -> None:
+    assert open_store(wanted(folder, addresses=addresses)).addresses is addresses
     with pytest.raises(StoreRefused, match=r"database\.dsn is not set"):
         open_store(wanted(folder, chosen="dsn"))
-
-
-def test_a_version_that_is_not_here_is_refused_with_what_to_install(folder: Path) -> None:
     with pytest.raises(StoreRefused, match="no PostgreSQL 17"):
         open_store(wanted(folder, chosen="embedded", version=17))
+    with pytest.raises(NotProvisioned):
+        embedded_store(folder).start_here(create=False)
 
 
-@pytest.mark.parametrize("major", [16, 18])
+@pytest.mark.parametrize("major", [pytest.param(16, marks=pytest.mark.nightly), 18])
 def test_binaries_of_the_system_are_found_on_the_path_and_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch, major: int
 ) -> None:
@@ -517,11 +516,6 @@ def test_an_existing_database_keeps_its_version_and_is_not_started_if_a_newer_on
     same.start_here(create=False)
     assert same.server.data.name == "16"
     same.server.release()
-
-
-def test_nothing_is_started_before_there_is_a_database(folder: Path) -> None:
-    with pytest.raises(NotProvisioned):
-        embedded_store(folder).start_here(create=False)
 
 
 def test_a_crowd_that_starts_at_once_shares_one_server(folder: Path) -> None:
@@ -560,83 +554,60 @@ def wanted(
 @pytest.mark.requirement("postgres:data:never-replaced")
 @pytest.mark.parametrize("create", [False, True])
 def test_a_database_that_is_gone_is_not_replaced_by_an_empty_one(
-    folder: Path, create: bool
+    made: EmbeddedStore, folder: Path, create: bool
 ) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    store.server.data.rename(folder / "unmounted")
+    made.server.data.rename(folder / "unmounted")
 
     with pytest.raises(StoreRefused, match="is gone from"):
         embedded_store(folder).start_here(create=create)
 
-    (folder / "unmounted").rename(store.server.data)
-    store.start_here(create=False)
-    store.server.release()
+    (folder / "unmounted").rename(made.server.data)
+    made.start_here(create=False)
+    made.server.release()
 
 
-def test_a_start_that_cannot_succeed_is_told_at_once_and_why(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
+def test_a_start_that_cannot_succeed_is_told_at_once_and_why(
+    made: EmbeddedStore, folder: Path
+) -> None:
     account = account_for("portico" if IS_ROOT else None)
-    account.writes(store.server.data / "postgresql.conf", "no such thing\n")
+    account.writes(made.server.data / "postgresql.conf", "no such thing\n")
 
     with pytest.raises(StoreUnavailable, match="configuration file"):
-        store.start_here(create=False)
+        made.start_here(create=False)
 
 
 @needs_root
 @pytest.mark.root
-@pytest.mark.parametrize("name", ["keep", "users.lock", "start.lock"])
-def test_as_root_no_link_of_the_other_account_is_followed(folder: Path, name: str) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
-    trap, target = folder / "postgres" / name, folder / "made-by-root"
-    trap.unlink(missing_ok=True)
-    trap.symlink_to(target)
+def test_as_root_no_link_of_the_other_account_is_followed(
+    made: EmbeddedStore, folder: Path
+) -> None:
+    for name in ("keep", "users.lock", "start.lock"):
+        trap, target = folder / "postgres" / name, folder / "made-by-root"
+        trap.unlink(missing_ok=True)
+        trap.symlink_to(target)
 
-    store.start_here(create=False)
-    store.server.keep()
-    store.server.stop(force=True)
+        made.start_here(create=False)
+        made.server.keep()
+        made.server.stop(force=True)
 
-    assert not target.exists()
+        assert not target.exists(), name
+        trap.unlink(missing_ok=True)
 
 
 @needs_root
 @pytest.mark.root
-def test_as_root_no_file_of_ours_is_read_into_the_other_accounts_folder(folder: Path) -> None:
-    store = embedded_store(folder)
-    store.start_here(create=True)
-    store.server.release()
+def test_as_root_no_file_of_ours_is_read_into_the_other_accounts_folder(
+    made: EmbeddedStore, folder: Path
+) -> None:
     secret = folder / "root-only"
     secret.write_text("root-only secret")
     secret.chmod(0o600)
     for name in ("portico.conf", "pg_hba.conf"):
-        (store.server.data / name).unlink()
-        (store.server.data / name).symlink_to(secret)
+        (made.server.data / name).unlink()
+        (made.server.data / name).symlink_to(secret)
 
-    store.start_here(create=False)
-    store.server.release()
+    made.start_here(create=False)
+    made.server.release()
 
     assert secret.read_text() == "root-only secret"
-    assert not (store.server.data / "portico.conf").is_symlink()
-
-
-def test_a_stranger_on_the_socket_is_not_told_the_password(store: EmbeddedStore) -> None:
-    addresses = store.addresses
-
-    asked = {
-        each.split("require_auth=")[1].split()[0] for each in (addresses.app, addresses.owner or "")
-    }
-
-    assert asked == {"scram-sha-256"}
-
-
-def test_leaving_ends_a_restart_that_is_under_way(store: EmbeddedStore) -> None:
-    store.server.release()
-
-    store.restart()
-
-    assert not store.server.running()
+    assert not (made.server.data / "portico.conf").is_symlink()

@@ -4,35 +4,28 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.adapters.postgres.bus import PostgresBus
-from portico.adapters.postgres.logins import PostgresLogins
-from portico.adapters.postgres.transaction import SET_CONTEXT, Transactions, context, open_pool
-from portico.adapters.seals.vault import RingVault
-from portico.adapters.system.clock import system_entropy
+from portico.adapters.postgres.transaction import SET_CONTEXT, context
 from portico.guard.core.login import LoginPlace, digest_of
-from portico.guard.core.vault_keys import VaultKeys
-from tests.contracts.doors import Doors, postgres_doors
+from tests.contracts.doors import Doors
 from tests.contracts.test_logins import a_town, begun, tokens
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
 
-async def two_logged_in(addresses: Addresses) -> tuple[LoginPlace, LoginPlace, Doors]:
-    bus = PostgresBus(addresses.app, system_entropy)
-    async with open_pool(addresses.app, 2) as pool:
-        doors = postgres_doors(Transactions(pool), bus, bus)
-        _, ana, ben = await a_town(doors)
-        for place, name in ((ana, "ana"), (ben, "ben")):
-            await doors.logins.put(place, tokens(name))
-            await doors.logins.begun(digest_of(name), begun(place))
-    return ana, ben, doors
+@pytest.fixture
+async def places(doors: Doors) -> tuple[LoginPlace, LoginPlace]:
+    """Ana's and Ben's, who are logged in and about to do so again."""
+    _, ana, ben = await a_town(doors)
+    for place, name in ((ana, "ana"), (ben, "ben")):
+        await doors.logins.put(place, tokens(name))
+        await doors.logins.begun(digest_of(name), begun(place))
+    return ana, ben
 
 
-async def test_no_token_and_no_secret_can_be_read_in_the_database(
+@pytest.mark.usefixtures("places")
+def test_no_token_and_no_secret_can_be_read_in_the_database(
     embedded_database: Addresses,
 ) -> None:
-    await two_logged_in(embedded_database)
-
     with psycopg.connect(str(embedded_database.owner)) as owner:
         rows = owner.execute(
             "SELECT sealed FROM portico.login UNION ALL SELECT sealed FROM portico.login_attempt"
@@ -44,8 +37,10 @@ async def test_no_token_and_no_secret_can_be_read_in_the_database(
         assert b"hush" not in sealed
 
 
-async def test_the_wall_hides_everybody_elses_logins(embedded_database: Addresses) -> None:
-    ana, _, _ = await two_logged_in(embedded_database)
+def test_the_wall_hides_everybody_elses_logins(
+    embedded_database: Addresses, places: tuple[LoginPlace, LoginPlace]
+) -> None:
+    ana, _ = places
 
     with psycopg.connect(embedded_database.app) as app:
         everybody = [
@@ -65,19 +60,15 @@ async def test_the_wall_hides_everybody_elses_logins(embedded_database: Addresse
 
 
 async def test_what_is_copied_from_one_person_to_another_opens_for_neither(
-    embedded_database: Addresses,
+    doors: Doors, embedded_database: Addresses, places: tuple[LoginPlace, LoginPlace]
 ) -> None:
-    vault = RingVault(VaultKeys.fresh(system_entropy))
-    ana, ben, _ = await two_logged_in(embedded_database)
-    async with open_pool(embedded_database.app, 2) as pool:
-        logins = PostgresLogins(Transactions(pool), vault)
-        await logins.put(ana, tokens("ana"))
-        with psycopg.connect(str(embedded_database.owner)) as owner:
-            owner.execute(
-                "UPDATE portico.login SET sealed = (SELECT sealed FROM portico.login"
-                " WHERE principal_id = %s) WHERE principal_id = %s",
-                [ana.principal.value, ben.principal.value],
-            )
+    ana, ben = places
+    with psycopg.connect(str(embedded_database.owner)) as owner:
+        owner.execute(
+            "UPDATE portico.login SET sealed = (SELECT sealed FROM portico.login"
+            " WHERE principal_id = %s) WHERE principal_id = %s",
+            [ana.principal.value, ben.principal.value],
+        )
 
-        assert await logins.get(ana) == tokens("ana")
-        assert await logins.get(ben) is None
+    assert await doors.logins.get(ana) == tokens("ana")
+    assert await doors.logins.get(ben) is None
