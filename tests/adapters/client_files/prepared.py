@@ -10,6 +10,7 @@ from portico.adapters.client_files.connecting import ClientConnections
 from portico.adapters.client_files.kept import Kept
 from portico.adapters.client_files.reading import ClientFiles
 from portico.adapters.client_files.whereabouts import ClientPlaces
+from portico.gateway.core.connecting.proposal import Removal
 
 PROGRAM: Final = "/opt/portico/bin/portico"
 _FIXTURES: Final = Path(__file__).parents[2] / "gateway/core/client_files/files"
@@ -54,6 +55,12 @@ class Prepared:
             in_use=lambda: [each for each in [files.read(cursor)] if each is not None],
             notes=["it is a test"],
         )
+
+    def disconnect(self, client: str | None) -> Removal:
+        """Takes the one entry of ours out."""
+        [removal] = self.connections.ours(client)
+        self.connections.take_out(removal)
+        return removal
 
     def file(self, client: str) -> Path:
         return self.home / PLACES[client][0]

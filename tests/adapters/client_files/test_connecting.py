@@ -88,8 +88,7 @@ def test_what_the_client_wrote_in_between_stays(tmp_path: Path, client: str) -> 
     made.connections.write(made.connections.proposed(client))
     written_anew(made.file(client), theme="dark")
 
-    [removal] = made.connections.ours(client)
-    made.connections.take_out(removal)
+    removal = made.disconnect(client)
 
     assert made.file(client).read_text() == expected
     assert not removal.as_before
@@ -104,16 +103,14 @@ def test_a_file_that_was_made_goes_again_unless_something_else_is_in_it(tmp_path
         written = made.connections.write(proposal)
         assert (proposal.present, proposal.before, written.copy) == (False, None, None)
         assert made.file(client).read_text() == proposal.alone
-        [removal] = made.connections.ours(client)
-        made.connections.take_out(removal)
+        removal = made.disconnect(client)
         assert removal.as_before
         assert not made.file(client).exists()
 
     kept = prepared(tmp_path / "kept")
     kept.connections.write(kept.connections.proposed("cursor"))
     written_anew(kept.file("cursor"), more=1)
-    [removal] = kept.connections.ours("cursor")
-    kept.connections.take_out(removal)
+    removal = kept.disconnect("cursor")
     assert json.loads(kept.file("cursor").read_text()) == {"more": 1}
 
 
@@ -127,8 +124,7 @@ def test_a_link_leads_to_the_file_that_is_written_with_its_mode(tmp_path: Path) 
 
     made.connections.write(made.connections.proposed("zed"))
     connected = dotfiles.read_text()
-    [removal] = made.connections.ours("zed")
-    made.connections.take_out(removal)
+    made.disconnect("zed")
 
     assert "portico" in connected
     assert file.is_symlink()
@@ -200,8 +196,7 @@ def test_another_entry_of_that_name_comes_back(tmp_path: Path) -> None:
     proposal = made.connections.proposed("cursor")
     not_ours = made.connections.ours("cursor")
     made.connections.write(proposal)
-    [removal] = made.connections.ours("cursor")
-    made.connections.take_out(removal)
+    made.disconnect("cursor")
 
     assert proposal.standing is Standing.FOREIGN
     assert not_ours == []
@@ -219,8 +214,7 @@ def test_an_older_entry_of_ours_does_not_come_back(tmp_path: Path, touched: bool
     proposal = made.connections.proposed("cursor")
     made.connections.write(proposal)
 
-    [removal] = made.connections.ours("cursor")
-    made.connections.take_out(removal)
+    made.disconnect("cursor")
 
     assert proposal.standing is Standing.OTHERWISE
     assert made.file("cursor").read_text().replace(" ", "") == "{}"
@@ -232,8 +226,7 @@ def test_what_was_before_the_first_time_is_what_is_put_back(tmp_path: Path) -> N
     made.connections.write(made.connections.proposed("cursor"))
     made.connections.write(made.connections.proposed("cursor", key="ptc_1_2"), "1")
 
-    [removal] = made.connections.ours("cursor")
-    made.connections.take_out(removal)
+    removal = made.disconnect("cursor")
 
     assert removal.as_before
     assert removal.key == "1"
@@ -248,8 +241,7 @@ def test_an_entry_without_a_record_is_taken_out_too_however_often_it_is_there(
     ours = '"portico": {"command": "uvx", "args": ["portico", "stdio"]}'
     made.file("windsurf").write_text(f'{{"mcpServers": {{{ours}, "a": {{}}, {ours}}}}}')
 
-    [removal] = made.connections.ours(None)
-    made.connections.take_out(removal)
+    made.disconnect(None)
 
     assert made.file("windsurf").read_text() == '{"mcpServers": {"a": {}}}'
 

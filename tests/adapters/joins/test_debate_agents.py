@@ -19,7 +19,7 @@ from portico.adapters.voice_programs.program import programs_of
 from portico.adapters.voice_programs.voices import ProgramVoices
 from portico.agents.core.asking import ModelAsk, Piece, TextPiece, Usage
 from portico.agents.core.errors import ModelRefused
-from portico.agents.core.model import ModelRef
+from portico.agents.core.model import ModelInfo, ModelRef
 from portico.agents.core.trace import AgentRunStatus
 from portico.agents.start_run import AgentRunWish, StartedAgentRun
 from portico.debate.core.asking import VoiceReply
@@ -182,25 +182,21 @@ async def test_one_that_was_stopped_when_its_waiter_was_cut_off_is_asked_anew_ea
     assert len(set(scene.runs)) == 4
 
 
-async def test_one_that_is_too_late_is_stopped_and_charged() -> None:
+@pytest.mark.parametrize("waits", [True, False], ids=["for people", "for its model"])
+async def test_one_that_is_too_late_is_stopped_and_charged_and_why_is_said(waits: bool) -> None:
     async def stalls(_ask: ModelAsk) -> AsyncIterator[Piece]:
         yield TextPiece("it is ")
         await asyncio.Event().wait()
 
-    scene = Scene(stalls)
+    scene = Scene(wants(a_call("files__delete")) if waits else stalls, says("Done."))
+    why = r"nobody approved files\.delete" if waits else "was stopped"
 
-    with pytest.raises(VoiceBroke, match="was stopped") as caught:
-        await scene.ask(timeout=0.3)
+    with pytest.raises(VoiceBroke, match=why) as caught:
+        await scene.ask(timeout=0.5)
 
-    assert caught.value.cost is None, "what is under way is not known, and all of it is charged"
     assert await scene.town.traces.stop_asked(ANA, scene.runs[0])
-
-
-async def test_one_that_waits_for_people_is_said_to() -> None:
-    scene = Scene(wants(a_call("files__delete")), says("Done."))
-
-    with pytest.raises(VoiceBroke, match=r"nobody approved files\.delete"):
-        await scene.ask(timeout=1.0)
+    if not waits:
+        assert caught.value.cost is None, "what is under way is not known, and all is charged"
 
 
 async def test_what_is_too_secret_for_it_is_not_told_to_it() -> None:
@@ -235,6 +231,32 @@ async def test_a_run_that_fails_is_no_answer() -> None:
         await scene.ask(key="another")
 
 
+@pytest.mark.parametrize(
+    ("label", "model", "why"),
+    [
+        (TEAM, a_model(ModelRef("other", "large")), "local:small"),
+        (
+            SECRET,
+            a_model(clearance=TEAM),
+            "is confidential, and its model local:small may know at most team",
+        ),
+    ],
+    ids=["its model is away", "it is above its model's clearance"],
+)
+async def test_an_agent_that_cannot_run_is_away_and_says_why(
+    label: Label, model: ModelInfo, why: str
+) -> None:
+    scene, ana = Scene(label=label, book=MemoryBook(model)), replace(ANA, clearance=SECRET)
+    await scene.town.made_agent(ana)
+
+    [state] = await scene.voices.all(ana)
+
+    assert not state.available
+    assert why in (state.why or "")
+    with pytest.raises(VoiceAway, match=why):
+        await scene.voices.named(ana, "agent:clerk")
+
+
 async def test_an_agent_that_nobody_knows_is_not_found() -> None:
     scene = Scene()
     await scene.town.made_agent()
@@ -245,31 +267,6 @@ async def test_an_agent_that_nobody_knows_is_not_found() -> None:
         await scene.voices.named(ANA, "agent:nobody")
     with pytest.raises(VoiceAway, match="gone"):
         await scene.voices.ask(ANA, an_ask(gone, label=PUBLIC), scene.heard.append)
-
-
-async def test_an_agent_whose_model_is_away_is_away() -> None:
-    scene = Scene(book=MemoryBook(a_model(ModelRef("other", "large"))))
-    await scene.town.made_agent()
-
-    [state] = await scene.voices.all(ANA)
-
-    assert not state.available
-    assert "local:small" in (state.why or "")
-    with pytest.raises(VoiceAway):
-        await scene.voices.named(ANA, "agent:clerk")
-
-
-async def test_an_agent_that_is_above_its_models_clearance_is_away_and_says_why() -> None:
-    scene = Scene(label=SECRET, book=MemoryBook(a_model(clearance=TEAM)))
-    ana = replace(ANA, clearance=SECRET)
-    await scene.town.made_agent(ana)
-
-    [state] = await scene.voices.all(ana)
-
-    assert not state.available
-    assert "is confidential, and its model local:small may know at most team" in (state.why or "")
-    with pytest.raises(VoiceAway, match="at most team"):
-        await scene.voices.named(ana, "agent:clerk")
 
 
 async def test_whoever_may_start_no_agent_has_none_as_a_voice() -> None:

@@ -86,8 +86,10 @@ def everyday() -> Stdio:
 
 def _run(server: str) -> str:
     root = str(Path(__file__).parents[3])
-    module = f"tests.adapters.mcp.servers.{server}"
-    return f"import sys; sys.path.insert(0, {root!r}); from {module} import main; main()"
+    own = (Path(__file__).parent / "servers" / f"{server}.py").exists()
+    module, main = (server, "main") if own else ("odd", server)
+    path = f"import sys; sys.path.insert(0, {root!r}); from tests.adapters.mcp.servers"
+    return f"{path}.{module} import {main}; {main}()"
 
 
 def _python(*arguments: str, environment: Mapping[str, Value] | None = None) -> Stdio:

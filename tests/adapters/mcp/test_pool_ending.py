@@ -246,7 +246,7 @@ def _wardens() -> list[psutil.Process]:
 
 
 ROOT = Path(__file__).parents[3]
-PARENT = "from tests.adapters.mcp.servers.parent import main; main()"
+PARENT = "from tests.adapters.mcp.servers.odd import parent; parent()"
 
 
 async def test_an_end_that_is_cancelled_half_way_ends_the_servers_children_too(

@@ -238,7 +238,7 @@ async def test_another_launch_is_another_process_and_the_former_serves_to_the_en
     assert said(await serving) == "woke up"
     await until(lambda: not lives(int(said(first))))
     assert pool.vitals(HOME, "server").process == int(said(second))
-    assert pool.running() == 1
+    await until(lambda: pool.running() == 1)
 
 
 async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again(

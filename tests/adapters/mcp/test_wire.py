@@ -17,11 +17,13 @@ from starlette.routing import Route
 from portico.adapters.mcp import wire
 from portico.adapters.mcp.allowance import Allowance
 from portico.adapters.mcp.answers import refused
+from portico.adapters.mcp.breaker import Breaker
 from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
 from portico.adapters.mcp.duplex import Duplex
 from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.exchange import Exchange
 from portico.adapters.mcp.greeting import Greeting
+from portico.adapters.mcp.last_words import LastWords
 from portico.adapters.mcp.lines import Endless, Lines, TooLong
 from portico.adapters.mcp.listing import listed, wanted_headers
 from portico.adapters.mcp.resolve import Address
@@ -34,6 +36,7 @@ from portico.gateway.core.errors import InputUnsupported, UpstreamDown
 from portico.gateway.core.server import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import NotCanonical
+from portico.kernel.redaction import Redaction
 from tests.adapters.mcp.pools import AMPLE, Changes, a_pool, launched, said, target, until
 from tests.adapters.mcp.serving import served
 from tests.adapters.mcp.test_duplex import Tray
@@ -354,3 +357,96 @@ async def test_a_header_that_no_connection_can_carry_is_a_fault_of_the_server_an
     assert not unsent.value.reached
     assert "s3cret" not in str(unsent.value)
     assert not any(bird.hits)
+
+
+SECRET = "s3cr3t-t0ken-of-ours"
+CLEAN = Redaction([SECRET]).clean
+
+
+def told(*pieces: bytes) -> tuple[str, ...]:
+    words = LastWords()
+    for piece in pieces:
+        words.hear(piece)
+    return words.told(CLEAN)
+
+
+def test_lines_come_together_from_pieces_and_an_unfinished_one_counts() -> None:
+    assert told(b"one\ntw", b"o\n\nthr", b"ee") == ("one", "two", "three")
+
+
+def test_only_the_last_two_hundred_are_kept() -> None:
+    lines = told(b"".join(b"line %d\n" % number for number in range(1000)))
+
+    assert (len(lines), lines[0], lines[-1]) == (200, "line 800", "line 999")
+
+
+def test_a_line_without_an_end_is_cut() -> None:
+    (line,) = told(*[b"x" * 10_000] * 50)
+
+    assert len(line) == 2_000
+
+
+@pytest.mark.parametrize("before", [0, 1_990, 5_000, 8_180])
+def test_a_secret_is_black_wherever_it_stands(before: int) -> None:
+    (line,) = told(b"x" * before + b" " + SECRET.encode() + b" x\n")
+
+    assert SECRET[:8] not in line
+
+
+def test_nothing_steers_the_terminal_it_is_shown_on() -> None:
+    assert told(b"\x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\xc2\x9b2Jend\x00\xff\n") == (
+        "red 2Jend\ufffd",
+    )
+
+
+def test_what_was_said_before_the_last_start_is_not_the_reason_of_now() -> None:
+    words = LastWords()
+    words.hear(b"before\n")
+    words.begin()
+
+    assert words.last(CLEAN) is None
+    assert words.told(CLEAN) == ("before",)
+
+    words.note("in one\nline")
+
+    assert words.last(CLEAN) == "in one line"
+
+
+def test_the_first_break_is_forgiven_and_then_each_rest_is_twice_the_last() -> None:
+    breaker, rests = Breaker(), []
+
+    for _ in range(9):
+        breaker.broke(100.0, luck=0.5)
+        rests.append(max(0.0, breaker.until - 100.0))
+
+    assert rests == [0, 1, 2, 4, 8, 16, 32, 60, 60]
+
+
+@pytest.mark.parametrize(("luck", "rest"), [(0.0, 0.8), (1.0, 1.2)])
+def test_no_two_come_back_at_the_same_moment(luck: float, rest: float) -> None:
+    breaker = Breaker(strikes=1)
+
+    breaker.broke(0.0, luck)
+
+    assert breaker.until == pytest.approx(rest)
+
+
+def test_it_rests_until_then_and_an_answer_ends_it_all() -> None:
+    breaker = Breaker(strikes=5)
+    breaker.broke(0.0, 0.5)
+
+    assert breaker.rests(breaker.until - 0.1)
+    assert not breaker.rests(breaker.until)
+
+    breaker.answered()
+
+    assert not breaker.rests(0.0)
+    assert breaker.strikes == 0
+
+
+def test_however_often_it_breaks_there_is_a_longest_rest() -> None:
+    breaker = Breaker(strikes=100_000)
+
+    breaker.broke(0.0, 1.0)
+
+    assert breaker.until == pytest.approx(72.0)

@@ -90,11 +90,6 @@ async def test_who_has_taken_the_port_is_named() -> None:
 
         assert found.state is State.BROKEN
         assert f"(process {os.getpid()}) listens on 127.0.0.1:{port}" in found.detail
-
-
-def test_where_nobody_listens_nobody_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     assert listener_on(port) is None
 
 
@@ -113,21 +108,6 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path("ours.sock")
 
 
-def test_a_portico_that_does_not_answer_in_private_is_another_installations(
-    portico: ScriptedServer, ours: Path
-) -> None:
-    port = portico.server_port
-
-    assert by_another("127.0.0.1", port, Path("missing.sock"))
-    assert not by_another("127.0.0.1", port, ours)
-    assert not by_another("127.0.0.1", port, None)
-
-
-def test_another_program_is_no_portico() -> None:
-    with answering({}) as program:
-        assert not by_another("127.0.0.1", program.server_port, Path("missing.sock"))
-
-
 def test_whoever_finds_another_installation_on_its_port_is_told_how_to_take_another() -> None:
     error = AddressTaken("127.0.0.1", 3100, by_another=True)
 
@@ -139,14 +119,19 @@ def test_whoever_finds_another_installation_on_its_port_is_told_how_to_take_anot
 async def test_the_doctor_tells_its_own_server_from_another_installations(
     portico: ScriptedServer, ours: Path
 ) -> None:
-    port = portico.server_port
+    port, missing = portico.server_port, Path("missing.sock")
 
     own = await CheckPort("127.0.0.1", port, ours)(mend=False)
-    other = await CheckPort("127.0.0.1", port, Path("missing.sock"))(mend=False)
+    other = await CheckPort("127.0.0.1", port, missing)(mend=False)
 
     assert (own.state, own.detail) == (State.GOOD, f"Portico is running on 127.0.0.1:{port}")
     assert other.state is State.BROKEN
     assert "another installation" in other.detail
+    assert by_another("127.0.0.1", port, missing)
+    assert not by_another("127.0.0.1", port, ours)
+    assert not by_another("127.0.0.1", port, None)
+    with answering({}) as program:
+        assert not by_another("127.0.0.1", program.server_port, missing)
 
 
 def test_what_is_listened_on_says_that_it_is_tcp() -> None:
