@@ -37,19 +37,15 @@ def test_a_setting_joins_its_section() -> None:
         assert comment in changed
 
 
-def test_a_section_is_made_if_there_is_none() -> None:
+def test_a_section_is_made_if_there_is_none_and_a_dotted_setting_changed_in_its_place() -> None:
     changed = with_setting(MINE, "database.source", "system", FILE)
+    dotted = with_setting("server.port = 1 # one\n", "server.port", "2", FILE)
 
     assert changed.startswith(MINE)
     assert changed.endswith("\n")
     assert tomllib.loads(changed)["database"] == {"source": "system"}
-
-
-def test_a_dotted_setting_is_changed_in_its_place() -> None:
-    changed = with_setting("server.port = 1 # one\n", "server.port", "2", FILE)
-
-    assert tomllib.loads(changed) == {"server": {"port": 2}}
-    assert "# one" in changed
+    assert tomllib.loads(dotted) == {"server": {"port": 2}}
+    assert "# one" in dotted
 
 
 @pytest.mark.parametrize(
@@ -141,13 +137,6 @@ def test_the_file_that_init_writes_is_valid_and_decides_nothing() -> None:
     check(STARTER, FILE)
 
     assert tomllib.loads(STARTER) == {"server": {}, "database": {}}
-
-
-def test_a_setting_goes_into_the_starter_file() -> None:
-    changed = with_setting(STARTER, "server.port", "3300", FILE)
-
-    assert tomllib.loads(changed)["server"] == {"port": 3300}
-    assert all(line in changed for line in STARTER.splitlines())
 
 
 def test_addresses_are_written_as_toml() -> None:

@@ -308,28 +308,6 @@ def test_a_value_of_another_type_is_not_taken_for_one(
     assert [flaw.field for flaw in machine.flaws()] == [path]
 
 
-def test_a_variable_is_read_as_what_the_setting_is(machine: Machine) -> None:
-    machine.environment |= {
-        "PORTICO_DATABASE__VERSION": "17",
-        "PORTICO_DATABASE__AUTO_MIGRATE": "yes",
-        "PORTICO_IDENTITY__PEPPER": "123",
-    }
-
-    settings = machine.load().settings
-
-    assert (settings.database.version, settings.database.auto_migrate) == (17, True)
-    assert settings.identity.pepper is not None
-
-
-def test_a_variable_with_one_underscore_is_told(machine: Machine) -> None:
-    machine.environment["PORTICO_SERVER_PORT"] = "3200"
-
-    [flaw] = machine.flaws()
-
-    assert flaw.field == "PORTICO_SERVER_PORT"
-    assert "did you mean PORTICO_SERVER__PORT?" in flaw.message
-
-
 @pytest.mark.parametrize("name", ["dsn", "owner_dsn", "engine_dsn"])
 @pytest.mark.parametrize(
     "address", ["host=db hunter2", "postgresql://app:hunter2@[db/x", "mysql://hunter2@db"]
@@ -385,13 +363,6 @@ def test_a_refusal_never_repeats_a_secret(machine: Machine, text: str) -> None:
         machine.load()
 
     assert "hunter2" not in f"{caught.value} {caught.value.flaws} {caught.value.fix}"
-
-
-def test_every_setting_is_among_the_leaves(machine: Machine) -> None:
-    paths = [path for path, _ in machine.load().leaves()]
-
-    assert len(paths) == len(set(paths)) == 110
-    assert {"server.port", "database.source", "identity.pepper", "log.level"} <= set(paths)
 
 
 def test_a_file_is_checked_before_it_is_written(machine: Machine) -> None:

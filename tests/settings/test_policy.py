@@ -92,22 +92,15 @@ def test_a_rule_that_cannot_be_meant_says_why(
     assert "in the rule 'x'" in flaw.message
 
 
-def test_a_rule_without_a_name_is_found_by_its_number(read: Read) -> None:
-    whole = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
-
-    with pytest.raises(InvalidSettings) as caught:
-        read(whole + '[[policy.rules]]\ndecision = "deny"\ntools = "b.*"\n')
-
-    [flaw] = caught.value.flaws
-    assert flaw.field == "policy.rules.2.name"
-    assert "in the rule" not in flaw.message
-
-
-def test_two_rules_have_two_names(read: Read) -> None:
+def test_rules_have_names_of_their_own(read: Read, machine: Machine) -> None:
     rule = '[[policy.rules]]\nname = "x"\ndecision = "deny"\ntools = "a.*"\n'
 
     with pytest.raises(InvalidSettings, match="more than one is called x"):
         read(rule + rule)
+    machine.user_file.write_text(rule + rule.replace('name = "x"\n', ""))
+    [flaw] = machine.flaws()
+    assert flaw.field == "policy.rules.2.name"
+    assert "in the rule" not in flaw.message
 
 
 def test_a_file_that_came_with_a_folder_decides_nothing(machine: Machine) -> None:

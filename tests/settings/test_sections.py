@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from pydantic import SecretStr, ValidationError
@@ -132,7 +133,7 @@ def test_references_in_our_own_file_are_no_secrets_to_be_blacked_out(machine: Ma
     ],
 )
 def test_what_a_plan_needs_is_not_forgotten_before_it(
-    machine: Machine, said: dict[str, object], field: str | None
+    machine: Machine, said: dict[str, Any], field: str | None
 ) -> None:
     if field is None:
         settings = machine.load(**said).settings

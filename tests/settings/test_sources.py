@@ -6,13 +6,11 @@ import pytest
 
 from portico.settings.errors import InvalidSettings
 from portico.settings.sources import (
-    Origin,
     almost_settings,
     from_environment,
     from_file,
     from_flags,
     line_of,
-    process_environment,
     variable_of,
 )
 
@@ -43,31 +41,19 @@ def test_a_setting_is_found_on_its_line(text: str, path: str, line: int | None) 
     assert line_of(text, path) == line
 
 
-def test_a_value_that_was_in_no_file_has_no_line() -> None:
-    assert Origin("environment X").line("server.port") is None
-    assert Origin("environment X").describe("server.port") == "environment X"
-
-
 @pytest.mark.requirement("settings:sources:origin")
-def test_a_file_that_begins_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", ["\ufeff[server]\n\nport = 3200", "[server]\r\nhost = 'a'\r\nport = 3200\r\n"]
+)
+def test_a_file_with_a_mark_or_from_windows_is_read(tmp_path: Path, content: str) -> None:
     file = tmp_path / "portico.toml"
-    file.write_text("\ufeff[server]\nport = 3200", encoding="utf-8")
+    nothing = from_file(file, {})
+    file.write_bytes(content.encode())
 
     value = from_file(file, {})["server.port"]
 
-    assert value.value == 3200
-    assert value.origin.describe("server.port") == f"{file}:2"
-
-
-def test_a_file_from_windows_has_the_same_lines(tmp_path: Path) -> None:
-    file = tmp_path / "portico.toml"
-    file.write_bytes(b"[server]\r\nhost = 'a'\r\nport = 3200\r\n")
-
-    assert from_file(file, {})["server.port"].origin.line("server.port") == 3
-
-
-def test_a_file_that_is_not_there_decides_nothing(tmp_path: Path) -> None:
-    assert from_file(tmp_path / "portico.toml", {}) == {}
+    assert nothing == {}
+    assert (value.value, value.origin.describe("server.port")) == (3200, f"{file}:3")
 
 
 @pytest.mark.parametrize(
@@ -193,27 +179,3 @@ def test_a_variable_with_one_underscore_is_told_with_the_one_that_was_meant() ->
 @pytest.mark.requirement("settings:sources:origin")
 def test_a_flag_is_named_as_it_is_typed(path: str, flag: str) -> None:
     assert from_flags({path: "1"})[path].origin.describe(path) == f"flag {flag}"
-
-
-def test_a_flag_that_was_not_given_is_not_there() -> None:
-    assert set(from_flags({"server.port": 1, "server.host": None})) == {"server.port"}
-
-
-def test_the_processs_own_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PORTICO_TEST", "before")
-    environment = process_environment()
-
-    monkeypatch.setenv("PORTICO_TEST", "after")
-
-    assert environment["PORTICO_TEST"] == "before"
-
-
-def test_providers_of_models_are_one_table_with_names_of_the_users_own(tmp_path: Path) -> None:
-    file = tmp_path / "portico.toml"
-    file.write_text('[models]\n[models.providers.my-own]\nkind = "ollama"\nprice_in = 1\n')
-
-    found = from_file(file, {})
-
-    assert list(found) == ["models.providers"]
-    assert found["models.providers"].value == {"my-own": {"kind": "ollama", "price_in": 1}}
-    assert found["models.providers"].origin.describe("models.providers").startswith(str(file))

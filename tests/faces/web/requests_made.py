@@ -21,13 +21,13 @@ async def three(console: Browser) -> tuple[Principal, list[Approval]]:
     return bot, made[::-1]
 
 
-async def uncertain(console: Browser) -> Approval:
-    _, bot = await agent(console.site, "unsure")
+async def uncertain(console: Browser, name: str = "unsure") -> Approval:
+    _, bot = await agent(console.site, name)
     given = Answered(AnswerKind.ONCE, bot.id, "ana", Via.CLI, BEGINNING)
     return await asks(
         console.site,
         bot,
-        "unsure",
+        name,
         status=Status.APPROVED,
         answered=given,
         claimed_at=BEGINNING,

@@ -144,27 +144,22 @@ async def test_it_is_switched_labelled_confined_and_removed(console: Browser) ->
     assert (await console.get("/servers/shop")).status == 404
 
 
-@pytest.mark.parametrize(
-    ("path", "fields"),
-    [
+async def test_what_is_not_possible_is_told_on_the_page(console: Browser) -> None:
+    await offers(console, FIND)
+
+    for path, fields in (
         ("label", {"label": "secret", "clearance": "team"}),
         ("profile", {"which": "own", "network": "all"}),
         ("profile", {"which": "own", "network": "none", "read": "not/whole"}),
         ("switch", {"to": "sideways"}),
         ("login", {}),
         ("allow", {"pin": "another"}),
-    ],
-)
-async def test_what_is_not_possible_is_told_on_the_page(
-    console: Browser, path: str, fields: dict[str, str]
-) -> None:
-    await offers(console, FIND)
+    ):
+        answer = await console.post(f"/servers/shop/{path}", fields)
 
-    answer = await console.post(f"/servers/shop/{path}", fields)
-
-    assert answer.status in {409, 422}
-    assert b'role="alert"' in answer.body
-    assert b"<h1" in answer.body
+        assert answer.status in {409, 422}, path
+        assert b'role="alert"' in answer.body, path
+        assert b"<h1" in answer.body, path
 
 
 async def test_its_last_words_are_for_those_who_approve(console: Browser) -> None:
