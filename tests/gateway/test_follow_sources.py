@@ -30,6 +30,14 @@ def a_file(*names: str, origin: str = FILE, problems: tuple[Problem, ...] = ()) 
     return Described(origin=origin, client="Cursor", wishes=wishes, problems=problems)
 
 
+async def approved(room: Room, file: Described, *names: str) -> None:
+    """A file has described them, and somebody lets these start."""
+    await room.reconcile(room.house, FILE, file.wishes)
+    for name in names:
+        server = await room.servers.get(ROOT, name)
+        await room.approve_launch(ROOT, name, server.launch_pin)
+
+
 @asynccontextmanager
 async def following(room: Room, sources: ScriptedSources) -> AsyncIterator[None]:
     follow = FollowSources(
@@ -113,10 +121,7 @@ async def test_a_server_that_is_left_out_is_told_and_a_note_is_not(
 
 async def test_what_may_start_and_was_not_asked_is_asked(caplog: pytest.LogCaptureFixture) -> None:
     room, sources = Room(), ScriptedSources(a_file("a", "b", "c"))
-    await room.reconcile(room.house, FILE, a_file("a", "b", "c").wishes)
-    for name in ("a", "b"):
-        server = await room.servers.get(ROOT, name)
-        await room.approve_launch(ROOT, name, server.launch_pin)
+    await approved(room, a_file("a", "b", "c"), "a", "b")
     room.upstreams.offers = {"a": seen(READ), "c": seen(READ)}
 
     with caplog.at_level(logging.WARNING, "portico.gateway"):
@@ -130,9 +135,7 @@ async def test_what_may_start_and_was_not_asked_is_asked(caplog: pytest.LogCaptu
 
 async def test_one_that_could_not_be_asked_is_asked_again() -> None:
     room, sources = Room(), ScriptedSources(a_file("a"))
-    await room.reconcile(room.house, FILE, a_file("a").wishes)
-    server = await room.servers.get(ROOT, "a")
-    await room.approve_launch(ROOT, "a", server.launch_pin)
+    await approved(room, a_file("a"), "a")
 
     async with following(room, sources):
         await until(lambda servers: servers["a"].failure, room)
@@ -144,9 +147,7 @@ async def test_one_that_could_not_be_asked_is_asked_again() -> None:
 
 async def test_a_server_that_hangs_does_not_keep_the_others_waiting() -> None:
     room, sources = Room(), ScriptedSources(a_file("a"))
-    await room.reconcile(room.house, FILE, a_file("a").wishes)
-    server = await room.servers.get(ROOT, "a")
-    await room.approve_launch(ROOT, "a", server.launch_pin)
+    await approved(room, a_file("a"), "a")
     room.upstreams.offers = {"a": seen(READ)}
     room.upstreams.hang("a")
 

@@ -138,7 +138,7 @@ class ProgramRoom(Room):
         kept = await self.outputs.keep(ANA, source.as_json())
         return await self.start(PROGRAM, program=str(kept.result))
 
-    async def ran(self, code: str, **inputs: JsonValue) -> Run:
+    async def carried_out(self, code: str, **inputs: JsonValue) -> Run:
         return await self.leg(await self.begin(code, **inputs))
 
     async def said(self, run: RunId, topic: str, word: str) -> None:
@@ -153,7 +153,7 @@ class ProgramRoom(Room):
         return left_from(await self.outputs.get(ANA, (await self.turns(run))[-1].handle))
 
     async def result(self, code: str, **inputs: JsonValue) -> JsonValue:
-        run = await self.ran(code, **inputs)
+        run = await self.carried_out(code, **inputs)
         left = await self.left(run.id)
         assert run.failure is None, (run.failure, left.error)
         return left.result

@@ -35,7 +35,7 @@ def usual_room(interpreter: MontyInterpreter) -> ProgramRoom:
 
 
 async def test_a_program_without_calls_is_one_turn(room: ProgramRoom) -> None:
-    run = await room.ran("print('hello', who)\n[1, 2]", who="ana")
+    run = await room.carried_out("print('hello', who)\n[1, 2]", who="ana")
 
     left = await room.left(run.id)
     assert run.status is RunStatus.DONE
@@ -109,7 +109,7 @@ async def test_a_chain_goes_on_while_another_call_is_slow(interpreter: MontyInte
 
 
 async def test_an_error_that_nobody_catches_ends_it(room: ProgramRoom) -> None:
-    run = await room.ran("print('before')\nawait tools__fail()")
+    run = await room.carried_out("print('before')\nawait tools__fail()")
 
     left = await room.left(run.id)
     assert run.status is RunStatus.FAILED
@@ -127,7 +127,7 @@ async def test_a_call_that_is_none_is_an_error_at_once(room: ProgramRoom) -> Non
         "        got.append(str(error)[:20])\nlen(got)"
     )
 
-    run = await room.ran(code)
+    run = await room.carried_out(code)
 
     assert (await room.left(run.id)).result == 3
     assert room.tools.wishes == []
@@ -135,14 +135,16 @@ async def test_a_call_that_is_none_is_an_error_at_once(room: ProgramRoom) -> Non
 
 
 async def test_a_text_that_is_no_program_says_so(room: ProgramRoom) -> None:
-    run = await room.ran("def")
+    run = await room.carried_out("def")
 
     assert run.status is RunStatus.FAILED
     assert "cannot be run" in str((await room.left(run.id)).error)
 
 
 async def test_the_journal_has_nothing_that_was_said(room: ProgramRoom) -> None:
-    run = await room.ran("print('secret-1')\nawait call('tools.echo', {'value': 'secret-2'})")
+    run = await room.carried_out(
+        "print('secret-1')\nawait call('tools.echo', {'value': 'secret-2'})"
+    )
 
     turns = [step for step in await room.steps(run.id) if step.name.startswith("turn-")]
     assert len(turns) == 2
@@ -151,7 +153,7 @@ async def test_the_journal_has_nothing_that_was_said(room: ProgramRoom) -> None:
 
 async def test_what_somebody_left_out_is_an_error_inside(interpreter: MontyInterpreter) -> None:
     room = ProgramRoom(interpreter, waiting={"tools.echo"})
-    run = await room.ran(
+    run = await room.carried_out(
         "try:\n    await tools__echo()\nexcept RuntimeError as e:\n    x = str(e)\nx"
     )
 
@@ -169,7 +171,7 @@ async def test_others_go_on_while_one_waits_for_somebody(interpreter: MontyInter
         "await asyncio.gather(chain(), tools__fail())"
     )
 
-    run = await room.ran(code)
+    run = await room.carried_out(code)
 
     assert run.status is RunStatus.WAITING
     assert [arguments for _, arguments in room.tools.made] == [{"value": n} for n in range(3)]
@@ -177,7 +179,7 @@ async def test_others_go_on_while_one_waits_for_somebody(interpreter: MontyInter
 
 async def test_time_that_people_take_is_not_counted(interpreter: MontyInterpreter) -> None:
     room = ProgramRoom(interpreter, waiting={"tools.echo"})
-    run = await room.ran("await tools__echo(value=1)")
+    run = await room.carried_out("await tools__echo(value=1)")
 
     room.clock.turn(timedelta(hours=5))
     await room.said(run.id, "~approval:call-1:1", "yes")
@@ -194,7 +196,7 @@ async def test_time_that_calls_take_is_counted(interpreter: MontyInterpreter) ->
 
     room = ProgramRoom(interpreter, tools={"tools.long": long})
 
-    run = await room.ran("for _ in range(3):\n    await tools__long()")
+    run = await room.carried_out("for _ in range(3):\n    await tools__long()")
 
     turns = await room.turns(run.id)
     assert [turn.end for turn in turns] == [CodeEnd.WAITING, CodeEnd.WAITING, CodeEnd.TOO_LONG]
@@ -207,7 +209,7 @@ async def test_time_that_calls_take_is_counted(interpreter: MontyInterpreter) ->
 async def test_too_many_calls_end_it(interpreter: MontyInterpreter) -> None:
     room = ProgramRoom(interpreter, replace(SMALL, calls=5))
 
-    run = await room.ran("while True:\n    await tools__echo(value=1)")
+    run = await room.carried_out("while True:\n    await tools__echo(value=1)")
 
     assert (await room.turns(run.id))[-1].end is CodeEnd.TOO_MANY_CALLS
     assert len(room.tools.made) == 5
@@ -216,7 +218,7 @@ async def test_too_many_calls_end_it(interpreter: MontyInterpreter) -> None:
 async def test_one_that_leaves_too_much_behind_is_ended(interpreter: MontyInterpreter) -> None:
     room = ProgramRoom(interpreter, replace(SMALL, kept=2_000_000))
 
-    run = await room.ran("x = 'x' * 900000\nwhile True:\n    await tools__echo(value=1)")
+    run = await room.carried_out("x = 'x' * 900000\nwhile True:\n    await tools__echo(value=1)")
 
     assert (await room.turns(run.id))[-1].end is CodeEnd.TOO_LARGE
     assert len(room.tools.made) == 2
@@ -230,7 +232,7 @@ async def test_a_turn_waits_in_line_for_an_interpreter(room: ProgramRoom) -> Non
 
 async def test_one_whose_snapshot_is_gone_says_so(interpreter: MontyInterpreter) -> None:
     room = ProgramRoom(interpreter, waiting={"tools.echo"})
-    run = await room.ran("await tools__echo(value=1)")
+    run = await room.carried_out("await tools__echo(value=1)")
     source = await room.outputs.get(ANA, ResultId.parse(str(run.input["program"])))
     room.outputs = MemoryOutputs(room.clock, room.entropy)
     await room.outputs.keep(ANA, source, ResultId.parse(str(run.input["program"])))
@@ -239,8 +241,7 @@ async def test_one_whose_snapshot_is_gone_says_so(interpreter: MontyInterpreter)
     run = await room.leg(run.id)
 
     assert run.status is RunStatus.FAILED
-    assert run.failure is not None
-    assert run.failure.code == "result_not_found"
+    assert (run.failure and run.failure.code) == "result_not_found"
 
 
 async def test_calls_under_way_are_seen_to_their_end(interpreter: MontyInterpreter) -> None:
@@ -254,7 +255,7 @@ async def test_calls_under_way_are_seen_to_their_end(interpreter: MontyInterpret
     room = ProgramRoom(interpreter, tools={"tools.slow": slow})
     code = "import asyncio\nawait asyncio.gather(tools__slow(), tools__fail())"
 
-    run = await room.ran(code)
+    run = await room.carried_out(code)
 
     assert run.status is RunStatus.FAILED
     assert ended == ["slow"]
@@ -324,8 +325,7 @@ async def test_what_is_not_there_is_not_told_to_the_program(interpreter: MontyIn
         "try:\n    await tools__closed()\nexcept Exception:\n    await tools__echo(value='instead')"
     )
 
-    run = await room.ran(code)
+    run = await room.carried_out(code)
 
-    assert run.failure is not None
-    assert run.failure.code == VaultClosed.code
+    assert (run.failure and run.failure.code) == VaultClosed.code
     assert [name for name, _ in room.tools.made] == ["tools.closed"]

@@ -176,8 +176,7 @@ async def test_with_a_closed_vault_nothing_is_decided_and_it_goes_on_once_that_i
     run = await approved(room)
     broken = await reading(run, VaultClosed())
     assert broken.status is RunStatus.FAILED
-    assert broken.failure is not None
-    assert broken.failure.code == VaultClosed.code
+    assert (broken.failure and broken.failure.code) == VaultClosed.code
 
     await room.resumed(run)
 
@@ -296,8 +295,7 @@ async def test_one_item_that_cannot_go_on_leaves_the_others_to_their_ends(
         patch.setattr(SealedOutputs, "get", get)
         broken = await room.leg(run)
 
-    assert broken.failure is not None
-    assert broken.failure.code == VaultClosed.code
+    assert (broken.failure and broken.failure.code) == VaultClosed.code
     begun = len(room.writes)
     assert begun >= 1
     noted = {each.name for each in await room.runs.steps(ANA, run)}
@@ -382,8 +380,7 @@ async def test_items_are_put_together_when_their_turn_comes(room: PlanRoom) -> N
 
     assert report.status is WorkflowStatus.FAILED
     assert room.made == {"read /first": 1, "read 0/first": 1}
-    assert report.error is not None
-    assert report.error.step == "each[1]"
+    assert (report.error and report.error.step) == "each[1]"
 
 
 async def test_a_step_that_would_take_too_much_to_put_together_fails(

@@ -67,8 +67,7 @@ async def test_a_plan_that_can_be_run_is_told_as_it_would_be() -> None:
     assert checked.critical_path == ("read", "drop")
     drop, read, _ = checked.steps
     assert (drop.needs, drop.effect, read.approval) == (("read",), Effect.IRREVERSIBLE, None)
-    assert drop.approval is not None
-    assert drop.approval.rule == "default:destroys"
+    assert (drop.approval and drop.approval.rule) == "default:destroys"
     assert checked.plan.step("read").tool == READ.ref
 
 

@@ -1,6 +1,7 @@
 """Documents with comments, trailing commas and marks, and the places in them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -151,45 +152,18 @@ def test_what_is_no_document_says_where(path: str, text: str, line: int | None) 
     assert caught.value.line == line
 
 
-def test_files_are_where_the_environment_says() -> None:
-    usual = user_files({}, "/home/ana")
-    moved = user_files(
-        {"XDG_CONFIG_HOME": "/cfg", "CODEX_HOME": "/codex", "CLAUDE_CONFIG_DIR": "/claude"},
-        "/home/ana",
-    )
-
-    for path in (
-        "/home/ana/.config/Claude/claude_desktop_config.json",
-        "/home/ana/Library/Application Support/Claude/claude_desktop_config.json",
-        "/home/ana/.claude.json",
-        "/home/ana/.cursor/mcp.json",
-        "/home/ana/.config/Code/User/mcp.json",
-        "/home/ana/Library/Application Support/Code - Insiders/User/mcp.json",
-        "/home/ana/.codeium/windsurf/mcp_config.json",
-        "/home/ana/.config/zed/settings.json",
-        "/home/ana/.codex/config.toml",
-        "/home/ana/.gemini/settings.json",
-        "/home/ana/.copilot/mcp-config.json",
-    ):
-        assert path in usual
-    for path in (
-        "/cfg/Claude/claude_desktop_config.json",
-        "/codex/config.toml",
-        "/claude/.claude.json",
-        "/cfg/zed/settings.json",
-    ):
-        assert path in moved
-
-
-def test_a_project_has_files_too() -> None:
-    assert {path: client.name for path, client in project_files("/srv").items()} == {
-        "/srv/.cursor/mcp.json": "cursor",
-        "/srv/.vscode/mcp.json": "vscode",
-        "/srv/.zed/settings.json": "zed",
-        "/srv/.codex/config.toml": "codex",
-        "/srv/.gemini/settings.json": "gemini",
-        "/srv/.mcp.json": "mcp-json",
+def test_files_are_where_the_environment_says_and_in_projects() -> None:
+    """Where they are stands in `places.json`."""
+    moved = {"XDG_CONFIG_HOME": "/cfg", "CODEX_HOME": "/codex", "CLAUDE_CONFIG_DIR": "/claude"}
+    found = {
+        "usual": user_files({}, "/home/ana"),
+        "moved": user_files(moved, "/home/ana"),
+        "of a project": project_files("/srv"),
     }
+
+    assert {
+        kind: {path: client.name for path, client in files.items()} for kind, files in found.items()
+    } == json.loads(Path(__file__).with_name("places.json").read_text("utf-8"))
 
 
 def test_a_file_is_known_by_its_place_or_by_its_top() -> None:
