@@ -354,9 +354,6 @@ def test_if_nothing_is_like_it_nothing_is_guessed(
 @pytest.mark.parametrize(
     ("command", "answers", "code", "said"),
     [
-        ("delete helper", {}, Exit.USAGE, 'Did you mean "remove"?'),
-        ("runs --limit 0", {}, Exit.USAGE, "--limit"),
-        ("runs --until yesterday", {}, Exit.USAGE, "--until: 'yesterday' is no time."),
         ("trace nobody", SOME_RUNS | {"GET /runs": page()}, Exit.FAILED, "portico agents runs"),
         ("trace short", SOME_RUNS | {"GET /runs": page()}, Exit.USAGE, "portico agents runs"),
         (

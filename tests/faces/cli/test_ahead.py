@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.exits import Exit
 from portico.gateway.core.ahead.gates import GATES
 from tests.faces.cli.command_line import CommandLine
 
@@ -170,10 +169,3 @@ def test_who_switches_a_server_on_where_the_space_is_off_is_told(cli: CommandLin
 
     assert got.out == f"{OFF}: files.\n"
     assert got.err == f"{OFF}, and so of every server. For the space: portico ahead live\n"
-
-
-def test_what_reads_elsewhere_is_let_in_server_by_server(cli: CommandLine) -> None:
-    got = cli("ahead live --external", {})
-
-    assert (got.code, got.sent) == (Exit.USAGE, [])
-    assert "portico ahead live --server NAME --external" in got.err

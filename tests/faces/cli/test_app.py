@@ -132,24 +132,6 @@ def test_a_slip_never_repeats_a_secret(cli: CommandLine) -> None:
     assert "hunter2" not in got.err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "people change ben",
-        "people invite ben --again --role viewer",
-        "people invite ben --again --clearance team",
-    ],
-)
-@pytest.mark.requirement("cli:exits:codes")
-def test_options_that_do_not_go_together_are_told_before_anybody_is_asked(
-    cli: CommandLine, command: str
-) -> None:
-    got = cli(command, {})
-
-    assert (got.code, got.asked) == (Exit.USAGE, [])
-    assert "(bad_usage)" in got.err
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(cli: CommandLine, shell: str) -> None:
     got = cli(f"completion {shell}")
@@ -390,8 +372,6 @@ def test_the_database_is_upgraded_and_told_how_to_go_back(
 
     assert got.code == 0
     assert said in got.out
-    if "--yes" in options:
-        assert cli(f"db upgrade {options.removesuffix('--yes')}").code == Exit.APPROVAL
 
 
 def test_an_upgrade_answers_a_program(cli: CommandLine) -> None:

@@ -96,13 +96,6 @@ def test_no_more_are_found_than_are_wanted(cli: CommandLine, option: str) -> Non
     assert [f"lab.{name}" in shown for name in ("a", "b", "c")] == [True, True, False]
 
 
-def test_fewer_than_one_cannot_be_wanted(cli: CommandLine) -> None:
-    got = cli("search 'read a file' --limit 0", {})
-
-    assert (got.code, got.asked) == (Exit.USAGE, [])
-    assert "--limit is 1 or more." in got.err
-
-
 PENDING: dict[str, Any] = {
     "status": "approval_pending",
     "approval": "apr_01m7fxv1skfhf86xxtf6psvgnn",

@@ -121,33 +121,6 @@ def test_a_wish_is_written_as_people_write_it(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ("' '", "Nothing is asked."),
-        ("lst", "Did you mean list?"),
-        ("rm", "Did you mean remove?"),
-        ("Why? --budget many", "is no number of tokens"),
-        ("Why? --budget-usd -1", "is no sum"),
-        ("Why? --budget-usd NaN", "is no sum"),
-        ("Why? --deadline soon", "is not how long"),
-        ("Why? --deadline 0", "nobody answers in no time"),
-        ("Why? --thoroughness 2", "2 is not between 0 and 1"),
-        ("Why? --thoroughness nan", "nan is not between 0 and 1"),
-        ("Why? --label shiny", "shiny"),
-        ("Why? --choice A", "Give --choice at least twice."),
-        ("Why? --material {picture}", "is no text"),
-    ],
-)
-def test_what_is_not_said_right_asks_nobody(cli: CommandLine, wrong: str, told: str) -> None:
-    picture = cli.file("a.png", b"\x89PNG\xff")
-
-    got = cli(f"debate {wrong.format(picture=picture)}", answers())
-
-    assert (got.code, got.asked) == (Exit.USAGE, [])
-    assert told in got.err
-
-
-@pytest.mark.parametrize(
     ("end", "code"),
     [
         (a_decided(), Exit.OK),

@@ -100,27 +100,19 @@ HARBOUR = {"id": "prj_01m7fxv1skfhf86xxtf6psvgnn", "name": "harbour"}
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("name", "code", "said"),
     [
-        ("list --limit 0", Exit.USAGE, ""),
-        ("show nosuch", Exit.FAILED, "There is no debate 'nosuch' that you may read."),
-        ("show abc", Exit.USAGE, "too short"),
-        ("show dbt_01m7fxv", Exit.USAGE, "short for 2 debates"),
-        (f"outcome {SHORT}", Exit.USAGE, ""),
-        (f"outcome {SHORT} right --answer yes", Exit.USAGE, ""),
-        (f"promote {DEBATE}", Exit.USAGE, ""),
-        (f"remove {DEBATE}", Exit.APPROVAL, ""),
-        ("personas put lawyer ' '", Exit.USAGE, ""),
-        ("personas remove lawyer", Exit.APPROVAL, ""),
-        ("budget harbour --none --usd 1", Exit.USAGE, ""),
+        ("nosuch", Exit.FAILED, "There is no debate 'nosuch' that you may read."),
+        ("abc", Exit.USAGE, "too short"),
+        ("dbt_01m7fxv", Exit.USAGE, "short for 2 debates"),
     ],
 )
-def test_what_cannot_be_meant_changes_nothing(
-    cli: CommandLine, words: str, code: int, said: str
+def test_a_name_that_stands_for_none_or_several_is_refused(
+    cli: CommandLine, name: str, code: int, said: str
 ) -> None:
-    got = debate(cli, words, BOTH)
+    got = debate(cli, f"show {name}", BOTH)
 
-    assert (got.code, got.sent) == (code, [])
+    assert got.code == code
     assert said in got.err
 
 

@@ -111,7 +111,6 @@ def test_what_is_known_of_a_server_elsewhere_need_not_be_said_again(
     [
         ("remote", "--url URL --model MODEL"),
         ("remote --url http://a/v1", "--url URL --model MODEL"),
-        ("static --url http://a/v1", "for remote only"),
     ],
 )
 def test_what_does_not_go_together_is_told(cli: CommandLine, words: str, told: str) -> None:

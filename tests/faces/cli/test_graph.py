@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.faces.cli.exits import Exit
 from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.scripted_server import Problem
 from tests.faces.cli.test_ahead import EDGE, FIGURES
@@ -180,13 +179,6 @@ def test_a_program_is_told_all_of_it(
     cli: CommandLine, words: str, answer: dict[str, object]
 ) -> None:
     assert graph(cli, f"{words} --json", answer).json == answer
-
-
-def test_so_many_neighbours_nobody_has(cli: CommandLine) -> None:
-    got = graph(cli, "neighbours a.b --limit 0")
-
-    assert got.code == Exit.USAGE
-    assert "--limit" in got.err
 
 
 def test_it_is_exported_to_a_file_or_to_standard_output(cli: CommandLine) -> None:

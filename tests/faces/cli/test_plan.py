@@ -215,19 +215,14 @@ def test_what_lacks_nothing_or_was_not_looked_at_is_said(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("propose {plan} --write", "nothing to write"),
-        ("propose {plan} --accept 'read.json.other -> write.path'", "is not proposed"),
-        ("propose saved-one", "no file with a plan"),
-        ("propose /dev/stdin --accept all-sure --write", "no file to write to"),
-        ("check {program}", "is no file with a plan"),
+        ("{plan} --accept 'read.json.other -> write.path'", "is not proposed"),
+        ("/dev/stdin --accept all-sure --write", "no file to write to"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
     cli: CommandLine, lacking: Path, command: str, said: str
 ) -> None:
-    words = command.format(plan=lacking, program=cli.file("program.py", "1"))
-
-    got = cli(f"plan {words}", {PROPOSE: PROPOSED}, piped=json.dumps(LACKING))
+    got = propose(cli, command.format(plan=lacking), piped=json.dumps(LACKING))
 
     assert got.code == Exit.USAGE
     assert said in " ".join(got.err.split())

@@ -101,41 +101,6 @@ def test_a_plan_may_come_at_standard_input(cli: CommandLine, text: str, file: st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ("plan.toml --set raed.path=1", "Did you mean read?"),
-        ("plan.toml --set zzz.path=1", "It has: read"),
-        ("plan.toml --set read=1", "is not STEP.ARGUMENT"),
-        ("plan.toml --set read", "is not NAME=VALUE"),
-        ("plan.toml --input {", "is not JSON"),
-        ("plan.toml --input @list.json", "is not a JSON object"),
-        ("p.py --set read.path=1", "has no steps to set"),
-        ("p.py --dry-run", "shows only when it runs"),
-        ("p.py --accept 'a -> b'", "has no edges to accept"),
-        ("broken.toml", "broken.toml: the plan: It is not TOML"),
-        ("list.json", "it is not an object"),
-        ("notes.md", "neither a plan nor a program"),
-        ("--wacht plan.toml", "Unknown option"),
-        ("", "Say one thing to run"),
-        (f"plan.toml --attach {RUN}", "Say one thing to run"),
-    ],
-)
-def test_what_is_not_said_right_is_not_sent(
-    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: str, why: str
-) -> None:
-    monkeypatch.chdir(cli.root)
-    for name, text in {
-        "plan.toml": PLAN, "p.py": "1", "broken.toml": "steps = [", "list.json": "[1]"
-    }.items():  # fmt: skip
-        cli.file(name, text)
-
-    got = cli(f"run {arguments}", answers())
-
-    assert (got.code, got.sent) == (Exit.USAGE, [])
-    assert why in got.err
-
-
-@pytest.mark.parametrize(
     ("changes", "code", "said", "unsaid"),
     [
         ({}, Exit.FAILED,

@@ -307,4 +307,3 @@ def test_an_operator_says_as_what_portico_is_known(cli: CommandLine) -> None:
         assert got.sent == [said]
         assert "ours" in got.out
     assert cli("servers login-config lab --default", some).routes == [f"DELETE {route}"]
-    assert cli("servers login-config lab", some).code == Exit.USAGE

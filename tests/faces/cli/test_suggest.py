@@ -136,28 +136,6 @@ def test_where_there_is_none_it_says_how_to_go_on(cli: CommandLine) -> None:
     assert "portico search" in got.err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("plan chek", "Did you mean"),
-        ("plan shema", "Did you mean"),
-        ("plan proposal", "Did you mean"),
-        ("plan ' '", "It is not said what you want."),
-        ("plan 'copy it' --write a.yaml", ""),
-        (f"run --suggestion {SUGGESTION} plan.toml", ""),
-        (f"run --suggestion {SUGGESTION} --attach run_1", ""),
-        (f"run --suggestion {SUGGESTION} --dry-run", ""),
-        (f"run --suggestion {SUGGESTION} --set read.path=1", ""),
-        ("run nightly --intent 'copy it'", ""),
-    ],
-)
-def test_what_is_not_said_right_is_not_sent(cli: CommandLine, words: str, said: str) -> None:
-    got = cli(words, answers())
-
-    assert (got.code, got.sent) == (Exit.USAGE, [])
-    assert said in got.err
-
-
 def test_without_an_intent_it_says_what_can_be_done(cli: CommandLine) -> None:
     got = planned(cli, intent="")
 

@@ -128,20 +128,6 @@ def test_a_key_may_be_kept_where_desktop_clients_find_it(cli: CommandLine) -> No
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        "keys create editor --agent --to bob",
-        "keys create editor --save",
-        "keys trust abcdefghijkl --as ana --nobody",
-    ],
-)
-def test_options_that_do_not_go_together_make_no_key(cli: CommandLine, words: str) -> None:
-    got = asked(cli, words)
-
-    assert (got.code, got.asked) == (Exit.USAGE, [])
-
-
-@pytest.mark.parametrize(
     ("option", "told"), [("", None), ("--as ana", "prn_1"), ("--nobody", None)]
 )
 def test_whose_word_a_program_passes_on_is_shown_and_set(

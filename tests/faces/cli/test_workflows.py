@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from portico.faces.cli.exits import Exit
 from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.picture.reports import a_report, an_event
 from tests.faces.cli.picture.scenes import NOON, RUN, at
@@ -138,22 +137,6 @@ def test_what_is_done_is_sent_and_told(  # a column each
     assert (got.code, got.asked) == (0, [(asked, body)])
     assert got.out == f"{out}\n"
     assert ("portico run --attach new000" in got.err) == ("fork" in words)
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        ("list --limit 0", Exit.USAGE),
-        (f"fork {RUN}", Exit.USAGE),
-        (f"resolve {RUN} pay perhaps", Exit.USAGE),
-        ("save nightly {program}", Exit.USAGE),
-        ("remove nightly", Exit.APPROVAL),
-    ],
-)
-def test_what_is_not_said_right_asks_nobody(cli: CommandLine, words: str, code: int) -> None:
-    got = workflows(cli, words.format(program=cli.file("p.py", "1")))
-
-    assert (got.code, got.asked) == (code, [])
 
 
 def test_a_plan_is_saved(cli: CommandLine) -> None:
