@@ -38,7 +38,6 @@ from tests.adapters.mcp.pools import (
     launched,
     said,
     target,
-    together,
     until,
 )
 from tests.children import lives
@@ -103,19 +102,27 @@ class ScriptedCells:
             self.left.append(cell)
 
 
-async def test_a_server_lives_in_a_cell_until_it_is_stopped() -> None:
-    cells = ScriptedCells()
+async def test_a_server_lives_in_a_cell_until_it_is_stopped_dies_or_has_another_profile() -> None:
+    cells, tighter = ScriptedCells(), replace(PLAIN, profile=Profile())
 
     async with a_pool(confine=cells) as pool:
         answer = await pool.call(PLAIN, "environment", {}, timeout=AMPLE)
-        process = pool.vitals(HOME, "server").process
+        first = pool.vitals(HOME, "server").process
         before = list(cells.left)
         await pool.stop(HOME, "server")
+        stopped = list(cells.left)
+        second = int(said(await pool.call(PLAIN, "where", {}, timeout=AMPLE)))
+        os.kill(second, 9)
+        await until(lambda: cells.left == cells.cells)
+        third = int(said(await pool.call(PLAIN, "where", {}, timeout=AMPLE)))
+        fourth = int(said(await pool.call(tighter, "where", {}, timeout=AMPLE)))
+        await until(lambda: not lives(third))
+        await until(lambda: cells.left == cells.cells[:3])
 
     assert '"BOXED": "yes"' in said(answer)
-    assert cells.targets == [PLAIN]
-    assert [cell.processes for cell in cells.cells] == [[process]]
-    assert before == []
+    assert (before, stopped) == ([], cells.cells[:1])
+    assert [cell.processes for cell in cells.cells] == [[first], [second], [third], [fourth]]
+    assert cells.targets == [PLAIN, PLAIN, PLAIN, tighter]
     assert cells.left == cells.cells
 
 
@@ -130,32 +137,6 @@ async def test_what_it_was_not_let_reach_is_why_it_did_not_start() -> None:
     assert "Portico did not let it reach packages.example:443" in refused.value.reason
     assert refused.value.fix is not None
     assert "portico servers profile server --reach packages.example:443" in refused.value.fix
-
-
-async def test_cells_are_left_when_the_pool_is() -> None:
-    cells = ScriptedCells()
-
-    async with a_pool(confine=cells) as pool:
-        await together(
-            *(
-                pool.call(target(launched("plain"), f"s{n}"), "echo", {}, timeout=AMPLE)
-                for n in range(3)
-            )
-        )
-
-    assert len(cells.left) == len(cells.cells) == 3
-
-
-async def test_a_server_that_dies_by_itself_leaves_its_cell() -> None:
-    cells = ScriptedCells()
-
-    async with a_pool(confine=cells) as pool:
-        process = int(said(await pool.call(PLAIN, "where", {}, timeout=AMPLE)))
-        os.kill(process, 9)
-        await until(lambda: cells.left == cells.cells)
-        await pool.call(PLAIN, "echo", {}, timeout=AMPLE)
-
-        assert len(cells.cells) == 2
 
 
 async def test_the_second_greeting_of_an_old_server_has_a_cell_of_its_own(tmp_path: Path) -> None:
@@ -228,19 +209,6 @@ async def test_a_start_that_is_stopped_leaves_no_cell_behind() -> None:
         await until(lambda: cells.left == cells.cells)
 
         assert children() == []
-
-
-async def test_another_profile_is_another_process() -> None:
-    cells = ScriptedCells()
-
-    async with a_pool(confine=cells) as pool:
-        first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
-        tighter = replace(PLAIN, profile=Profile())
-        second = await pool.call(tighter, "where", {}, timeout=AMPLE)
-        await until(lambda: not lives(int(said(first))))
-
-        assert said(first) != said(second)
-        assert [each.profile for each in cells.targets] == [None, Profile()]
 
 
 async def test_a_cell_runs_its_own_command_and_not_the_servers(tmp_path: Path) -> None:

@@ -295,9 +295,19 @@ async def test_a_child_that_is_killed_in_a_call_is_down_and_the_next_call_starts
     assert said(first) != said(second)
 
 
-async def test_a_child_that_dies_tells_its_last_words(pool: UpstreamPool) -> None:
+async def test_what_a_server_prints_logs_and_says_last_is_kept_for_people(
+    pool: UpstreamPool,
+) -> None:
+    caller = Caller()
+
+    await pool.call(PLAIN, "print", {"words": "hello, I am not JSON"}, timeout=AMPLE)
+    await pool.call(PLAIN, "log", {"words": "well"}, timeout=AMPLE, line=caller)
+    words = pool.vitals(HOME, "server").last_words
     with pytest.raises(UpstreamDown, match="exit code 7; it last wrote: farewell"):
         await pool.call(PLAIN, "die", {"words": "farewell"}, timeout=AMPLE)
+
+    assert words[-2:] == ("(not a message) hello, I am not JSON", "info: well")
+    assert caller.logged == [{"level": "info", "data": "well"}]
 
 
 async def test_a_server_that_dies_of_every_call_is_left_alone_from_the_second_on(
@@ -411,36 +421,16 @@ async def test_a_message_without_an_end_ends_its_server() -> None:
         await until(lambda: not children())
 
 
-async def test_a_long_answer_comes_whole(pool: UpstreamPool) -> None:
-    answer = await pool.call(PLAIN, "big", {"size": 5_000_000}, timeout=AMPLE)
-
-    assert len(said(answer)) == 5_000_000
-
-
-async def test_many_long_questions_at_once_all_arrive(pool: UpstreamPool) -> None:
+async def test_a_long_answer_and_many_long_questions_at_once_all_arrive(
+    pool: UpstreamPool,
+) -> None:
     many = [{"text": f"{number}", "more": "y" * 3_900_000} for number in range(7)]
 
-    await pool.look(PLAIN)
+    long = await pool.call(PLAIN, "big", {"size": 5_000_000}, timeout=AMPLE)
     answers = await together(*(pool.call(PLAIN, "echo", each, timeout=AMPLE) for each in many))
 
+    assert len(said(long)) == 5_000_000
     assert [said(each) for each in answers if isinstance(each, Answer)] == [*"0123456"]
-
-
-async def test_what_a_server_prints_by_mistake_is_kept_for_people(pool: UpstreamPool) -> None:
-    await pool.call(PLAIN, "print", {"words": "hello, I am not JSON"}, timeout=AMPLE)
-    words = pool.vitals(HOME, "server").last_words
-
-    assert words[-1] == "(not a message) hello, I am not JSON"
-
-
-async def test_the_servers_log_reaches_its_only_caller(pool: UpstreamPool) -> None:
-    caller = Caller()
-
-    await pool.call(PLAIN, "log", {"words": "well"}, timeout=AMPLE, line=caller)
-    words = pool.vitals(HOME, "server").last_words
-
-    assert caller.logged == [{"level": "info", "data": "well"}]
-    assert words[-1] == "info: well"
 
 
 async def test_words_of_change_are_told_once_for_many() -> None:

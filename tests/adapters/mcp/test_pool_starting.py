@@ -19,7 +19,6 @@ from portico.gateway.core.server import (
     Era,
     FromEnvironment,
     FromFile,
-    Http,
     Plain,
     Stdio,
     Template,
@@ -39,8 +38,6 @@ from tests.adapters.mcp.pools import (
     together,
     until,
 )
-from tests.adapters.mcp.servers.everyday import Everyday
-from tests.adapters.mcp.serving import served
 from tests.children import lives
 
 pytestmark = pytest.mark.timeout(30)
@@ -478,29 +475,20 @@ async def test_a_server_that_is_started_again_is_looked_at_again() -> None:
     assert changes.told == [TOLD]
 
 
-async def test_a_new_session_over_http_is_looked_at() -> None:
+async def test_a_look_that_started_the_server_is_enough_and_of_one_that_ended_nothing_is_told() -> (
+    None
+):
     changes = Changes()
-    app = Everyday().server().streamable_http_app()
-
-    async with a_pool(changed=changes) as pool, served(app) as url:
-        everyday = target(Http(f"{url}/mcp"))
-        await pool.look(everyday)
-        await pool.stop(HOME, "server")
-        before = list(changes.told)
-        await pool.call(everyday, "echo", {"text": ""}, timeout=AMPLE)
-        await until(lambda: changes.told)
-        await pool.stop(HOME, "server")
-
-    assert before == []
-
-
-async def test_a_look_that_started_the_server_is_enough() -> None:
-    changes = Changes()
+    telling = Telling(changes, Terms(settle=timedelta(0)), asyncio.ensure_future)
+    station = Station(PLAIN)
 
     async with a_pool(changed=changes) as pool:
         await together(pool.look(PLAIN), pool.call(PLAIN, "sleep", {"seconds": 0.3}, timeout=AMPLE))
+    telling(station)
+    assert station.telling is not None
+    await station.telling
 
-    assert changes.told == []
+    assert (changes.told, station.changes) == ([], 0)
 
 
 async def test_a_look_that_was_given_up_is_not() -> None:
@@ -541,19 +529,6 @@ async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_an
         await asyncio.sleep(0.5)
 
         assert pool.vitals(HOME, "server").starts == 1
-
-
-async def test_of_a_server_that_has_ended_no_change_is_told() -> None:
-    changes = Changes()
-    telling = Telling(changes, Terms(settle=timedelta(0)), asyncio.ensure_future)
-    station = Station(PLAIN)
-
-    telling(station)
-    assert station.telling is not None
-    await station.telling
-
-    assert changes.told == []
-    assert station.changes == 0
 
 
 async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone() -> None:

@@ -50,6 +50,10 @@ async def echoed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await writer.drain()
 
 
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
 def answering(*pieces: bytes) -> Answer:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"".join(pieces))
@@ -208,24 +212,20 @@ async def test_an_http_client_goes_through_it_with_bodies_of_any_form() -> None:
 @pytest.mark.parametrize(
     "given", [b"", b"Proxy-Authorization: Basic eDp5\r\n", b"Proxy-Authorization: x\r\n"]
 )
-async def test_who_has_no_token_gets_nowhere(given: bytes) -> None:
+async def test_who_has_no_token_gets_nowhere_and_who_has_it_passes(given: bytes) -> None:
+    pair = b"Proxy-Authorization: Basic " + base64.b64encode(b"portico:t0ken") + b"\r\n"
     async with canary() as bird:
         async with an_egress(Place("127.0.0.1", bird.port), token="t0ken") as (port, _):
             head = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n%b\r\n" % (bird.port, given)
             answer = await said(port, head)
+            refused = list(bird.hits)
+            head = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n%b\r\nHi" % (bird.port, pair)
+            passed = await said(port, head)
 
         assert answer.startswith(b"HTTP/1.1 407 ")
         assert b'Proxy-Authenticate: Basic realm="portico"' in answer
-        assert bird.hits == []
-
-
-async def test_who_has_the_token_passes() -> None:
-    pair = b"Proxy-Authorization: Basic " + base64.b64encode(b"portico:t0ken")
-    async with canary() as bird, an_egress(Place("127.0.0.1", bird.port), token="t0ken") as found:
-        head = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: x\r\n%b\r\n\r\nHi" % (bird.port, pair)
-        answer = await said(found[0], head)
-
-    assert answer.endswith(b"INTERNAL")
+        assert refused == []
+        assert passed.endswith(b"INTERNAL")
 
 
 async def test_what_does_not_answer_is_a_bad_gateway() -> None:
@@ -306,9 +306,6 @@ async def test_a_head_that_does_not_come_is_not_waited_for() -> None:
 
 
 async def test_what_stands_still_is_over() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-
     async with canary(silent) as bird:
         place = Place("127.0.0.1", bird.port)
         async with an_egress(place, terms=HASTY) as (port, _):
@@ -319,19 +316,16 @@ async def test_what_stands_still_is_over() -> None:
             assert await said(port, plain) == b""
 
 
-async def test_an_answer_that_breaks_off_breaks_off_here_too() -> None:
-    half = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-    async with canary(half) as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
+@pytest.mark.parametrize("said_there", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"])
+async def test_a_place_that_breaks_off_breaks_off_here_too(said_there: bytes) -> None:
+    there = canary(answering(said_there))
+    async with there as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
         asked = b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port
 
-        assert (await said(port, asked)).endswith(b"\r\n\r\nhalf")
+        heard = await said(port, asked)
 
-
-async def test_a_place_that_says_nothing_at_all_breaks_off() -> None:
-    async with canary(answering()) as bird, an_egress(Place("127.0.0.1", bird.port)) as (port, _):
-        asked = b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % bird.port
-
-        assert await said(port, asked) == b""
+    assert heard.partition(b"\r\n\r\n")[2] == (b"half" if said_there else b"")
+    assert bool(heard) is bool(said_there)
 
 
 async def test_a_connect_with_a_body_is_not_understood() -> None:
@@ -365,9 +359,6 @@ async def test_what_moves_is_not_over() -> None:
 
 
 async def test_who_comes_when_it_is_full_is_told_so_and_others_go_on() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-
     async with canary(silent) as bird:
         place = Place("127.0.0.1", bird.port)
         terms = EgressTerms(connections=2)
@@ -384,9 +375,6 @@ async def test_who_comes_when_it_is_full_is_told_so_and_others_go_on() -> None:
 
 
 async def test_closing_cuts_off_whoever_is_still_talking() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-
     async with canary(silent) as bird:
         place = Place("127.0.0.1", bird.port)
         async with an_egress(place) as (port, egress):
