@@ -74,15 +74,6 @@ def echoing(*, shape: list[int]) -> bytes:
     return graph.model(["input_ids", "token_type_ids"], "out", 1)
 
 
-async def test_a_text_is_what_the_model_makes_of_its_tokens(tmp_path: Path) -> None:
-    encoder = OnnxEncoder(an_encoder(tmp_path))
-
-    [found] = await encoder.embed(["Book a flight"])
-
-    assert found @ tiny.expected(tiny.weights(), [2, 4, 5, 6, 3]) > 0.995
-    assert found.dtype == np.float32
-
-
 async def test_a_vector_does_not_depend_on_its_neighbours(
     tmp_path: Path, nothing_blocks: None
 ) -> None:

@@ -159,39 +159,36 @@ async def table(monkeypatch: pytest.MonkeyPatch) -> Table:
     return Table(doors, talk, root, debate)
 
 
-async def test_whoever_comes_later_is_told_all_of_it_to_its_end(table: Table) -> None:
+async def test_whoever_comes_later_is_told_all_of_it_to_its_end_or_from_where_they_left_off(
+    table: Table,
+) -> None:
+    """What no database holds is marked as unknown; and nobody watches it by its name."""
+    odd = VoiceFailed(voice="a\0", round=1, code="voice_broke", why="half \ud800")
     await table.tell(BEGAN)
-    await table.tell(NEXT, ENDED)
+    await table.tell(NEXT, odd, ENDED)
 
-    assert [each.happening for each in await table.told()] == [BEGAN, NEXT, ENDED]
+    first, *rest = await table.told()
 
-
-async def test_one_goes_on_where_one_left_off(table: Table) -> None:
-    await table.tell(BEGAN, NEXT, ENDED)
-    first = (await table.told())[0]
-
-    rest = await table.told(after=first.cursor)
-
-    assert [each.happening for each in rest] == [NEXT, ENDED]
-
-
-async def test_a_cursor_of_elsewhere_is_refused(table: Table) -> None:
+    marked = replace(odd, voice="a\ufffd", why="half ?")
+    assert first.happening == BEGAN
+    assert [each.happening for each in rest] == [NEXT, marked, ENDED]
+    assert await table.told(after=first.cursor) == rest
     with pytest.raises(BadCursor):
         await table.told(after="AAAA")
+    assert WatchTopics(seal=SEAL)(table.root, [talk_topic(table.debate.id)], None) == {}
 
 
-async def test_it_ends_with_the_debate_also_if_nobody_says_so(table: Table) -> None:
-    await table.tell(BEGAN)
-    await table.end()
-
-    assert [each.happening for each in await table.told()] == [BEGAN]
-
-
-async def test_it_ends_for_whoever_may_not_read_the_debate_any_more(table: Table) -> None:
+async def test_it_ends_with_the_debate_also_if_nobody_says_so_or_one_may_not_read_it_any_more(
+    table: Table,
+) -> None:
     await table.tell(BEGAN)
     low = replace(table.root, clearance=Label.parse("public"))
 
     assert await table.told(low) == []
+
+    await table.end()
+
+    assert [each.happening for each in await table.told()] == [BEGAN]
 
 
 async def test_a_piece_is_heard_while_it_is_spoken_and_not_kept(table: Table) -> None:
@@ -217,18 +214,6 @@ async def test_nobody_hears_what_is_above_them(table: Table) -> None:
 
     assert [each.happening for each in await table.told(low)] == [BEGAN, ENDED]
     assert len(await table.told(replace(table.root, clearance=SECRET))) == 3
-
-
-async def test_nobody_watches_it_by_its_name(table: Table) -> None:
-    assert WatchTopics(seal=SEAL)(table.root, [talk_topic(table.debate.id)], None) == {}
-
-
-async def test_what_no_database_holds_is_marked_as_unknown(table: Table) -> None:
-    odd = VoiceFailed(voice="a\0", round=1, code="voice_broke", why="half \ud800")
-
-    await table.tell(odd, ENDED)
-
-    assert (await table.told())[0].happening == replace(odd, voice="a\ufffd", why="half ?")
 
 
 PASSWORD = "swordfish"

@@ -107,22 +107,20 @@ async def test_what_goes_too_far_is_told(path: str, told: str) -> None:
             await GuardedWeb(client).fetch(asked)
 
 
-async def test_what_takes_too_long_is_told() -> None:
+async def test_what_takes_too_long_or_is_not_there_is_told() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    async with canary(silent) as bird, a_client(Place("site.test", bird.port)) as client:
-        asked = Request(url=f"http://site.test:{bird.port}/", seconds=0.2)
-        with pytest.raises(FetchFailed, match=r"took longer than 0\.2 s"):
-            await GuardedWeb(client).fetch(asked)
-
-
-async def test_what_is_not_there_is_told() -> None:
     with listener() as closed:
         dead = closed.getsockname()[1]
-    async with a_client(Place("site.test", dead)) as client:
-        with pytest.raises(FetchFailed, match="could not be fetched"):
-            await GuardedWeb(client).fetch(Request(url=f"http://site.test:{dead}/"))
+    async with canary(silent) as bird:
+        places = (Place("site.test", bird.port), Place("site.test", dead))
+        slow, gone = (f"http://site.test:{place.port}/" for place in places)
+        async with a_client(*places) as client:
+            with pytest.raises(FetchFailed, match=r"took longer than 0\.2 s"):
+                await GuardedWeb(client).fetch(Request(url=slow, seconds=0.2))
+            with pytest.raises(FetchFailed, match="could not be fetched"):
+                await GuardedWeb(client).fetch(Request(url=gone))
 
 
 async def test_what_nobody_allowed_says_how_to_allow_it() -> None:
@@ -173,16 +171,6 @@ async def test_a_refusal_is_not_tried_again() -> None:
     assert asked == ["site.test"]
 
 
-async def test_who_does_not_answer_in_time_is_a_timeout() -> None:
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        raise TimeoutError
-
-    backend = GuardedBackend(Dialer(resolve=resolve))
-
-    with pytest.raises(httpcore2.ConnectTimeout):
-        await backend.connect_tcp("site.test", 80, timeout=1)
-
-
 async def test_the_failures_of_the_library_have_the_names_that_callers_know() -> None:
     async def resolve(host: str, port: int) -> Sequence[str]:
         raise TimeoutError if host == "slow.test" else OSError("nowhere")
@@ -215,26 +203,26 @@ async def test_a_name_with_public_addresses_alone_is_judged_good() -> None:
     assert await a_dialer(*PUBLIC).judged("Example.ORG.", 443) == PUBLIC
 
 
-@pytest.mark.parametrize("bad", ["127.0.0.1", "::1", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1%lo"])
-async def test_one_bad_answer_refuses_all(bad: str) -> None:
-    with pytest.raises(AddressRefused, match="it leads to") as refused:
-        await a_dialer(*PUBLIC, bad).judged("mixed.example.org", 443)
+@pytest.mark.parametrize(
+    ("host", "addresses", "told"),
+    [
+        *(
+            ("mixed.example.org", (*PUBLIC, bad), "it leads to")
+            for bad in ("127.0.0.1", "::1", "10.0.0.1", "::ffff:8.8.8.8", "fe80::1%lo")
+        ),
+        ("wiki.inner.example.org", ("10.11.12.13",), "it leads to"),
+        ("93.184.216.99", (), "an address of this machine"),
+        ("me.example.org", ("93.184.216.99",), "an address of this machine"),
+    ],
+)
+async def test_one_bad_answer_refuses_all_and_is_not_told(
+    host: str, addresses: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(AddressRefused, match=told) as refused:
+        await a_dialer(*addresses).judged(host, 443)
 
-    assert refused.value.place == "mixed.example.org:443"
-
-
-async def test_what_a_name_stands_for_in_here_is_not_told() -> None:
-    with pytest.raises(AddressRefused) as refused:
-        await a_dialer("10.11.12.13").judged("wiki.inner.example.org", 443)
-
+    assert refused.value.place == f"{host}:443"
     assert "10.11.12.13" not in str(refused.value)
-
-
-async def test_an_address_of_this_machine_is_refused_though_it_is_public() -> None:
-    with pytest.raises(AddressRefused, match="an address of this machine"):
-        await a_dialer().judged("93.184.216.99", 443)
-    with pytest.raises(AddressRefused, match="an address of this machine"):
-        await a_dialer("93.184.216.99").judged("me.example.org", 443)
 
 
 def test_the_addresses_of_this_machine_are_found_and_kept_for_a_while() -> None:
