@@ -38,25 +38,24 @@ async def held(
     )
 
 
-async def test_outcomes_of_a_debate_are_given_newest_first(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = await held(doors, root)
-    first = an_outcome(root, debate)
-    second = replace(an_outcome(root, debate, right=None), note="it was wrong")
+async def test_outcomes_of_a_debate_are_given_newest_first(doors: Doors, admin: Principal) -> None:
+    debate = await held(doors, admin)
+    first = an_outcome(admin, debate)
+    second = replace(an_outcome(admin, debate, right=None), note="it was wrong")
 
     for outcome in (first, second):
-        await doors.outcomes.mark(root, outcome)
+        await doors.outcomes.mark(admin, outcome)
 
-    assert await doors.outcomes.of(root, debate.id) == [second, first]
+    assert await doors.outcomes.of(admin, debate.id) == [second, first]
 
 
 async def test_what_is_known_is_who_said_what_and_what_was_right(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = await held(doors, root)
-    await doors.outcomes.mark(root, an_outcome(root, debate, right="22"))
-    await doors.outcomes.mark(root, an_outcome(root, debate))
+    admin = await cleared_root(doors)
+    debate = await held(doors, admin)
+    await doors.outcomes.mark(admin, an_outcome(admin, debate, right="22"))
+    await doors.outcomes.mark(admin, an_outcome(admin, debate))
 
-    known = await doors.outcomes.known(root, [ANNA.target], limit=10, before=LATER)
+    known = await doors.outcomes.known(admin, [ANNA.target], limit=10, before=LATER)
 
     assert known == [
         Known(
@@ -72,82 +71,75 @@ async def test_what_is_known_is_who_said_what_and_what_was_right(doors: Doors) -
     ]
 
 
-async def test_the_newest_are_known_oldest_first(doors: Doors) -> None:
-    root = await cleared_root(doors)
+async def test_the_newest_are_known_oldest_first(doors: Doors, admin: Principal) -> None:
     for number in (3, 1, 2):
-        debate = await held(doors, root, str(number))
+        debate = await held(doors, admin, str(number))
         at = BEGINNING + timedelta(days=number)
-        await doors.outcomes.mark(root, replace(an_outcome(root, debate), at=at))
+        await doors.outcomes.mark(admin, replace(an_outcome(admin, debate), at=at))
 
-    known = await doors.outcomes.known(root, BOTH, limit=2, before=LATER)
+    known = await doors.outcomes.known(admin, BOTH, limit=2, before=LATER)
 
     assert [each.at for each in known] == [BEGINNING + timedelta(days=day) for day in (2, 3)]
 
 
 async def test_only_debates_in_which_one_of_the_voices_took_part_are_known(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = await held(doors, root)
-    await doors.outcomes.mark(root, an_outcome(root, debate))
-    await held(doors, root, "without an outcome")
+    admin = await cleared_root(doors)
+    debate = await held(doors, admin)
+    await doors.outcomes.mark(admin, an_outcome(admin, debate))
+    await held(doors, admin, "without an outcome")
 
     assert (
-        len(await doors.outcomes.known(root, [BERT.target, "nobody"], limit=10, before=LATER)) == 1
+        len(await doors.outcomes.known(admin, [BERT.target, "nobody"], limit=10, before=LATER)) == 1
     )
-    assert await doors.outcomes.known(root, ["nobody"], limit=10, before=LATER) == []
+    assert await doors.outcomes.known(admin, ["nobody"], limit=10, before=LATER) == []
 
 
-async def test_nobody_learns_from_what_they_may_not_read(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    other = await joined(doors, root, "other", SECRET)
+async def test_nobody_learns_from_what_they_may_not_read(doors: Doors, admin: Principal) -> None:
+    other = await joined(doors, admin, "other", SECRET)
     for name, label, private in (("a", FINANCE, False), ("b", TEAM, True), ("c", TEAM, False)):
-        debate = await held(doors, root, name, label=label, private=private)
+        debate = await held(doors, admin, name, label=label, private=private)
         at = BEGINNING + timedelta(days=ord(name))
-        await doors.outcomes.mark(root, replace(an_outcome(root, debate), at=at))
+        await doors.outcomes.mark(admin, replace(an_outcome(admin, debate), at=at))
 
     async def known(reader: Principal, clearance: Label) -> list[int]:
         looking = replace(reader, clearance=clearance)
         every = await doors.outcomes.known(looking, BOTH, limit=10, before=LATER)
         return [(each.at - BEGINNING).days for each in every]
 
-    assert await known(root, SECRET) == [*map(ord, "abc")]
-    assert await known(root, TEAM) == [*map(ord, "bc")]
+    assert await known(admin, SECRET) == [*map(ord, "abc")]
+    assert await known(admin, TEAM) == [*map(ord, "bc")]
     assert await known(other, SECRET) == [*map(ord, "ac")]
     assert await known(other, TEAM) == [*map(ord, "c")]
 
 
-async def test_nobody_marks_what_they_may_not_read(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    other = await joined(doors, root, "other", SECRET)
-    debate = await held(doors, root)
+async def test_nobody_marks_what_they_may_not_read_or_below_what_they_have_read(
+    doors: Doors, admin: Principal
+) -> None:
+    other = await joined(doors, admin, "other", SECRET)
+    debate = await held(doors, admin)
 
     with pytest.raises(DebateNotFound):
         await doors.outcomes.mark(other, an_outcome(other, debate))
-
-    assert await doors.outcomes.of(other, debate.id) == []
-
-
-async def test_nobody_marks_below_what_their_task_has_read(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = await held(doors, root)
-    await doors.contexts.rise(root, FINANCE, untrusted=False)
-
+    await doors.contexts.rise(admin, FINANCE, untrusted=False)
     with pytest.raises(WriteDown):
-        await doors.outcomes.mark(root, an_outcome(root, debate))
+        await doors.outcomes.mark(admin, an_outcome(admin, debate))
+
+    for who in (admin, other):
+        assert await doors.outcomes.of(who, debate.id) == []
 
 
-async def test_what_is_known_is_what_was_known_at_that_time(doors: Doors) -> None:
+async def test_what_is_known_is_what_was_known_at_that_time(doors: Doors, admin: Principal) -> None:
     """However many are marked afterwards, and whatever is marked anew."""
-    root = await cleared_root(doors)
     for number in (1, 2, 3):
-        debate = await held(doors, root, str(number))
+        debate = await held(doors, admin, str(number))
         at = BEGINNING + timedelta(days=number)
-        await doors.outcomes.mark(root, replace(an_outcome(root, debate), at=at))
-        again = replace(an_outcome(root, debate, right="22"), at=at + timedelta(days=10))
-        await doors.outcomes.mark(root, again)
+        await doors.outcomes.mark(admin, replace(an_outcome(admin, debate), at=at))
+        again = replace(an_outcome(admin, debate, right="22"), at=at + timedelta(days=10))
+        await doors.outcomes.mark(admin, again)
 
     async def known(days: int) -> list[tuple[int, str | None]]:
         before = BEGINNING + timedelta(days=days)
-        every = await doors.outcomes.known(root, BOTH, limit=2, before=before)
+        every = await doors.outcomes.known(admin, BOTH, limit=2, before=before)
         return [((each.at - BEGINNING).days, each.right) for each in every]
 
     assert await known(0) == []

@@ -26,55 +26,54 @@ LATER = BEGINNING + timedelta(minutes=1)
 
 async def seated(doors: Doors, guests: int = 2) -> tuple[Principal, Principal, Debate]:
     """A starter, a guest who has joined, and their debate."""
-    root = await cleared_root(doors)
-    guest = await joined(doors, root, "guest", FINANCE)
-    debate = a_debate(root, guests=guests)
-    await doors.debates.begin(root, debate)
+    admin = await cleared_root(doors)
+    guest = await joined(doors, admin, "guest", FINANCE)
+    debate = a_debate(admin, guests=guests)
+    await doors.debates.begin(admin, debate)
     await doors.debates.join(guest, debate.id, a_guest(guest))
-    return root, guest, debate
+    return admin, guest, debate
 
 
 async def test_a_guest_is_one_of_the_voices(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
+    admin, guest, debate = await seated(doors)
 
     again = await doors.debates.join(guest, debate.id, replace(a_guest(guest), name="other"))
 
     assert again == a_guest(guest)
-    read = (await doors.debates.read(root, debate.id)).debate
-    assert read.voices == (*debate.voices, a_guest(guest))
-
-
-async def test_a_guest_does_not_read_a_private_debate(doors: Doors) -> None:
-    _, guest, debate = await seated(doors)
-
-    with pytest.raises(DebateNotFound):
+    with pytest.raises(DebateNotFound):  # it is private
         await doors.debates.read(guest, debate.id)
     with pytest.raises(DebateNotFound):
         await doors.debates.note(guest, debate.id, said(), TEAM)
+    read = (await doors.debates.read(admin, debate.id)).debate
+    assert read.voices == (*debate.voices, a_guest(guest))
 
 
-async def test_no_more_sit_down_than_there_are_seats(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = a_debate(root, guests=2)
-    await doors.debates.begin(root, debate)
-    guests = [await joined(doors, root, f"guest {number}") for number in range(5)]
+async def test_no_more_sit_down_than_there_are_seats(doors: Doors, admin: Principal) -> None:
+    debate = a_debate(admin, guests=2)
+    await doors.debates.begin(admin, debate)
+    guests = [await joined(doors, admin, f"guest {number}") for number in range(5)]
 
     came = await asyncio.gather(
         *(doors.debates.join(guest, debate.id, a_guest(guest)) for guest in guests),
         return_exceptions=True,
     )
 
+    none = a_debate(admin, "none")
+    await doors.debates.begin(admin, none)
+    with pytest.raises(NoSeatLeft):
+        await doors.debates.join(admin, none.id, a_guest(admin))
+    with pytest.raises(NotSeated):
+        await doors.seats.seat(admin, none.id)
     assert sum(isinstance(each, NoSeatLeft) for each in came) == 3
-    assert len((await doors.debates.read(root, debate.id)).debate.voices) == 4
+    assert len((await doors.debates.read(admin, debate.id)).debate.voices) == 4
 
 
-async def test_nobody_joins_what_they_may_not_know_of(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    low = await joined(doors, root, "low", TEAM)
-    secret = a_debate(root, "secret", label=FINANCE, guests=1)
-    alone = a_debate(root, "alone")
+async def test_nobody_joins_what_they_may_not_know_of(doors: Doors, admin: Principal) -> None:
+    low = await joined(doors, admin, "low", TEAM)
+    secret = a_debate(admin, "secret", label=FINANCE, guests=1)
+    alone = a_debate(admin, "alone")
     for debate in (secret, alone):
-        await doors.debates.begin(root, debate)
+        await doors.debates.begin(admin, debate)
 
     for debate in (secret, alone):
         with pytest.raises(DebateNotFound):
@@ -87,30 +86,10 @@ async def test_nobody_joins_what_they_may_not_know_of(doors: Doors) -> None:
             await doors.seats.answer(low, debate.id, "said:1", a_reply())
 
 
-async def test_whoever_reads_a_debate_without_seats_is_told_that_none_is_left(doors: Doors) -> None:
-    root = await cleared_root(doors)
-    debate = a_debate(root)
-    await doors.debates.begin(root, debate)
-
-    with pytest.raises(NoSeatLeft):
-        await doors.debates.join(root, debate.id, a_guest(root))
-    with pytest.raises(NotSeated):
-        await doors.seats.seat(root, debate.id)
-
-
-async def test_who_could_sit_down_is_told_how_secret_it_is_there(doors: Doors) -> None:
-    root, _, debate = await seated(doors)
-    stranger = await joined(doors, root, "stranger", FINANCE)
-
-    assert await doors.seats.secrecy(stranger, debate.id) == TEAM
-    with pytest.raises(NotSeated):
-        await doors.seats.seat(stranger, debate.id)
-
-
 async def test_nobody_joins_a_debate_that_is_over(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    late = await joined(doors, root, "late")
-    await doors.debates.end(root, debate.id, DebateStatus.STOPPED, None, at=LATER)
+    admin, guest, debate = await seated(doors)
+    late = await joined(doors, admin, "late")
+    await doors.debates.end(admin, debate.id, DebateStatus.STOPPED, None, at=LATER)
 
     with pytest.raises(DebateOver):
         await doors.debates.join(late, debate.id, a_guest(late))
@@ -121,13 +100,13 @@ async def test_nobody_joins_a_debate_that_is_over(doors: Doors) -> None:
 
 
 async def test_a_seat_tells_what_is_asked_now(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
+    admin, guest, debate = await seated(doors)
 
     before = await doors.seats.seat(guest, debate.id)
     ask = an_ask(a_guest(guest))
     for _ in range(2):
-        await doors.seats.ask(root, debate.id, ask)
-    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest), "said:2"))
+        await doors.seats.ask(admin, debate.id, ask)
+    await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest), "said:2"))
     now = await doors.seats.seat(guest, debate.id)
 
     assert (before.asked, before.key, before.turn) == (None, None, 1)
@@ -138,14 +117,14 @@ async def test_a_seat_tells_what_is_asked_now(doors: Doors) -> None:
 
 
 async def test_the_first_answer_counts(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
+    admin, guest, debate = await seated(doors)
+    await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest)))
 
-    assert await doors.seats.answered(root, debate.id, ["said:1", "said:9"]) == []
+    assert await doors.seats.answered(admin, debate.id, ["said:1", "said:9"]) == []
     for reply in (a_reply(), a_reply("another")):
         await doors.seats.answer(guest, debate.id, "said:1", reply)
 
-    assert await doors.seats.answered(root, debate.id, ["said:1", "said:9"]) == [
+    assert await doors.seats.answered(admin, debate.id, ["said:1", "said:9"]) == [
         ("said:1", a_reply())
     ]
     seat = await doors.seats.seat(guest, debate.id)
@@ -153,12 +132,16 @@ async def test_the_first_answer_counts(doors: Doors) -> None:
 
 
 async def test_only_what_was_asked_of_them_is_theirs_to_answer(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    other = await joined(doors, root, "other")
+    admin, guest, debate = await seated(doors)
+    other = await joined(doors, admin, "other")
     await doors.debates.join(other, debate.id, a_guest(other))
-    stranger = await joined(doors, root, "stranger")
-    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
+    stranger = await joined(doors, admin, "stranger")
+    await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest)))
 
+    assert await doors.seats.secrecy(stranger, debate.id) == TEAM
+    with pytest.raises(NotSeated):
+        await doors.seats.seat(stranger, debate.id)
+    await doors.seats.ask(admin, debate.id, an_ask(replace(a_guest(other), name="guest:nobody")))
     with pytest.raises(NothingAsked):
         await doors.seats.answer(other, debate.id, "said:1", a_reply())
     with pytest.raises(NothingAsked):
@@ -170,11 +153,11 @@ async def test_only_what_was_asked_of_them_is_theirs_to_answer(doors: Doors) -> 
     assert await doors.seats.answered(other, debate.id, ["said:1"]) == []
 
 
-async def test_a_guest_who_has_read_more_neither_joins_nor_answers(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    late = await joined(doors, root, "late", SECRET)
-    await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))
-    for each in (guest, late):
+async def test_who_has_read_more_neither_joins_nor_answers_nor_asks(doors: Doors) -> None:
+    admin, guest, debate = await seated(doors)
+    late = await joined(doors, admin, "late", SECRET)
+    await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest)))
+    for each in (guest, late, admin):
         await doors.contexts.rise(each, FINANCE, untrusted=False)
 
     with pytest.raises(WriteDown):
@@ -182,31 +165,17 @@ async def test_a_guest_who_has_read_more_neither_joins_nor_answers(doors: Doors)
     with pytest.raises(WriteDown):
         await doors.seats.answer(guest, debate.id, "said:1", a_reply())
 
-    assert await doors.seats.answered(root, debate.id, ["said:1"]) == []
+    with pytest.raises(WriteDown):
+        await doors.seats.ask(admin, debate.id, an_ask(a_guest(guest), "said:2"))
+
+    assert await doors.seats.answered(admin, debate.id, ["said:1"]) == []
 
 
 async def test_a_guest_is_at_no_table_that_has_become_too_secret(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    await doors.debates.note(root, debate.id, said(), SECRET)
+    admin, guest, debate = await seated(doors)
+    await doors.debates.note(admin, debate.id, said(), SECRET)
 
     with pytest.raises(DebateNotFound):
         await doors.seats.seat(guest, debate.id)
     with pytest.raises(DebateNotFound):
         await doors.seats.answer(guest, debate.id, "said:1", a_reply())
-
-
-async def test_nothing_is_asked_of_somebody_who_is_not_there(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    nobody = replace(a_guest(guest), name="guest:nobody")
-
-    await doors.seats.ask(root, debate.id, an_ask(nobody))
-
-    assert (await doors.seats.seat(guest, debate.id)).asked is None
-
-
-async def test_nothing_is_asked_below_what_its_task_has_read(doors: Doors) -> None:
-    root, guest, debate = await seated(doors)
-    await doors.contexts.rise(root, FINANCE, untrusted=False)
-
-    with pytest.raises(WriteDown):
-        await doors.seats.ask(root, debate.id, an_ask(a_guest(guest)))

@@ -184,6 +184,7 @@ async def engine(addresses: Addresses | None, works: Works) -> AsyncIterator[Eng
 
 @pytest.mark.requirement("engine:contract:one-suite")
 async def test_a_run_does_its_steps_and_gives_what_it_came_to(engine: Engine, works: Works) -> None:
+    """To those who may see it; one that is done is not resumed, nor forked from elsewhere."""
     run = await engine.started("chain")
 
     ended = await engine.over(run.id)
@@ -195,6 +196,15 @@ async def test_a_run_does_its_steps_and_gives_what_it_came_to(engine: Engine, wo
     assert [(step.name, step.number, step.state) for step in steps] == [
         (f"link-{n}", n + 1, StepState.DONE) for n in range(3)
     ]
+    for stranger in (engine.stranger, engine.uncleared):
+        with pytest.raises(RunNotFound):
+            await engine.book.get(stranger, run.id)
+        found = await engine.book.page(stranger, statuses=[], kind=None, before=None, limit=9)
+        assert found == []
+    with pytest.raises(RunNotOver):
+        await engine.resume(engine.ana, run.id)
+    with pytest.raises(StepNotFound):
+        await engine.fork(engine.ana, run.id, step="nothing")
 
 
 async def test_the_same_key_starts_one_run(engine: Engine, works: Works) -> None:
@@ -207,11 +217,6 @@ async def test_the_same_key_starts_one_run(engine: Engine, works: Works) -> None
     assert one.id == other.id == third.id
     assert third.status is RunStatus.DONE
     assert works.done == ["link-0", "link-1", "link-2"]
-
-
-async def test_the_same_key_for_something_else_is_refused(engine: Engine) -> None:
-    await engine.start(engine.ana, RunWish(kind="chain", key="k", input={"a": 1}))
-
     with pytest.raises(KeyReused):
         await engine.start(engine.ana, RunWish(kind="chain", key="k", input={"a": 2}))
 
@@ -295,14 +300,6 @@ async def test_a_step_that_came_to_its_end_is_not_tried_again_although_the_run_f
     assert works.done == ["firm"]
 
 
-async def test_a_run_that_is_done_is_not_resumed(engine: Engine) -> None:
-    run = await engine.started("chain")
-    await engine.over(run.id)
-
-    with pytest.raises(RunNotOver):
-        await engine.resume(engine.ana, run.id)
-
-
 async def test_a_fork_has_done_what_came_before_and_does_the_rest_under_keys_of_its_own(
     engine: Engine, works: Works
 ) -> None:
@@ -360,37 +357,18 @@ async def test_a_fork_with_named_steps_has_done_those_and_no_others(
 async def test_what_is_to_be_done_anew_is_forgotten_when_it_is_resumed(
     engine: Engine, works: Works
 ) -> None:
-    run = await engine.started("shaky")
-    await engine.over(run.id)
-    works.failing = False
-
-    await engine.line.join(await engine.runs.resume(engine.ana, run.id, anew=["firm"]))
-    await engine.over(run.id)
-
-    assert works.done == ["firm", "shaky", "firm", "shaky"]
-
-
-async def test_whoever_takes_it_up_again_lends_it_what_they_may_now(
-    engine: Engine, works: Works
-) -> None:
+    """And whoever takes it up again lends it what they may now."""
     run = await engine.started("shaky")
     await engine.over(run.id)
     works.failing = False
     less = replace(engine.ana, scopes=frozenset({"runs:write"}))
 
-    turn = await engine.runs.resume(less, run.id, given={"asker": "ana"})
+    turn = await engine.runs.resume(less, run.id, anew=["firm"], given={"asker": "ana"})
     await engine.line.join(turn)
 
     ended = await engine.over(run.id)
+    assert works.done == ["firm", "shaky", "firm", "shaky"]
     assert (ended.input, ended.scopes) == ({"asker": "ana"}, frozenset({"runs:write"}))
-
-
-async def test_a_fork_from_a_step_that_never_was_is_refused(engine: Engine) -> None:
-    run = await engine.started("chain")
-    await engine.over(run.id)
-
-    with pytest.raises(StepNotFound):
-        await engine.fork(engine.ana, run.id, step="nothing")
 
 
 async def test_a_run_that_is_being_carried_out_ends_when_it_is_cancelled(
@@ -420,16 +398,6 @@ async def test_a_run_that_waits_ends_when_it_is_cancelled(engine: Engine, works:
     assert works.done == ["before"]
 
 
-async def test_a_work_that_breaks_says_how(engine: Engine) -> None:
-    run = await engine.started("broken")
-
-    ended = await engine.over(run.id)
-
-    assert ended.status is RunStatus.FAILED
-    assert ended.failure is not None
-    assert (ended.failure.type, ended.failure.message) == ("ValueError", "It was never whole.")
-
-
 async def test_runs_are_listed_newest_first_by_what_became_of_them(engine: Engine) -> None:
     done = [await engine.started("chain") for _ in range(3)]
     broken = await engine.started("broken")
@@ -446,31 +414,20 @@ async def test_runs_are_listed_newest_first_by_what_became_of_them(engine: Engin
 
     assert [run.id for run in [*first, *rest]] == [broken.id, *(run.id for run in done[::-1])]
     assert [run.id for run in failed] == [broken.id]
+    assert failed[0].failure is not None
+    told = (failed[0].failure.type, failed[0].failure.message)
+    assert told == ("ValueError", "It was never whole.")
 
+    async def page(of: PrincipalId, before: RunPosition | None = None) -> list[RunId]:
+        found = await engine.book.page(
+            engine.ana, statuses=[], kind=None, before=before, limit=2, of=of
+        )
+        return [run.id for run in found]
 
-async def test_a_list_goes_on_from_where_a_run_stood_that_was_forgotten(engine: Engine) -> None:
-    older, forgotten, newer = [await engine.started("chain") for _ in range(3)]
-    stood = RunPosition(forgotten.created_at, RunId(UUID(int=0)))
-
-    rest = await engine.book.page(engine.ana, statuses=[], kind=None, before=stood, limit=9)
-
-    assert newer.id not in {run.id for run in rest}
-    assert [run.id for run in rest] == [older.id]
-
-
-async def test_a_list_can_be_of_one_principal_alone(engine: Engine) -> None:
-    runs = [await engine.started("chain") for _ in range(3)]
-    nobody = PrincipalId(UUID(int=1))
-
-    own = await engine.book.page(
-        engine.ana, statuses=[], kind=None, before=None, limit=2, of=engine.ana.id
-    )
-    none = await engine.book.page(
-        engine.ana, statuses=[], kind=None, before=None, limit=2, of=nobody
-    )
-
-    assert [run.id for run in own] == [runs[2].id, runs[1].id]
-    assert none == []
+    assert await page(engine.ana.id) == [broken.id, done[2].id]
+    assert await page(PrincipalId(UUID(int=1))) == []
+    forgotten = RunPosition(done[1].created_at, RunId(UUID(int=0)))
+    assert await page(engine.ana.id, forgotten) == [done[0].id]
 
 
 async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:
@@ -484,17 +441,6 @@ async def test_a_list_can_say_how_many_steps_are_over(engine: Engine) -> None:
         steps = await engine.book.steps(engine.ana, run)
         assert over.get(run, 0) == sum(step.state is not StepState.OPEN for step in steps)
     assert not any((await engine.book.progress(engine.stranger, [done.id])).values())
-
-
-async def test_somebody_else_finds_no_run(engine: Engine) -> None:
-    run = await engine.started("chain")
-    await engine.over(run.id)
-
-    for stranger in (engine.stranger, engine.uncleared):
-        with pytest.raises(RunNotFound):
-            await engine.book.get(stranger, run.id)
-        found = await engine.book.page(stranger, statuses=[], kind=None, before=None, limit=9)
-        assert found == []
 
 
 async def test_a_narrow_queue_lets_one_go_at_a_time_the_most_urgent_first(
@@ -528,17 +474,11 @@ async def test_runs_with_the_same_partition_key_take_turns(engine: Engine, works
     assert sorted(works.done) == ["a", "a", "a", "b", "b", "b"]
 
 
-async def test_a_work_knows_in_whose_name_it_is_done(engine: Engine) -> None:
-    ana = engine.ana
-
-    over = await engine.over((await engine.started("named")).id)
-
-    assert over.result == [str(ana.id), ana.name, sorted(ana.scopes), str(ana.clearance)]
-
-
 async def test_a_run_that_is_busy_is_not_put_away_while_it_waits(
     engine: Engine, works: Works
 ) -> None:
+    """A work knows in whose name it is done."""
+    ana, named = engine.ana, await engine.started("named")
     run = await engine.started("reading")
 
     waiting = await engine.waiting(run.id)
@@ -549,3 +489,5 @@ async def test_a_run_that_is_busy_is_not_put_away_while_it_waits(
     assert works.done == ["read"]
     assert works.legs == [(1, False), (2, True)]
     assert ended.result == "yes"
+    over = await engine.over(named.id)
+    assert over.result == [str(ana.id), ana.name, sorted(ana.scopes), str(ana.clearance)]

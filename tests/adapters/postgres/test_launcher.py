@@ -400,9 +400,10 @@ def test_other_passwords_than_the_server_has_are_told_plainly_and_none_replaces_
     made._passwords_file.write_text(text)
     embedded_store(folder).server.stop(force=True)
 
-    made._passwords_file.unlink()
+    made._passwords_file.rename(folder / "lost")
     with pytest.raises(StoreRefused, match="passwords are gone"):
         embedded_store(folder).start_here(create=True)
+    (folder / "lost").rename(made._passwords_file)
 
 
 def test_a_long_path_gets_a_short_private_socket_folder() -> None:
