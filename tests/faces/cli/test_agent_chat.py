@@ -171,14 +171,6 @@ NO_MODEL = Problem(404, {"code": "no_such_model", "title": "No such model", "det
 SMALL = {"GET /models/a%3Asmal": NO_MODEL, "GET /models": [{"model": "a:small"}]}
 
 
-@pytest.mark.parametrize("command", ["chat", "test"])
-def test_a_model_that_is_not_there_is_not_asked(cli: CommandLine, command: str) -> None:
-    got = cli(f"agents {command} helper Hi --model a:smal", answers(**SMALL))
-
-    assert (got.code, got.sent) == (Exit.FAILED, [])
-    assert "Did you mean a:small?" in got.err
-
-
 BROKE = (tool_began(), tool_ended(failed=True))
 NOTED = event("noted", code="no_tools", message="None of its tools can be used.")
 MEND = {"status": "failed", "error_code": "x", "fix": "Mend it.", "error": "e"}

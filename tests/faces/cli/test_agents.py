@@ -56,32 +56,6 @@ def test_they_are_listed(cli: CommandLine) -> None:
     assert got.rows == [["helper", "ollama:small", "files.*", "home", "3", "Helps with notes."]]
 
 
-@pytest.mark.parametrize(
-    ("command", "route", "said"),
-    [
-        ("agents list", "GET /agents", "portico agents new"),
-        ("agents list --tag hom", "GET /agents", "None match.\n"),
-        ("agents runs", "GET /traces", "portico agents chat NAME"),
-        ("agents runs --tool files.reed", "GET /traces", "None match.\n"),
-        (
-            "agents runs helper",
-            "GET /traces",
-            "There are none. To begin one: portico agents chat h",
-        ),
-        ("agents stats models", "GET /stats/models", "Nothing has been used yet."),
-        ("agents diff helper 1 2", "GET /agents/helper/diff?from=1&to=2", "are the same"),
-    ],
-)
-def test_where_there_is_nothing_that_is_said(
-    cli: CommandLine, command: str, route: str, said: str
-) -> None:
-    got = cli(command, SHOWN | {route: page()})
-
-    assert (got.code, got.out) == (0, "")
-    assert said in got.err
-    assert cli(f"{command} --json", SHOWN | {route: page()}).json["data"] == []
-
-
 def test_one_is_shown_with_its_limits_and_its_instructions(cli: CommandLine) -> None:
     shown = cli("agents show helper", SHOWN, screen=100).out
 
@@ -318,27 +292,6 @@ NOT_FOUND = Problem(
     404,
     {"code": "agent_not_found", "title": "No such agent", "detail": "No.", "fix": "See the list."},
 )
-
-
-@pytest.mark.parametrize(
-    ("words", "route"),
-    [
-        ("show helpr", "GET /agents/helpr"),
-        ("export helpr", "GET /agents/helpr/export"),
-        ("remove helpr --yes", "DELETE /agents/helpr"),
-        ("runs helpr", "GET /agents/helpr"),
-        ("chat helpr Hi", "POST /agents/helpr/runs"),
-    ],
-)
-def test_of_one_that_is_not_there_it_is_said_which_may_be_meant(
-    cli: CommandLine, words: str, route: str
-) -> None:
-    got = cli(
-        f"agents {words}", {route: NOT_FOUND, "GET /agents": page(AGENT), "GET /traces": page()}
-    )
-
-    assert (got.code, got.out) == (Exit.FAILED, "")
-    assert "Did you mean helper? See the list." in got.err
 
 
 @pytest.mark.parametrize("there", [page({**AGENT, "name": "else"}), None])

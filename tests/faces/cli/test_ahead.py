@@ -117,7 +117,6 @@ lab.find, which failed	lab.read	live, quick as it is	38 of 40	90%	18	17	16.9 s
 lab.list, lab.find	lab.read	live, rate limited	38 of 40	90%	18	17	16.9 s
 """)
     assert cli("ahead edges --json", edges(EDGE)).json == {"data": [EDGE]}
-    assert "work that repeats itself" in cli("ahead edges", edges()).err
 
 
 def test_of_every_gate_it_is_said_what_it_kept_out(cli: CommandLine) -> None:

@@ -21,7 +21,6 @@ def test_what_waits_is_listed(cli: CommandLine) -> None:
 
     assert row[:5] == ["…psvgnn", "waiting", "mail.send", "irreversible", "desktop (agent)"]
     assert approvals(cli, "list --all --json").json["data"] == [a_request()]
-    assert "Nothing waits" in approvals(cli, "list", {"GET /approvals": waiting()}).err
 
 
 def test_approved_ones_are_listed_by_how_they_went(cli: CommandLine) -> None:

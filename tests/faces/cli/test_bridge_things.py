@@ -196,36 +196,6 @@ def test_what_there_is_is_listed(
     assert ("In this order wait:" in got.err) == ("lease" in words)
 
 
-@pytest.mark.parametrize(
-    ("words", "route", "said"),
-    [
-        ("projects list", "/projects",
-         "There are none. To begin one: portico bridge projects new NAME"),
-        ("projects list --archived", "/projects", "None is archived."),
-        ("conversations list", "/conversations",
-         "There are none. To begin one: portico bridge conversations new PROJECT TITLE"),
-        ("conversations list --archived", "/conversations", "None is archived."),
-        ("conversations people plan", f"{TALK}/participants",
-         "portico bridge conversations join plan"),
-        ("presence list apollo", f"{AT}/presence", "Nobody says that they are there."),
-        ("memory list apollo", f"{AT}/memory",
-         "Nothing is remembered. To begin: portico bridge memory set PROJECT KEY VALUE"),
-        ("memory find apollo a", f"{AT}/memory/search", "Nothing has all of these words."),
-        ("memory history apollo k", f"{AT}/memory/history", "There was never anything."),
-        ("lease list apollo", f"{AT}/leases", "Nothing is held."),
-        ("work list apollo", f"{AT}/work", "portico bridge work add apollo TITLE"),
-        ("work list apollo --state open", f"{AT}/work", "Nothing is open."),
-    ],
-)  # fmt: skip
-def test_where_there_are_none_the_next_command_is_said(
-    cli: CommandLine, words: str, route: str, said: str
-) -> None:
-    got = bridge(cli, words, {f"GET {route}": page() | {"waiting": []}})
-
-    assert (got.code, got.out) == (0, "")
-    assert said in got.err
-
-
 def test_only_those_of_a_project_are_asked_for(cli: CommandLine) -> None:
     listed = bridge(cli, "conversations list apollo")
 
@@ -301,10 +271,7 @@ def not_there(code: str) -> Problem:
 @pytest.mark.parametrize(
     ("words", "some", "code", "said"),
     [
-        ("projects show appolo", {"GET /projects/appolo": not_there("project_not_found")},
-         Exit.FAILED, "Did you mean apollo?"),
         ("projects show x", {"GET /projects/x": DENIED}, Exit.DENIED, "not_permitted"),
-        ("conversations new apollo plan --with helpre", {}, Exit.FAILED, "Did you mean helper?"),
         ("memory get apollo k", {f"GET {AT}/memory/value": not_there("memory_not_found")},
          Exit.FAILED, "portico bridge memory list apollo"),
         ("memory get apollo k", {f"GET {AT}/memory/value": DENIED}, Exit.DENIED, ""),

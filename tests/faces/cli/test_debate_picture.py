@@ -80,11 +80,37 @@ def test_on_a_wide_screen_the_meter_has_a_bar() -> None:
     )
 
 
-def test_at_its_end_nobody_is_asked_any_more() -> None:
-    told = lines(a_view(BEGAN, ended(), guests=1))
+PART = event("part.began", debate="dbt_01m7fxv1skfhf86xxtf6psvgnn", question="Is it odd?")
+SECOND = event("round.began", round=2, voices=[ONE])
+PAID = stands(("no", 1.0), spent_money="0.12", cap_money="0.5", cap_tokens=None)
 
-    assert all("not asked yet" not in line for line in told)
-    assert any("was not needed" in line for line in told)
+
+@pytest.mark.parametrize(
+    ("told", "changes", "said", "unsaid"),
+    [
+        ((BEGAN, ended()), {"guests": 1}, ["was not needed"], "not asked yet"),
+        ((stands(("no", 1.0)),), {}, [], "$"),
+        ((PAID,), {}, ["$0.1200 of $0.5000"], ""),
+        ((SECOND,), {"label": "confidential"}, ["critique round · confidential"], ""),
+        ((event("guests.wanted", seats=2),), {},
+         ["? 2 seats for guests: join_debate at /mcp/debate; it is over at"], ""),
+        ((PART,), {"analysis": True},
+         ["analysis · 0 of 1 part over", "├ …psvgnn Is it odd?"], ONE),
+        ((BEGAN, asked(ONE), asked(TWO)), {},
+         ["0 tokens spent · 1,800 reserved · of 20,000"], ""),
+        ((asked(ONE), asked(TWO), failed(ONE, "gone")), {}, ["900 reserved"], "1,800"),
+        ((answered("guest:ben", "no"),), {}, ["guest:ben"], ""),
+    ],
+    ids=["its end", "free", "paid", "a secret one in its second round", "free seats", "an analysis",
+         "set aside", "set aside for one", "a guest, once it is heard"],
+)  # fmt: skip
+def test_what_there_is_to_know_is_told(
+    told: tuple[str, ...], changes: dict[str, Any], said: list[str], unsaid: str
+) -> None:
+    drawn = "\n".join(lines(a_view(*told, **changes), 80))
+
+    assert [words for words in said if words not in drawn] == []
+    assert not unsaid or unsaid not in drawn
 
 
 def test_whoever_speaks_is_seen_to() -> None:
@@ -92,36 +118,6 @@ def test_whoever_speaks_is_seen_to() -> None:
 
     assert any("says 5 letters" in line for line in lines(view, turn=3))
     assert lines(view, turn=3) != lines(view, turn=4)
-
-
-def test_money_is_shown_where_it_is_spent_or_bounded() -> None:
-    free = lines(a_view(stands(("no", 1.0))))
-    paid = lines(a_view(stands(("no", 1.0), spent_money="0.12", cap_money="0.5", cap_tokens=None)))
-
-    assert not any("$" in line for line in free)
-    assert any("$0.1200 of $0.5000" in line for line in paid)
-
-
-def test_a_secret_one_a_second_round_and_free_seats_are_told() -> None:
-    told = lines(
-        a_view(
-            event("round.began", round=2, voices=[ONE]),
-            event("guests.wanted", seats=2),
-            label="confidential",
-        )
-    )
-
-    assert "critique round · confidential" in told[1]
-    assert told[-1].startswith("? 2 seats for guests: join_debate at /mcp/debate; it is over at")
-
-
-def test_an_analysis_shows_its_parts_and_not_who_speaks_in_them() -> None:
-    part = event("part.began", debate="dbt_01m7fxv1skfhf86xxtf6psvgnn", question="Is it odd?")
-
-    told = lines(a_view(part, analysis=True))
-
-    assert told[1].endswith("analysis · 0 of 1 part over")
-    assert told[3:] == ["├ …psvgnn Is it odd?"]
 
 
 def test_each_part_of_an_analysis_shows_how_far_it_is() -> None:
@@ -183,13 +179,6 @@ def test_what_nobody_has_said_yet_is_called_what_it_is(
     assert drawn[2 + len(options)].startswith(f"{rest} ")
 
 
-def test_what_is_set_aside_is_seen_while_the_first_ones_are_asked() -> None:
-    drawn = lines(a_view(BEGAN, asked(ONE), asked(TWO)))
-
-    assert "0 tokens spent · 1,800 reserved · of 20,000" in drawn[2]
-    assert "900 reserved" in lines(a_view(asked(ONE), asked(TWO), failed(ONE, "gone")))[2]
-
-
 def test_one_that_fails_in_the_second_round_keeps_its_first_answer() -> None:
     view = a_view(answered(ONE, "no"), failed(ONE, "gone"))
 
@@ -210,10 +199,6 @@ def test_whoever_judges_keeps_its_own_answer() -> None:
     assert view.voices[ONE].state == "answered"
     assert not any(why in line for line in lines(a_view(judge, stands(("no", 1.0)))))
     assert not any(why in line for line in lines(a_view(judge, ended())))
-
-
-def test_a_guest_is_known_once_it_is_heard() -> None:
-    assert "guest:ben" in a_view(answered("guest:ben", "no")).voices
 
 
 def test_what_is_not_known_is_passed_over() -> None:

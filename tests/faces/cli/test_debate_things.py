@@ -42,25 +42,6 @@ def test_they_are_listed_newest_first(cli: CommandLine) -> None:
     assert "status=decided" in got.addresses[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "some", "said"),
-    [
-        ("list", {"GET /debates": page()}, "There are none. To hold one"),
-        ("list prime", {"GET /debates": page()}, "None match."),
-        ("voices", {"GET /debate-voices": page()}, "portico models providers"),
-        ("voices nobody", {"GET /debate-voices": page(a_voice(ONE, available=True, why=None))},
-         "None match."),
-    ],
-)  # fmt: skip
-def test_where_there_are_none_that_is_said(
-    cli: CommandLine, words: str, some: dict[str, Any], said: str
-) -> None:
-    got = debate(cli, words, some)
-
-    assert (got.code, got.out) == (0, "")
-    assert said in got.err
-
-
 AWAY = a_voice("program:claude", available=False, why="It is not installed, or not found.")
 
 
@@ -222,6 +203,7 @@ def test_voices_say_whether_they_are_there(cli: CommandLine) -> None:
         "program:claude\tprogram\tprogram\tno\t-\tpublic\tno\tIt is not installed.",
     ]
     assert debate(cli, "voices SMALL", some).lines == got.lines[:1]
+    assert "None match." in debate(cli, "voices nobody", some).err
 
 
 def test_a_copy_that_is_less_secret_waits_for_somebody(cli: CommandLine) -> None:

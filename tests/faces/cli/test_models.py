@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from portico.faces.cli.exits import Exit
 from tests.faces.cli.command_line import CommandLine, Outcome
 from tests.faces.cli.scripted_server import Problem
@@ -72,41 +70,9 @@ def test_models_are_listed_with_window_abilities_and_price(cli: CommandLine) -> 
     assert models(cli, "list --fresh --json").json == {"data": [MODEL, FREE, UNKNOWN]}
 
 
-@pytest.mark.parametrize(
-    ("words", "route", "said"),
-    [
-        ("list", "GET /models", "portico models providers"),
-        ("providers", "GET /models/providers", "OPENAI_API_KEY"),
-    ],
-)
-def test_where_there_is_none_it_is_said_what_to_do(
-    cli: CommandLine, words: str, route: str, said: str
-) -> None:
-    got = models(cli, words, **{route: []})
-
-    assert got.code == 0
-    assert said in got.err
-
-
 def test_one_is_shown_by_its_name(cli: CommandLine) -> None:
     assert "price\t0.5 / 10" in models(cli, f"show {LARGE}").lines
     assert models(cli, f"show {LARGE} --json").json == MODEL
-
-
-@pytest.mark.parametrize(
-    ("words", "route"),
-    [
-        ("show router:acme/lage", "GET /models/router%3Aacme/lage"),
-        ("test routr:acme/large", "POST /models/test"),
-    ],
-)
-def test_of_one_that_is_not_there_it_is_said_which_may_be_meant(
-    cli: CommandLine, words: str, route: str
-) -> None:
-    got = models(cli, words, **{route: NOT_FOUND})
-
-    assert got.code == Exit.FAILED
-    assert f"Did you mean {LARGE}? See." in got.err
 
 
 def test_whoever_does_not_answer_is_listed_with_why(cli: CommandLine) -> None:

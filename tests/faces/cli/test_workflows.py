@@ -57,19 +57,6 @@ def test_the_latest_are_listed(cli: CommandLine) -> None:
     assert third[1] == "(a program)"
 
 
-@pytest.mark.parametrize(
-    ("words", "route", "said"),
-    [
-        ("list", "GET /workflows", "portico run plan.toml"),
-        ("saved", "GET /saved-workflows", "portico workflows save"),
-    ],
-)
-def test_if_there_are_none_it_is_said_how_to_have_one(
-    cli: CommandLine, words: str, route: str, said: str
-) -> None:
-    assert said in workflows(cli, words, {route: page()}).err
-
-
 SHOWN = {f"GET /runs/{RUN}/events": page(an_event("step.done", 1, step="read", seconds=1.0))}
 
 
