@@ -258,6 +258,7 @@ async def test_a_call_is_a_run_in_the_name_of_whoever_calls_once_for_each_call()
 
     assert runs.wishes == [AgentRunWish(agent="scout", message="Look.", key="cal_1")]
     assert (answer.failed, answer.content) == (False, [{"type": "text", "text": "Found."}])
+    assert [tool["name"] for tool in (await tools.look(TARGET)).tools] == ["scout"]
     assert tools.knows(ANA.space, "agents")
     assert tools.vitals(ANA.space, "agents").phase is Phase.IDLE
 
@@ -300,12 +301,6 @@ async def test_nobody_calls_for_nobody_and_none_are_there_before_they_are_brough
         )
     with pytest.raises(UpstreamDown):
         await AgentTools().look(TARGET)
-
-
-async def test_those_that_are_exposed_are_shown() -> None:
-    shown = await Runs(None).tools().look(TARGET)
-
-    assert [tool["name"] for tool in shown.tools] == ["scout"]
 
 
 def test_its_definition_says_what_its_tools_can_do_and_changes_with_all_of_it() -> None:

@@ -17,7 +17,7 @@ from portico.adapters.system.belongings import (
     remove_if_empty,
     size_of,
 )
-from portico.adapters.system.own_package import removal, removal_by
+from portico.adapters.system.own_package import removal_by
 from portico.adapters.system.removing import remove_tree
 from tests.servers import IS_ROOT, RUN_AS
 
@@ -48,12 +48,6 @@ def anybodys() -> Iterator[Path]:
         place = Path(folder)
         place.chmod(0o777)  # for another account
         yield place
-
-
-def test_however_deep_it_is(deep: Path) -> None:
-    remove_tree(deep)
-
-    assert not deep.exists()
 
 
 def test_a_deep_folder_is_measured_and_taken_away_with_the_rest(deep: Path) -> None:
@@ -192,7 +186,3 @@ def test_the_command_is_that_of_the_installer(
     prefix: str, installer: str, origin: str | None, command: str
 ) -> None:
     assert removal_by("portico", prefix=prefix, installer=installer, origin=origin) == command
-
-
-def test_ours_is_known_too() -> None:
-    assert removal("portico")

@@ -181,32 +181,23 @@ async def test_where_it_is_told_what_it_is_to_do_nobody_else_looks(
     assert modes == [0o700]
 
 
-async def test_one_that_fails_says_why_in_one_line_and_no_secret(scene: Scene) -> None:
+async def test_one_that_fails_says_why_in_one_line_and_no_secret_and_is_charged_with_all_of_it(
+    scene: Scene,
+) -> None:
     complaint = "first\nbad key sk-ant-REDACTED\n\n"
+    spent = {"input_tokens": 300_000, "output_tokens": 5}
+    end = {"type": "result", "subtype": "error_max_turns", "is_error": True, "usage": spent}
 
     with pytest.raises(VoiceBroke) as caught:
         await scene.ask({"complains": complaint, "ends": 3})
+    with pytest.raises(VoiceBroke, match="error_max_turns") as charged:
+        await scene.ask({"lines": [end]})
 
     assert "it ended with 3: bad key" in str(caught.value)
     assert "abcdefgh" not in str(caught.value)
     assert caught.value.cost is None, "it did not come to say what it has used"
-
-
-async def test_one_that_fails_after_it_has_spent_much_is_charged_with_all_of_it(
-    scene: Scene,
-) -> None:
-    end = {
-        "type": "result",
-        "subtype": "error_max_turns",
-        "is_error": True,
-        "usage": {"input_tokens": 300_000, "output_tokens": 5},
-    }
-
-    with pytest.raises(VoiceBroke, match="error_max_turns") as caught:
-        await scene.ask({"lines": [end]})
-
-    assert caught.value.cost is not None
-    assert caught.value.cost.tokens == 300_005
+    assert charged.value.cost is not None
+    assert charged.value.cost.tokens == 300_005
 
 
 async def test_one_that_ends_well_and_says_nothing_has_not_answered(scene: Scene) -> None:
@@ -214,28 +205,24 @@ async def test_one_that_ends_well_and_says_nothing_has_not_answered(scene: Scene
         await scene.ask({"lines": ["[]", "null", '{"type": "result"', "{"]})
 
 
-async def test_too_late_it_is_ended_with_all_that_it_has_started(
-    scene: Scene, tmp_path: Path
+@pytest.mark.parametrize("cut_off", [False, True])
+async def test_too_late_or_cut_off_it_is_ended_with_all_that_it_has_started(
+    scene: Scene, tmp_path: Path, cut_off: bool
 ) -> None:
     file = tmp_path / "children"
-    orders = {"child": str(file), "sleeps": 600, "ignores_signals": True}
+    orders = {"child": str(file), "sleeps": 600, "ignores_signals": not cut_off}
+    seconds = timedelta(seconds=60 if cut_off else 3)
 
-    with pytest.raises(VoiceBroke, match="within 3 seconds"):
-        await scene.ask(orders, timeout=timedelta(seconds=3))
+    asking = asyncio.create_task(scene.ask(orders, timeout=seconds))
+    if cut_off:
+        await asyncio.to_thread(eventually, lambda: file.exists() and file.read_text() != "", 20.0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    else:
+        with pytest.raises(VoiceBroke, match="within 3 seconds"):
+            await asking
 
-    assert _gone(file)
-
-
-async def test_cut_off_it_is_ended_with_all_that_it_has_started(
-    scene: Scene, tmp_path: Path
-) -> None:
-    file = tmp_path / "children"
-    asking = asyncio.create_task(scene.ask({"child": str(file), "sleeps": 600}))
-    await asyncio.to_thread(eventually, lambda: file.exists() and file.read_text() != "", 20.0)
-    asking.cancel()
-
-    with pytest.raises(asyncio.CancelledError):
-        await asking
     assert _gone(file)
 
 
@@ -252,22 +239,20 @@ async def test_what_it_leaves_behind_when_it_ends_by_itself_is_ended_too(
     assert _gone(file)
 
 
-async def test_one_that_never_ends_a_line_is_ended(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("bound", "most", "orders"),
+    [
+        ("LONGEST_LINE", 100_000, {"endless": True}),
+        ("MOST_SAID", 1_000, {"lines": ["x" * 500] * 3, "sleeps": 600}),
+    ],
+)
+async def test_one_that_never_ends_a_line_or_says_too_much_in_all_is_ended(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, orders: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(running, "LONGEST_LINE", 100_000)
+    monkeypatch.setattr(running, bound, most)
 
     with pytest.raises(VoiceBroke, match="more than anybody reads"):
-        await scene.ask({"endless": True})
-
-
-async def test_one_that_says_too_much_in_all_is_ended(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "MOST_SAID", 1_000)
-
-    with pytest.raises(VoiceBroke, match="more than anybody reads"):
-        await scene.ask({"lines": ["x" * 500] * 3, "sleeps": 600})
+        await scene.ask(orders)
 
 
 async def test_what_is_too_secret_is_not_told_to_it(scene: Scene) -> None:
@@ -341,12 +326,8 @@ def test_its_answer_and_what_it_used_are_read_from_its_lines(name: str) -> None:
 
     assert (heard.text, spoken, heard.problem, heard.ended) == (ANSWER, ANSWER, None, True)
     assert (heard.input, heard.output) == (60, 8)
-
-
-def test_claude_says_what_it_cost_and_who_answered() -> None:
-    heard, _ = heard_of(DIALECTS["claude"], SAID["claude"])
-
-    assert (heard.money, heard.model) == (Decimal("0.0125"), "claude-opus-5")
+    if name == "claude":
+        assert (heard.money, heard.model) == (Decimal("0.0125"), "claude-opus-5")
 
 
 @EVERY
