@@ -16,7 +16,6 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.learnt_counts import PostgresLearntCounts
 from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
-from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.gateway.ahead.news import TOPIC, AheadNews
@@ -25,14 +24,8 @@ from portico.gateway.ahead.switch_ahead import AheadWish, SwitchAhead
 from portico.gateway.ahead.switchboard import AHEAD, Switchboard
 from portico.gateway.core.ahead.switches import AheadMode, Switches
 from portico.gateway.core.ahead.terms import AheadTerms
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
-from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import SeededEntropy
-from tests.contracts.doors import a_key
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
@@ -70,12 +63,14 @@ class Town:
     processes: list[Process]
 
 
-def a_process(transactions: Transactions, bus: PostgresBus, oldest: timedelta) -> Process:
+def a_process(
+    transactions: Transactions, bus: PostgresBus, oldest: timedelta, space: SpaceId
+) -> Process:
     after = BusAfterCommit(bus, transactions)
     settings, clock = PostgresSpaceSettings(transactions), SystemClock()
     log = PostgresEventLog(transactions, after, clock, system_entropy)
     board = Switchboard(settings=settings, bus=after, terms=AheadTerms(), oldest=oldest)
-    lane = Lane({a_space("home").id})
+    lane = Lane({space})
     board.obeyed_by(lane)
     servers, counts = PostgresServers(transactions), PostgresLearntCounts(transactions)
     switch = SwitchAhead(
@@ -90,25 +85,22 @@ def a_process(transactions: Transactions, bus: PostgresBus, oldest: timedelta) -
 
 
 @pytest.fixture(params=[HOUR, timedelta(milliseconds=750)], ids=["told", "not told"])
-async def town(embedded_database: Addresses, request: pytest.FixtureRequest) -> AsyncIterator[Town]:
+async def town(
+    embedded_database: Addresses, ana: Principal, request: pytest.FixtureRequest
+) -> AsyncIterator[Town]:
     """Three of them, each with a pool and a bus of its own. Told: only the bus says that something
     has changed. Not told: nobody's bus runs, and each looks by itself."""
-    home = a_space("home")
-    admin = an_identity("root", space=home, roles=[Role.ADMIN])
     tasks = []
     async with AsyncExitStack() as opened:
         processes = []
         for _ in range(3):
             pool = await opened.enter_async_context(open_pool(embedded_database.app, 2))
             bus = PostgresBus(embedded_database.app, system_entropy)
-            processes.append(a_process(Transactions(pool), bus, request.param))
+            processes.append(a_process(Transactions(pool), bus, request.param, ana.space))
             tasks.append(asyncio.create_task(processes[-1].board.run()))
             if request.param == HOUR:
                 tasks.append(asyncio.create_task(bus.run()))
-        key = ApiKey.mint(SeededEntropy())
-        spaces = PostgresSpaces(Transactions(pool))
-        await spaces.found(home, admin, a_key(admin, key), bytes(32))
-        yield Town(as_principal(admin), processes)
+        yield Town(ana, processes)
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)

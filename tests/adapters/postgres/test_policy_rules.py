@@ -1,40 +1,43 @@
-"""What the contract of rules cannot see: how often the database is asked, and who is not told."""
+"""What the contracts of rules and tasks cannot see: how often the database is asked, and who is not
+told."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import psycopg
 import pytest
+from psycopg.rows import DictRow
 
 from portico.adapters.inline.bus import InlineBus
-from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.policy_rules import OLDEST, PostgresRules
-from portico.adapters.postgres.spaces import PostgresSpaces
-from portico.adapters.postgres.transaction import Connection, Transactions, open_pool
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.transaction import Connection, Part, Transactions
 from portico.guard.core.rules import Rule, Ruling
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.testing.guard import a_space, an_identity
-from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from tests.contracts.doors import a_key
+from portico.testing.kernel import BEGINNING, TickingClock
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
 
+TEAM = Label(Level.TEAM)
 RULE = Rule(name="no", ruling=Ruling.DENY, tools=("*",), made_by="root", made_at=BEGINNING)
 
 
 class Counted(Transactions):
     begun = 0
+    strokes = 0
 
     @asynccontextmanager
     async def begin(self, caller: Principal) -> AsyncIterator[Connection]:
         self.begun += 1
         async with super().begin(caller) as connection:
             yield connection
+
+    async def stroke(self, caller: Principal, *parts: Part) -> Sequence[Sequence[DictRow]]:
+        self.strokes += 1
+        return await super().stroke(caller, *parts)
 
 
 @dataclass
@@ -62,15 +65,9 @@ class Town:
 
 
 @pytest.fixture
-async def town(embedded_database: Addresses) -> AsyncIterator[Town]:
-    async with open_pool(embedded_database.app, 4) as pool:
-        here, there = (Process(Counted(pool), TickingClock()) for _ in range(2))
-        home = a_space("home")
-        admin = an_identity("root", space=home, roles=[Role.ADMIN])
-        key = ApiKey.mint(SeededEntropy())
-        spaces = PostgresSpaces(Transactions(pool))
-        await spaces.found(home, admin, a_key(admin, key), bytes(32))
-        yield Town(as_principal(admin), here, there)
+def town(transactions: Transactions, ana: Principal) -> Town:
+    here, there = (Process(Counted(transactions._pool), TickingClock()) for _ in range(2))
+    return Town(ana, here, there)
 
 
 async def test_asking_again_asks_no_database(town: Town) -> None:
@@ -122,3 +119,18 @@ async def test_a_rule_is_never_changed_in_place(town: Town) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         async with town.here.transactions.begin(town.root) as connection:
             await connection.execute("UPDATE policy_rule SET ruling = 'allow'")
+
+
+async def test_a_call_that_adds_nothing_to_its_task_asks_nobody(
+    transactions: Transactions, ana: Principal
+) -> None:
+    counted = Counted(transactions._pool)
+    contexts = PostgresTaskContexts(counted, TickingClock())
+
+    for label in (TEAM, TEAM, PUBLIC):
+        await contexts.rise(ana, label, untrusted=True)
+    assert counted.strokes == 1
+
+    await contexts.rise(ana, Label(Level.CONFIDENTIAL), untrusted=False)
+    await contexts.rise(replace(ana, key="another"), TEAM, untrusted=True)
+    assert counted.strokes == 3

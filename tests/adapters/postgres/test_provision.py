@@ -1,6 +1,8 @@
 """Setting up a PostgreSQL of the user's own."""
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -23,14 +25,36 @@ from tests.servers import free_port, migrate, tcp_server
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
 
 
-@pytest.fixture(params=[16, 18])
-def admin(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture(scope="module", params=[pytest.param(16, marks=pytest.mark.nightly), 18])
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
     with tcp_server(request.param) as address:
         yield address
 
 
+@pytest.fixture
+def admin(server: str) -> Iterator[str]:
+    """Of one in which nothing is provisioned."""
+    yield server
+    with psycopg.connect(server, autocommit=True) as superuser:
+        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)".encode())
+        for (role,) in superuser.execute(_ROLES).fetchall():
+            superuser.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+        superuser.execute("ALTER SYSTEM RESET ALL")
+        superuser.execute("SELECT pg_reload_conf()")
+
+
+_ROLES = (
+    "SELECT rolname FROM pg_roles WHERE rolname NOT LIKE 'pg\\_%' AND rolname <> current_user"
+    " ORDER BY rolcreaterole"
+)
+
+
 async def test_it_makes_roles_database_and_extension_and_all_is_safe(admin: str) -> None:
+    """Strangers are shut out, and no role is taken over that could see through the walls."""
     passwords = new_passwords(system_entropy).by_role
+    stranger = make_conninfo(admin, user="stranger", password="stranger", dbname=DATABASE)
+    with psycopg.connect(admin, autocommit=True) as superuser:
+        superuser.execute("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
 
     provision(admin, passwords)
 
@@ -41,11 +65,20 @@ async def test_it_makes_roles_database_and_extension_and_all_is_safe(admin: str)
             ("vector",),
         ]
     await _migrated_and_safe(made)
+    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+        psycopg.connect(stranger)
+
+    for right in ("SUPERUSER", "BYPASSRLS"):
+        with psycopg.connect(admin, autocommit=True) as superuser:
+            superuser.execute(f"ALTER ROLE portico_app {right}".encode())
+        with pytest.raises(StoreRefused) as refusal:
+            provision(admin, passwords, rotate=True)
+        assert "ALTER ROLE portico_app" in str(refusal.value.fix)
+        with psycopg.connect(admin, autocommit=True) as superuser:
+            superuser.execute(f"ALTER ROLE portico_app NO{right}".encode())
 
 
 async def _migrated_and_safe(made: dict[str, str]) -> None:
-    import asyncio
-
     await asyncio.to_thread(migrate, made["owner_dsn"])
     assert await unsafe(made["dsn"]) == []
     with psycopg.connect(made["dsn"]) as app:
@@ -67,6 +100,9 @@ def test_roles_that_exist_are_left_alone_unless_told_otherwise(admin: str) -> No
         psycopg.connect(provisioned_addresses(admin, first)["dsn"])
     with psycopg.connect(provisioned_addresses(admin, second)["dsn"]):
         pass
+    with psycopg.connect(admin) as superuser:
+        count = "SELECT count(*) FROM pg_database WHERE datname = %s"
+        assert superuser.execute(count, [DATABASE]).fetchone() == (1,)
 
 
 async def test_an_administrator_who_is_no_superuser_needs_help_with_the_extension_only(
@@ -87,16 +123,6 @@ async def test_an_administrator_who_is_no_superuser_needs_help_with_the_extensio
     await _migrated_and_safe(provisioned_addresses(chief, passwords))
 
 
-def test_strangers_are_shut_out_of_the_database(admin: str) -> None:
-    with psycopg.connect(admin, autocommit=True) as superuser:
-        superuser.execute("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
-
-    provision(admin, new_passwords(system_entropy).by_role)
-
-    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
-        psycopg.connect(make_conninfo(admin, user="stranger", password="stranger", dbname=DATABASE))
-
-
 def test_the_server_is_never_told_a_password_in_clear(admin: str) -> None:
     passwords = new_passwords(system_entropy).by_role
     with psycopg.connect(admin, autocommit=True) as superuser:
@@ -108,8 +134,6 @@ def test_the_server_is_never_told_a_password_in_clear(admin: str) -> None:
     with psycopg.connect(admin) as superuser:
         folder = superuser.execute("SHOW data_directory").fetchone()
     assert folder is not None
-    from pathlib import Path
-
     log = Path(folder[0]).parent.joinpath("log").read_text()
     assert "CREATE ROLE" in log
     assert not any(password in log for password in passwords.values())
@@ -121,27 +145,3 @@ def test_a_server_that_does_not_answer_is_told_as_such() -> None:
             f"postgresql://postgres@127.0.0.1:{free_port()}/postgres",
             new_passwords(system_entropy).by_role,
         )
-
-
-def test_repeating_it_is_safe(admin: str) -> None:
-    passwords = new_passwords(system_entropy).by_role
-    provision(admin, passwords)
-
-    provision(admin, passwords, rotate=True)
-
-    with psycopg.connect(admin) as superuser:
-        query = sql.SQL("SELECT count(*) FROM pg_database WHERE datname = {}")
-        assert superuser.execute(query.format(sql.Literal(DATABASE))).fetchone() == (1,)
-
-
-@pytest.mark.parametrize("right", ["SUPERUSER", "BYPASSRLS"])
-def test_a_role_that_could_see_through_the_walls_is_not_taken_over(admin: str, right: str) -> None:
-    passwords = new_passwords(system_entropy).by_role
-    provision(admin, passwords)
-    with psycopg.connect(admin, autocommit=True) as superuser:
-        superuser.execute(f"ALTER ROLE portico_app {right}".encode())
-
-    with pytest.raises(StoreRefused) as refusal:
-        provision(admin, passwords, rotate=True)
-
-    assert "ALTER ROLE portico_app" in str(refusal.value.fix)
