@@ -1,8 +1,6 @@
 """The scripted model that agents are measured with, and what is told of it."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +25,9 @@ from portico.bench.agents_scripts import Place, Script, Turn, Wish, place_of, pl
 from portico.bench.agents_setting_up import body
 from portico.bench.agents_stage import Stage, stage
 from portico.bench.agents_tools import counted
-from portico.bench.agents_work import ALL, EARLY, LEAN, STORM, calls_of, wanted_answer
+from portico.bench.agents_work import EARLY, wanted_answer
 from portico.bench.processes import environment
+from tests.bench.tool_server import answers_of
 
 LOOK = Wish(tool="look", arguments={"run": "$run", "step": "a", "seconds": 0.5}, closes=0.5)
 SCRIPT = Script(name="small", turns=[Turn(seconds=0.02, first=0.01, calls=[LOOK]), Turn()])
@@ -70,12 +69,6 @@ def test_the_answer_tells_what_reads_gave_and_nothing_else() -> None:
     assert wanted_answer(SCRIPT, "r1") == "r1 is done; seen: a"
 
 
-def test_a_script_is_the_same_after_it_was_sent() -> None:
-    for script in ALL:
-        sent = json.loads(json.dumps(script.as_json()))
-        assert json.loads(json.dumps(Script.from_json(sent).as_json())) == sent
-
-
 def test_the_pieces_of_a_turn_come_in_order_and_a_call_closes_when_it_is_said_to() -> None:
     place = Place("small", "r1", 1, [])
     turn = Turn(seconds=1.0, first=0.2, calls=[LOOK])
@@ -92,14 +85,6 @@ def test_the_pieces_of_a_turn_come_in_order_and_a_call_closes_when_it_is_said_to
     assert "".join(delta.get("content", "") for _, delta in pieces) == "one two"
     assert json.loads(arguments) == {"run": "r1", "step": "a", "seconds": 0.5}
     assert pieces[2][1]["tool_calls"][0]["function"]["name"] == "counting__look"
-
-
-def test_all_work_ends_with_an_answer_and_no_two_scripts_have_one_name() -> None:
-    assert len({script.name for script in ALL}) == len(ALL)
-    assert all(not script.turns[-1].calls for script in ALL)
-    assert calls_of(STORM) == 9
-    assert all(calls_of(script) == 9 for script in EARLY)
-    assert LEAN.seconds == 0
 
 
 def _asked(run: str, *turns: tuple[int, float, float]) -> list[Asked]:
@@ -247,53 +232,17 @@ def test_the_model_plays_its_script_over_the_wire_and_keeps_account(played_model
 
 
 @pytest.mark.process
-def test_the_model_gives_the_same_in_one_piece(played_model: Stage) -> None:
-    sent = {**body(MODEL, SCRIPT.asked("r1")), "stream": False}
-
-    message = played_model.client.post("/v1/chat/completions", json=sent).json()["choices"][0]
-
-    assert message["finish_reason"] == "tool_calls"
-    (call,) = message["message"]["tool_calls"]
-    assert json.loads(call["function"]["arguments"]) == {"run": "r1", "step": "a", "seconds": 0.5}
-
-
-@pytest.mark.process
-def test_a_question_without_a_script_is_refused(played_model: Stage) -> None:
-    sent = {"model": "scripted", "messages": [{"role": "user", "content": "hello"}]}
-
-    assert played_model.client.post("/v1/chat/completions", json=sent).status_code == 400
-    assert played_model.client.get("/elsewhere").status_code == 404
-
-
-@pytest.mark.process
 def test_the_tool_server_speaks_the_protocol_and_writes_every_call_down(tmp_path: Path) -> None:
-    hello: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
     given = {"run": "r1", "step": "a", "seconds": 0.0}
-    asked: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": hello},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list"},
-        {"id": 3, "method": "tools/call", "params": {"name": "look", "arguments": given}},
-        {"id": 4, "method": "resources/list"},
-    ]
     ledger = tmp_path / "ledger"
-    with subprocess.Popen(
-        [sys.executable, "-m", "portico.bench.agents_tools", str(ledger)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        answers = []
-        for message in asked:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            server.stdin.flush()
-            if "id" in message:
-                answers.append(json.loads(server.stdout.readline()))
-        server.kill()
 
-    assert [each["id"] for each in answers] == [1, 2, 3, 4]
-    assert json.loads(answers[2]["result"]["content"][0]["text"]) == {"step": "a"}
-    assert answers[3]["error"]["code"] == -32601
+    _, called, unknown = answers_of(
+        ["portico.bench.agents_tools", str(ledger)],
+        ("tools/list", {}),
+        ("tools/call", {"name": "look", "arguments": given}),
+        ("resources/list", {}),
+    )
+
+    assert json.loads(called["result"]["content"][0]["text"]) == {"step": "a"}
+    assert unknown["error"]["code"] == -32601
     assert counted(ledger) == {("r1", "a"): 1}

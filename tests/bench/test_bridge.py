@@ -12,7 +12,7 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
 from portico.bench.bridge_cast import LABELS, drawn_cast
-from portico.bench.bridge_child import Sizes, corpus_of, measured
+from portico.bench.bridge_child import Sizes, measured
 from portico.bench.bridge_corpus import Corpus
 from portico.bench.bridge_report import report
 from portico.bench.bridge_vocabulary import vocabulary
@@ -82,16 +82,6 @@ def test_places_have_no_gaps_and_what_is_counted_is_what_was_said() -> None:
         ]
 
 
-def test_some_words_are_common_and_most_are_rare() -> None:
-    corpus = _corpus()
-    many = sum(1 for line in corpus.lines() if not line.deleted)
-
-    often = [count for _, count in corpus.found_in.most_common()]
-
-    assert often[0] > many / 2
-    assert sum(count <= 10 for count in often) > len(often) / 2
-
-
 @pytest.mark.postgres
 @pytest.mark.timeout(120)
 @pytest.mark.requirement("bridge:bench:names")
@@ -120,7 +110,3 @@ async def test_it_measures_under_the_names_that_are_promised(
     assert all(len(told["buffers"][name]) == 2 for name in ("unread", "page", "send"))
     assert min(told["buffers"]["send"]) > 20, "it was refused before it wrote anything"
     assert steps[0] == "making 3,000 messages: 0"
-
-
-def test_the_process_that_measures_wake_ups_draws_the_same_cast() -> None:
-    assert corpus_of(SPACE, SMALL).cast == corpus_of(SPACE, SMALL).cast

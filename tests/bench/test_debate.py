@@ -11,10 +11,9 @@ from portico.bench.debate import debate
 from portico.bench.debate_figures import ece, gain, selective, together
 from portico.bench.debate_fixed import alike, best_mixed, fixed_rules, mixed
 from portico.bench.debate_liars import flipped
-from portico.bench.debate_plot import plot
 from portico.bench.debate_replay import Held, replay
-from portico.bench.debate_rows import FILE, Row, file_in, merged, read_rows
-from portico.bench.debate_teams import TEAMS, draw, simulated
+from portico.bench.debate_rows import FILE, Row, merged, read_rows
+from portico.bench.debate_teams import TEAMS, simulated
 from portico.debate.core.rules import Preset
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
@@ -63,16 +62,6 @@ def rows(file: Path) -> list[Row]:
     return list(read_rows(file))
 
 
-def test_without_its_data_it_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
-
-    assert debate(data=tmp_path, at=at) == Exit.SKIPPED
-
-    assert FILE in json.loads(capsys.readouterr().out)["skipped"]
-
-
 @pytest.mark.scenario
 @pytest.mark.timeout(120)
 def test_every_figure_is_there(
@@ -101,10 +90,6 @@ def test_every_figure_is_there(
     assert told["matching"]["single_ours"] > told["matching"]["single_strict"]
     assert told["matching"]["right_by_the_letter_and_lost"] == 0
     assert drawn.read_text(encoding="utf-8").startswith("<svg")
-
-
-def test_the_data_is_found_by_file_folder_or_the_folder_above(file: Path) -> None:
-    assert file_in(file) == file_in(file.parent) == file_in(file.parent.parent) == file
 
 
 def test_debated_rows_are_replayed_in_every_order(rows: list[Row]) -> None:
@@ -178,14 +163,6 @@ def test_a_gain_is_row_by_row_and_has_an_interval(rows: list[Row]) -> None:
     assert gain(frontier, fixed_rules(rows), 9.0)["gain"] is None
 
 
-def test_simulated_voters_are_as_good_as_they_are_made() -> None:
-    drawn = draw(TEAMS[0], 20_000, np.random.default_rng(3))
-
-    share = (drawn.answers == drawn.right[:, None]).mean(axis=0)
-
-    assert share == pytest.approx(TEAMS[0].skill, abs=0.02)
-
-
 def test_one_strong_voice_is_not_outvoted_by_weak_ones() -> None:
     found = simulated(TEAMS[5], 3, 200, 2)
 
@@ -198,11 +175,3 @@ def test_liars_flip_the_seeds_rule_and_not_ours() -> None:
 
     assert found["ours"] == 0
     assert found["seed_vote"] > 0
-
-
-def test_the_frontier_is_drawn_with_every_rule() -> None:
-    drawn = plot([("vote", 2.0, 38.0), ("debate", 5.0, 41.0)], {"single": (1.0, 34.0)})
-
-    assert "portico vote" in drawn
-    assert "portico debate" in drawn
-    assert ">single<" in drawn

@@ -43,16 +43,6 @@ def plans(tmp_path: Path) -> dict[str, tuple[GoldPlan, ...]]:
     return {name: each.plans for name, each in read.items()}
 
 
-def test_without_its_data_it_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
-
-    assert edges(data=tmp_path, at=at) == Exit.SKIPPED
-
-    assert "nestful_v1.json" in json.loads(capsys.readouterr().out)["skipped"]
-
-
 @pytest.mark.scenario
 @pytest.mark.timeout(60)
 def test_every_figure_is_there(
@@ -113,25 +103,6 @@ def test_a_flow_is_noted_with_the_path_that_it_came_by(
         Flow("rent_boat", "", "write_letter", "message"),
         Flow("find_boat", "json.crew[0].sailor", "unheard_of", "sailor"),
     ]
-
-
-def test_a_plan_with_values_wants_what_has_none(plans: dict[str, tuple[GoldPlan, ...]]) -> None:
-    find, rent, write, _ = plans[EXECUTABLE][0].with_values().steps
-
-    assert find.given == {"lake"}
-    assert not find.wanted
-    assert rent.given == {"hours"}
-    assert [each.name for each in rent.wanted] == ["boat_id"]
-    assert [each.name for each in write.wanted] == ["message"]
-
-
-def test_what_is_learnt_from_results_has_no_description(
-    plans: dict[str, tuple[GoldPlan, ...]],
-) -> None:
-    first = plans[EXECUTABLE][0].as_learnt().steps[0]
-
-    assert {field.description for field in first.outputs} == {""}
-    assert {field.type for field in first.outputs} == {"string", "number", "array"}
 
 
 @pytest.mark.parametrize(

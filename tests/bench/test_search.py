@@ -1,4 +1,4 @@
-"""`portico bench search`, with five sets of six tools."""
+"""`portico bench search`, with five sets of six tools, and how those are read."""
 
 import json
 from collections.abc import Sequence
@@ -9,11 +9,12 @@ import pytest
 
 from portico.bench.kept_vectors import KeptVectors
 from portico.bench.search import search
+from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.embedding import EmbeddingModel
 from tests.adapters.embeddings.tiny import publish
-from tests.bench.small_sets import write_sets
+from tests.bench.small_sets import THINGS, write_sets
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
 
@@ -41,16 +42,6 @@ class CountingEncoder:
     def embed_now(self, texts: Sequence[str]) -> Floats:
         self.made += len(texts)
         return embedded(texts)
-
-
-def test_without_its_data_it_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
-
-    assert search(data=tmp_path, at=at) == Exit.SKIPPED
-
-    assert "livemcpbench.json" in json.loads(capsys.readouterr().out)["skipped"]
 
 
 @pytest.mark.scenario
@@ -109,3 +100,17 @@ def test_a_vector_is_made_once(tmp_path: Path) -> None:
 
     assert encoder.made == 2
     assert np.array_equal(first, again)
+
+
+def test_all_five_sets_are_read_as_they_were_written(tmp_path: Path) -> None:
+    sets = read_sets(write_sets(tmp_path) / "tool-search")
+
+    assert set(sets) == {*FIVE, MULTI}
+    assert all(len(each.tools) == len(THINGS) for each in sets.values())
+    assert all(len(each.questions) == len(each.gold) for each in sets.values())
+    assert "not here" not in sets[SEAL].questions  # they have no tool of the set
+    assert "nothing" not in sets[LIVE].questions
+    assert sets[LIVE].steps[0] == ("look at the letter", "do it")
+    assert sets[LIVE].tools[0].parameters == (("when", "the day"), ("odd", ""))
+    (tmp_path / "tool-search" / FILES[2]).unlink()
+    assert missing_files(tmp_path / "tool-search") == [FILES[2]]

@@ -52,16 +52,6 @@ def ready(tmp_path: Path) -> dict[str, Ready]:
     return {name: Ready(each, Table(), SHIPPED) for name, each in sets.items()}
 
 
-def test_without_its_data_it_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at = Terminal(house=ScriptedHouse(tmp_path), json=True)
-
-    assert suggest(data=tmp_path, at=at) == Exit.SKIPPED
-
-    assert "tmdb_plans.json" in json.loads(capsys.readouterr().out)["skipped"]
-
-
 @pytest.mark.scenario
 @pytest.mark.timeout(60)
 def test_every_figure_is_there(
@@ -88,15 +78,11 @@ def test_plans_are_read_with_what_hangs_on_what(ready: dict[str, Ready]) -> None
     assert (first.tool, second.tool) == (f"set.{FIRST}", "set.letter")
     assert second.arguments == {"day": Reference(FIRST)}
     assert second.after == (FIRST,)
+    round_about = next(plan for plan in ready[LINK].of.plans if plan.about == "set.lamp")
+    assert set(round_about.tools) == {"set.lamp", f"set.{FIRST}"}
     assert ready[ULTRA].of.plans[0].tools == ("set.letter", "set.bread")
     rent = ready[NESTFUL[0]].of.plans[0].steps[1]
     assert rent.arguments == {"boat_id": Reference("0", "json.boat_id")}
-
-
-def test_what_goes_in_circles_is_read_all_the_same(ready: dict[str, Ready]) -> None:
-    lamp = next(plan for plan in ready[LINK].of.plans if plan.about == "set.lamp")
-
-    assert set(lamp.tools) == {"set.lamp", f"set.{FIRST}"}
 
 
 def test_no_plan_about_the_same_tool_was_seen(ready: dict[str, Ready]) -> None:

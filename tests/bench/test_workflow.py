@@ -2,11 +2,7 @@
 
 import asyncio
 import json
-import subprocess
-import sys
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,6 +21,7 @@ from portico.bench.workflow_shapes import (
     star,
     wide,
 )
+from tests.bench.tool_server import answers_of
 
 
 def test_a_latency_is_the_same_for_the_same_seed_and_step_and_near_what_it_is_said_to_be() -> None:
@@ -80,33 +77,15 @@ async def test_a_graph_is_walked_as_soon_as_what_is_needed_is_there() -> None:
 @pytest.mark.parametrize("arguments", [["7"], ["7", "lean"]])
 def test_the_tool_server_speaks_the_protocol(arguments: list[str]) -> None:
     given = {"step": "s1", "seconds": 0.01, "given": ["before"]}
-    hello: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    hello["clientInfo"] = {"name": "test", "version": "1"}
-    asked: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": hello},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list"},
-        {"id": 3, "method": "tools/call", "params": {"name": "look", "arguments": given}},
-    ]
-    with subprocess.Popen(
-        [sys.executable, "-m", "portico.bench.workflow_tools", *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        answers = []
-        for message in asked:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            server.stdin.flush()
-            if "id" in message:
-                answers.append(json.loads(server.stdout.readline()))
-        server.kill()
 
-    assert [each["id"] for each in answers] == [1, 2, 3]
-    assert [each["name"] for each in answers[1]["result"]["tools"]] == ["look", "change"]
-    said = json.loads(answers[2]["result"]["content"][0]["text"])
+    listed, called = answers_of(
+        ["portico.bench.workflow_tools", *arguments],
+        ("tools/list", {}),
+        ("tools/call", {"name": "look", "arguments": given}),
+    )
+
+    assert [each["name"] for each in listed["result"]["tools"]] == ["look", "change"]
+    said = json.loads(called["result"]["content"][0]["text"])
     assert said == {"step": "s1", "given": ["before"]}
 
 
@@ -175,17 +154,6 @@ def test_the_first_plan_of_five_tools_is_one_more_than_is_asked_for() -> None:
 
     assert [each["seconds"] for each in measured.took["five", "", "first"]] == [1.0]
     assert [each["seconds"] for each in measured.took["five", "", "five"]] == [2.0, 3.0]
-
-
-def test_the_ways_take_turns_and_another_begins_each_round() -> None:
-    child = Scripted()
-
-    _measured(child, 2)
-
-    half = len(child.order) // 2
-    pairs = [set(each) for each in pairwise(child.order[:2])]
-    assert pairs == [{"inline", "durable"}]
-    assert child.order[0] != child.order[half]
 
 
 def test_five_tools_are_of_five_servers_that_can_be_had_by_name() -> None:

@@ -79,38 +79,36 @@ def attempts(monkeypatch: Patch) -> ScriptedAttempts:
 House = Callable[..., Boxes]
 
 
-async def test_the_first_that_holds_is_offered(house: House, attempts: ScriptedAttempts) -> None:
-    boxes = house()
+@pytest.mark.parametrize(
+    ("escapes", "backend", "tried"),
+    [
+        (set(), "auto", [Backend.BUBBLEWRAP]),
+        ({Backend.BUBBLEWRAP}, "auto", [Backend.BUBBLEWRAP, Backend.LANDLOCK]),
+        (set(), "landlock", [Backend.LANDLOCK]),
+    ],
+)
+async def test_the_first_that_holds_is_offered_and_tried_once_however_many_ask(
+    *,
+    house: House,
+    attempts: ScriptedAttempts,
+    clock: Clock,
+    escapes: set[Backend],
+    backend: str,
+    tried: list[Backend],
+) -> None:
+    attempts.escapes = escapes
+    boxes = house(backend=backend)
     before = boxes.reports
 
-    found = await boxes.find()
+    found = await asyncio.gather(*(boxes.find() for _ in range(10)))
+    clock.now += 60.0
+    later = await boxes.find()
 
     assert before is None
-    assert found.report.backend is Backend.BUBBLEWRAP
-    assert found.report.offered
-    assert boxes.reports == [found.report]
-    assert attempts.tried == [Backend.BUBBLEWRAP]
-
-
-async def test_it_is_tried_once_however_many_ask(house: House, attempts: ScriptedAttempts) -> None:
-    boxes = house()
-
-    found = await asyncio.gather(*(boxes.find() for _ in range(10)))
-
-    assert len({id(each) for each in found}) == 1
-    assert attempts.tried == [Backend.BUBBLEWRAP]
-
-
-async def test_one_that_lets_something_out_is_not_offered(
-    house: House, attempts: ScriptedAttempts
-) -> None:
-    attempts.escapes = {Backend.BUBBLEWRAP}
-    boxes = house()
-
-    found = await boxes.find()
-
-    assert found.report.backend is Backend.LANDLOCK
-    assert [each.offered for each in boxes.reports or ()] == [False, True]
+    assert {id(each) for each in found} == {id(later)}
+    assert later.report.backend is tried[-1]
+    assert [each.offered for each in boxes.reports or ()] == [*[False] * (len(tried) - 1), True]
+    assert attempts.tried == tried
 
 
 async def test_where_none_holds_nothing_is_offered_and_no_start_is_made(
@@ -213,26 +211,6 @@ async def test_what_a_machine_lacks_is_not_looked_for_again(
 
     assert looked == list(Backend)
     assert attempts.tried == []
-
-
-async def test_one_that_holds_is_not_tried_again(
-    house: House, attempts: ScriptedAttempts, clock: Clock
-) -> None:
-    boxes = house()
-
-    first = await boxes.find()
-    clock.now += 60.0
-    second = await boxes.find()
-
-    assert first is second
-    assert attempts.tried == [Backend.BUBBLEWRAP]
-
-
-async def test_one_that_is_named_is_the_only_one(house: House, attempts: ScriptedAttempts) -> None:
-    found = await house(backend="landlock").find()
-
-    assert found.report.backend is Backend.LANDLOCK
-    assert attempts.tried == [Backend.LANDLOCK]
 
 
 async def test_none_is_none(house: House, attempts: ScriptedAttempts) -> None:
