@@ -184,7 +184,7 @@ async def test_where_it_is_told_what_it_is_to_do_nobody_else_looks(
 async def test_one_that_fails_says_why_in_one_line_and_no_secret_and_is_charged_with_all_of_it(
     scene: Scene,
 ) -> None:
-    complaint = "first\nbad key sk-ant-REDACTED\n\n"
+    complaint = f"first\nbad key sk-ant-{'abcdefgh' * 5}\n\n"
     spent = {"input_tokens": 300_000, "output_tokens": 5}
     end = {"type": "result", "subtype": "error_max_turns", "is_error": True, "usage": spent}
 
