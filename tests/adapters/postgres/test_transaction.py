@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from blockbuster import blockbuster_ctx
 from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
@@ -40,10 +39,12 @@ def somebody() -> Principal:
 
 
 @pytest.fixture
-async def transactions(embedded_database: Addresses) -> AsyncIterator[Transactions]:
+async def transactions(
+    embedded_database: Addresses, nothing_blocks: None
+) -> AsyncIterator[Transactions]:
+    del nothing_blocks
     async with open_pool(embedded_database.app, 2) as pool:
-        with blockbuster_ctx("portico"):
-            yield Transactions(pool)
+        yield Transactions(pool)
 
 
 async def context(connection: Connection) -> dict[str, str | None]:
@@ -75,6 +76,11 @@ async def test_it_carries_the_callers_space_principal_clearance_and_task(
         "compartments": "finance,legal",
         "context": str(context_of(caller).value),
     }
+    keyed = replace(caller, key="k1")
+    [[row]] = await transactions.stroke(
+        keyed, ("SELECT current_setting('portico.context', true) AS context", {})
+    )
+    assert row["context"] == str(context_of(keyed).value)
 
 
 async def test_one_inside_another_for_another_task_of_the_same_caller_is_in_that_task(
@@ -93,18 +99,6 @@ async def test_one_inside_another_for_another_task_of_the_same_caller_is_in_that
 
     expected = [caller, at_task, at_place, caller]
     assert told == [str(context_of(who).value) for who in expected]
-
-
-async def test_what_goes_in_one_stroke_carries_the_task_as_well(
-    transactions: Transactions,
-) -> None:
-    caller = replace(somebody(), key="k1")
-
-    [[row]] = await transactions.stroke(
-        caller, ("SELECT current_setting('portico.context', true) AS context", {})
-    )
-
-    assert row["context"] == str(context_of(caller).value)
 
 
 async def test_nothing_of_it_is_left_on_a_connection_that_is_used_again(
