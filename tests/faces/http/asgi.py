@@ -8,6 +8,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 
 Header = tuple[bytes, bytes]
+HERE: Header = (b"host", b"127.0.0.1:3100")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,33 @@ class Answer:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+
+def bearing(key: str) -> list[Header]:
+    """What comes with a request in JSON that shows a key."""
+    bearer = (b"authorization", f"Bearer {key}".encode())
+    return [HERE, bearer, (b"content-type", b"application/json")]
+
+
+def written(body: object) -> bytes:
+    return b"" if body is None else json.dumps(body).encode()
+
+
+def http_scope(method: str, path: str, headers: Sequence[Header], query: str) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": list(headers),
+        "client": ("127.0.0.1", 50000),
+        "server": ("127.0.0.1", 3100),
+    }
 
 
 async def ask(
@@ -43,21 +71,7 @@ async def ask(
     async def send(message: Message) -> None:
         said.append(message)
 
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "headers": list(headers),
-        "client": ("127.0.0.1", 50000),
-        "server": ("127.0.0.1", 3100),
-    }
-    await app(scope, receive, send)
+    await app(http_scope(method, path, headers, query), receive, send)
     start = said[0]
     return Answer(
         start["status"],

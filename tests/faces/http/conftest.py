@@ -1,7 +1,6 @@
 """The HTTP face with every wall around it, on in-memory doors."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -54,14 +53,19 @@ from portico.testing.kernel import SeededEntropy, TickingClock
 from portico.testing.upstreams import ScriptedUpstreams
 from portico.testing.walls import ScriptedWalls
 from portico.testing.world import MemoryWorld, together
-from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.memory_agents import memory_agents
-from tests.faces.http.memory_bridge import memory_bridge
-from tests.faces.http.memory_debates import MemoryDebates, memory_debates
-from tests.faces.http.memory_models import memory_models
-from tests.faces.http.memory_runs import KIND, MemoryRuns, memory_runs
+from tests.faces.http.asgi import HERE, Answer, Header, ask, bearing, written
+from tests.faces.http.memory import (
+    KIND,
+    MemoryDebates,
+    MemoryRuns,
+    memory_agents,
+    memory_bridge,
+    memory_debates,
+    memory_models,
+    memory_runs,
+)
 
-HOST: Header = (b"host", b"127.0.0.1:3100")
+HOST: Header = HERE
 PEPPER = b"pepper"
 
 
@@ -114,11 +118,8 @@ class Site:
         headers: tuple[Header, ...] = (),
         query: str = "",
     ) -> Answer:
-        sent = b"" if body is None else json.dumps(body).encode()
-        bearer = (b"authorization", f"Bearer {self.key if key is None else key}".encode())
-        kind = (b"content-type", b"application/json")
-        all_headers = [HOST, bearer, kind, *headers]
-        return await ask(self.app, method, path, headers=all_headers, body=sent, query=query)
+        shown = [*bearing(self.key if key is None else key), *headers]
+        return await ask(self.app, method, path, headers=shown, body=written(body), query=query)
 
 
 @pytest.fixture

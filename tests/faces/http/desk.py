@@ -1,6 +1,5 @@
 """A test that tells what happens in runs of agents, and those who follow them over HTTP."""
 
-import json
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,9 +16,9 @@ from portico.faces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import TEAM, an_agent
-from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.conftest import HOST, Site
-from tests.faces.http.memory_runs import MemoryRuns
+from tests.faces.http.asgi import Answer, Header, ask, bearing, written
+from tests.faces.http.conftest import Site
+from tests.faces.http.memory import MemoryRuns
 from tests.faces.http.streaming import Stream, streaming
 from tests.faces.http.test_approvals import agent, asks
 
@@ -46,18 +45,13 @@ class Desk:
         key: str | None = None,
         query: str = "",
     ) -> Answer:
-        sent = b"" if body is None else json.dumps(body).encode()
-        whole = [*self.headers(key), *headers]
+        whole, sent = [*bearing(key or self.site.key), *headers], written(body)
         return await ask(self.app, method, path, headers=whole, body=sent, query=query)
 
     def stream(
         self, path: str, body: object = None, *headers: Header, key: str | None = None
     ) -> AbstractAsyncContextManager[Stream]:
-        return streaming(self.app, path, [*self.headers(key), *headers], body=body)
-
-    def headers(self, key: str | None = None) -> list[Header]:
-        bearer = (b"authorization", f"Bearer {key or self.site.key}".encode())
-        return [HOST, bearer, (b"content-type", b"application/json")]
+        return streaming(self.app, path, [*bearing(key or self.site.key), *headers], body=body)
 
     async def started(self) -> list[RunId]:
         """In the order in which they were started."""

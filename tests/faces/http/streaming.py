@@ -10,7 +10,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 
 from portico.faces.http.line import Line, put_line
-from tests.faces.http.asgi import Header
+from tests.faces.http.asgi import Header, http_scope, written
 
 PATIENCE = 20.0
 
@@ -107,21 +107,8 @@ async def streaming(
     body: object = None,
 ) -> AsyncIterator[Stream]:
     """Leaves at the end, and waits until the server has noticed. With a body it is a POST."""
-    stream = Stream(b"" if body is None else json.dumps(body).encode())
-    scope: dict[str, Any] = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "GET" if body is None else "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "root_path": "",
-        "headers": list(headers),
-        "client": ("127.0.0.1", 50000),
-        "server": ("127.0.0.1", 3100),
-    }
+    stream = Stream(written(body))
+    scope = http_scope("GET" if body is None else "POST", path, headers, query)
     if lined:
         put_line(scope, stream.line)
 

@@ -1,6 +1,5 @@
 """A table on the bridge over HTTP: a project, a conversation in it, and people around it."""
 
-import json
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from portico.faces.http.lasting import MANNERS, Manners
-from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.conftest import HOST, Site
+from tests.faces.http.asgi import Answer, Header, ask, bearing, written
+from tests.faces.http.conftest import Site
 from tests.faces.http.streaming import Stream, streaming
 
 API = "/api/v1"
@@ -25,14 +24,12 @@ class Seat:
 
     @property
     def headers(self) -> list[Header]:
-        bearer = (b"authorization", f"Bearer {self.key}".encode())
-        return [HOST, bearer, (b"content-type", b"application/json")]
+        return bearing(self.key)
 
     async def ask(
         self, method: str, path: str, body: object = None, *headers: Header, query: str = ""
     ) -> Answer:
-        sent = b"" if body is None else json.dumps(body).encode()
-        whole = [*self.headers, *headers]
+        whole, sent = [*self.headers, *headers], written(body)
         return await ask(self.app, method, API + path, headers=whole, body=sent, query=query)
 
     async def got(

@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 
 from portico.faces.http.body_limit import MOST
 from portico.guard.core.roles import OF_THE_INSTALLATION, SCOPES_OF, Role
-from tests.faces.http.asgi import Header, ask
+from tests.faces.http.asgi import Header, ask, bearing
 from tests.faces.http.conftest import HOST, Site
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
@@ -206,14 +206,8 @@ async def test_a_refused_request_is_not_repeated_in_the_answer(site: Site) -> No
 
 
 async def test_a_body_that_is_no_json_is_refused(site: Site) -> None:
-    headers = [
-        HOST,
-        (b"authorization", f"Bearer {site.key}".encode()),
-        (b"content-type", b"application/json"),
-    ]
-
     answers = [
-        (await ask(site.app, "POST", KEYS, headers=headers, body=body)).status
+        (await ask(site.app, "POST", KEYS, headers=bearing(site.key), body=body)).status
         for body in (
             b"{",
             b"\xff\xfe",

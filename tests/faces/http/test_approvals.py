@@ -34,6 +34,10 @@ async def asks(site: Site, who: Principal, name: str = "one", **changes: Any) ->
     return await site.gateway.approvals.show_approval.approvals.add(who, made, b'{"n":1}')
 
 
+def claimed(given: Answered) -> dict[str, Any]:
+    return {"status": Status.APPROVED, "answered": given, "claimed_at": BEGINNING}
+
+
 async def answer(site: Site, approval: Approval, body: dict[str, Any], **more: Any) -> Answer:
     return await site.ask("POST", f"/api/v1/approvals/{approval.id}/answer", body, **more)
 
@@ -130,9 +134,8 @@ async def test_what_came_of_it_is_the_askers_alone(site: Site) -> None:
     key, bot = await agent(site)
     ana = PrincipalId.parse((await site.ask("GET", "/api/v1/me")).json["id"])
     given = Answered(AnswerKind.ONCE, ana, "ana", Via.CLI, BEGINNING)
-    done = {"outcome": Outcome.DONE, "ended_at": BEGINNING, "resolved_by": "ana"}
-    claimed = {"status": Status.APPROVED, "answered": given, "claimed_at": BEGINNING}
-    asked = await asks(site, bot, **claimed, **done)
+    done: dict[str, Any] = {"outcome": Outcome.DONE, "ended_at": BEGINNING, "resolved_by": "ana"}
+    asked = await asks(site, bot, **claimed(given), **done)
 
     mine = (await site.ask("GET", f"/api/v1/approvals/{asked.id}", key=key)).json
     theirs = (await site.ask("GET", f"/api/v1/approvals/{asked.id}")).json
@@ -145,8 +148,7 @@ async def test_what_came_of_it_is_the_askers_alone(site: Site) -> None:
 async def test_a_person_says_what_became_of_what_nobody_knows(site: Site) -> None:
     _, bot = await agent(site)
     given = Answered(AnswerKind.ONCE, bot.id, "ana", Via.CLI, BEGINNING)
-    claimed = {"status": Status.APPROVED, "answered": given, "claimed_at": BEGINNING}
-    asked = await asks(site, bot, **claimed, outcome=Outcome.UNCERTAIN)
+    asked = await asks(site, bot, **claimed(given), outcome=Outcome.UNCERTAIN)
     path = f"/api/v1/approvals/{asked.id}/resolve"
 
     done = await site.ask("POST", path, {"outcome": "done"})

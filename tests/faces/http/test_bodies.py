@@ -1,9 +1,9 @@
 """What a request may be made of, looked at over all routes."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
-import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import portico.faces.http.app  # noqa: F401 # by which all bodies are imported
@@ -19,14 +19,14 @@ def bodies(kind: type[BaseModel] = Body) -> Iterator[type[BaseModel]]:
         yield from bodies(each)
 
 
-def fields() -> Iterator[Any]:
+def fields() -> Iterator[tuple[str, TypeAdapter[Any], object]]:
     for body in bodies():
         for name, field in body.model_fields.items():
             for kind, other in OTHERS.items():
                 if _is_one(field.annotation, kind):
                     wanted: Any = Annotated[field.annotation, field]  # ty: ignore[invalid-type-form] # made here
                     wish: TypeAdapter[Any] = TypeAdapter(wanted)
-                    yield pytest.param(wish, other, id=f"{body.__name__}.{name}")
+                    yield f"{body.__name__}.{name}", wish, other
 
 
 def _is_one(annotation: Any, kind: type) -> bool:
@@ -36,7 +36,13 @@ def _is_one(annotation: Any, kind: type) -> bool:
     ]
 
 
-@pytest.mark.parametrize(("wish", "other"), [*fields()])
-def test_nothing_is_taken_for_what_it_is_not(wish: TypeAdapter[Any], other: object) -> None:
-    with pytest.raises(ValidationError):
-        wish.validate_python(other)
+def test_nothing_is_taken_for_what_it_is_not() -> None:
+    every = [*fields()]
+    taken = []
+    for field, wish, other in every:
+        with suppress(ValidationError):
+            wish.validate_python(other)
+            taken.append(field)
+
+    assert len(every) > 40
+    assert taken == []

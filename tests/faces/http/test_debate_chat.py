@@ -10,9 +10,9 @@ import pytest
 from portico.adapters.tokens.o200k import O200k
 from portico.debate.core.debate import DebateStatus
 from portico.debate.core.errors import VoiceBroke
-from tests.faces.http.asgi import Answer, Header
-from tests.faces.http.conftest import HOST, Site
-from tests.faces.http.memory_debates import NAMES
+from tests.faces.http.asgi import Answer, Header, bearing
+from tests.faces.http.conftest import Site
+from tests.faces.http.memory import NAMES
 from tests.faces.http.streaming import streaming
 
 PATH = "/v1/chat/completions"
@@ -76,8 +76,7 @@ async def test_no_decision_is_an_answer(held: Site) -> None:
 
 async def test_a_stream_tells_each_voice_and_then_the_answer(held: Site) -> None:
     held.debates.say("yes", "yes", "yes", "yes")
-    bearer = (b"authorization", f"Bearer {held.key}".encode())
-    headers = [HOST, bearer, (b"content-type", b"application/json")]
+    headers = bearing(held.key)
     body = asking(stream=True, stream_options={"include_usage": True})
 
     async with streaming(held.app, PATH, headers, body=body) as stream:
@@ -115,8 +114,7 @@ async def test_an_answer_is_cut_off_where_the_program_has_room_for_no_more(
 
 
 async def test_a_stream_is_cut_off_as_well(held: Site) -> None:
-    bearer = (b"authorization", f"Bearer {held.key}".encode())
-    headers = [HOST, bearer, (b"content-type", b"application/json")]
+    headers = bearing(held.key)
 
     async with streaming(held.app, PATH, headers, body=asking(stream=True, max_tokens=1)) as stream:
         await stream.until(lambda: stream.complete)

@@ -18,8 +18,8 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.events import MemoryEventLog
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from tests.faces.http.asgi import Answer, Header
-from tests.faces.http.conftest import HOST, Site
+from tests.faces.http.asgi import Answer, Header, bearing
+from tests.faces.http.conftest import Site
 from tests.faces.http.streaming import PATIENCE, Stream, streaming
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
@@ -66,8 +66,8 @@ class Newsroom:
         lined: bool = True,
     ) -> AbstractAsyncContextManager[Stream]:
         app = self.site.rebuilt(manners=manners or self.manners)
-        bearer = (b"authorization", f"Bearer {key or self.site.key}".encode())
-        return streaming(app, path, [HOST, bearer, *headers], query, lined=lined)
+        shown = [*bearing(key or self.site.key), *headers]
+        return streaming(app, path, shown, query, lined=lined)
 
     async def page(self, query: str = "", key: str | None = None) -> Answer:
         json_please = (b"accept", b"application/json")

@@ -13,7 +13,7 @@ from portico.gateway.core.tool import ToolRef
 from portico.guard.core.token_subject import EVERY, grants_of
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
-from tests.faces.http.asgi import Answer, ask
+from tests.faces.http.asgi import Answer, ask, bearing
 from tests.faces.http.conftest import HOST, Site
 
 LAUNCH = {"type": "http", "url": "https://tools.example/mcp"}
@@ -257,9 +257,8 @@ async def test_whoever_may_too_little_is_told_which_scope_to_ask_for(site: Site)
     app = site.rebuilt(resource=RESOURCE)
     wish = {"name": "few", "scopes": ["status:read"]}
     few = (await site.ask("POST", "/api/v1/keys", wish)).json["key"]
-    bearer = (b"authorization", f"Bearer {few}".encode())
 
-    refused = await ask(app, "GET", "/api/v1/servers", headers=[HOST, bearer])
+    refused = await ask(app, "GET", "/api/v1/servers", headers=bearing(few))
 
     assert refused.status == 403
     assert refused.headers["www-authenticate"] == snapshot(

@@ -1,4 +1,5 @@
-"""Agents as models of OpenAI's chat completions: what a chat program is told, and when."""
+"""Agents as models of OpenAI's chat completions: what a chat program is told, and when; and as a
+list of models, with the ways to debate."""
 
 import json
 from decimal import Decimal
@@ -19,11 +20,13 @@ from portico.agents.core.happening import (
 from portico.agents.core.message import ModelSaid, UserSaid
 from portico.agents.core.trace import AgentRunStatus
 from portico.faces.http.lasting import Manners
+from portico.guard.core.roles import Scope
 from portico.kernel.ids import ApprovalId, RunId
 from tests.faces.http.asgi import Answer
 from tests.faces.http.conftest import Site
 from tests.faces.http.desk import Desk, a_tool, joined, opened, text
 from tests.faces.http.streaming import Stream
+from tests.faces.http.test_permissions import key_with
 
 PATH = "/v1/chat/completions"
 AGAIN = (b"x-stainless-retry-count", b"1")
@@ -492,3 +495,38 @@ async def test_half_of_a_pair_of_surrogates_is_escaped(desk: Desk) -> None:
     stream = await told(desk, text("a\ud83d"), answer="a\ud83d")
 
     assert deltas(stream) == "a\ud83d"
+
+
+async def test_each_agent_is_a_model(site: Site) -> None:
+    await opened(site)
+
+    listed = await site.ask("GET", "/v1/models")
+    one = await site.ask("GET", "/v1/models/agent/clerk")
+
+    assert listed.json["object"] == "list"
+    assert listed.json["data"][0] == one.json
+    assert {**one.json, "created": int} == snapshot(
+        {
+            "id": "agent/clerk",
+            "object": "model",
+            "created": int,
+            "owned_by": "ana",
+            "description": "Answers letters.",
+        }
+    )
+
+
+async def test_each_way_to_debate_is_a_model_for_whoever_may_start_one(site: Site) -> None:
+    debates = await key_with(site, {Scope.DEBATES_RUN})
+    agents = await key_with(site, {Scope.AGENTS_READ})
+
+    listed = await site.ask("GET", "/v1/models", key=debates)
+    without = await site.ask("GET", "/v1/models", key=agents)
+    one = await site.ask("GET", "/v1/models/debate/vote", key=debates)
+    refused = await site.ask("GET", "/v1/models/debate/vote", key=agents)
+
+    names = ["debate/vote", "debate/debate", "debate/quorum"]
+    assert [each["id"] for each in listed.json["data"]] == names
+    assert without.json["data"] == []
+    assert one.json == listed.json["data"][0]
+    assert (refused.status, refused.json["error"]["code"]) == (403, "not_permitted")

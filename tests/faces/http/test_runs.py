@@ -8,8 +8,8 @@ from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
 from portico.engine.core.run import RunStatus
-from tests.faces.http.asgi import Answer, Header, ask
-from tests.faces.http.conftest import HOST, Site
+from tests.faces.http.asgi import Answer, Header, ask, bearing
+from tests.faces.http.conftest import Site
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
 
@@ -162,11 +162,8 @@ async def test_a_run_that_asks_goes_on_with_the_first_answer(site: Site) -> None
 @pytest.mark.parametrize("payload", ['{"payload": NaN}', '{"payload": "\\ud800"}'])
 async def test_what_cannot_be_kept_is_not_sent(site: Site, payload: str) -> None:
     run = (await started(site, ask=True)).json["id"]
-    bearer = (b"authorization", f"Bearer {site.key}".encode())
-    kind = (b"content-type", b"application/json")
-
-    path = f"{RUNS}/{run}/signals/answer"
-    answer = await ask(site.app, "POST", path, headers=[HOST, bearer, kind], body=payload.encode())
+    path, body = f"{RUNS}/{run}/signals/answer", payload.encode()
+    answer = await ask(site.app, "POST", path, headers=bearing(site.key), body=body)
 
     assert (answer.status, answer.json["code"]) == (422, "not_canonical")
 

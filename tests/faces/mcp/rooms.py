@@ -66,13 +66,13 @@ class BridgeSite:
         return self.socket.http(seat.key)
 
     @asynccontextmanager
-    async def client(self, era: str, seat: Seat, **more: Any) -> AsyncIterator[Client]:
+    async def client(self, seat: Seat, era: str = "auto", **more: Any) -> AsyncIterator[Client]:
         async with self.socket.client(era, key=seat.key, path=BRIDGE, **more) as client:
             yield client
 
     @asynccontextmanager
-    async def caller(self, era: str, seat: Seat) -> AsyncIterator[Caller]:
-        async with self.client(era, seat) as client:
+    async def caller(self, seat: Seat, era: str = "auto") -> AsyncIterator[Caller]:
+        async with self.client(seat, era) as client:
             yield Caller(client)
 
 
@@ -90,13 +90,13 @@ class DebateSite:
     socket: Socket
 
     @asynccontextmanager
-    async def client(self, era: str, key: str | None = None) -> AsyncIterator[Client]:
+    async def client(self, key: str | None = None, era: str = "auto") -> AsyncIterator[Client]:
         async with self.socket.client(era, key=key or self.site.key, path=DEBATE) as client:
             yield client
 
     @asynccontextmanager
-    async def caller(self, era: str, key: str | None = None) -> AsyncIterator[Caller]:
-        async with self.client(era, key) as client:
+    async def caller(self, key: str | None = None, era: str = "auto") -> AsyncIterator[Caller]:
+        async with self.client(key, era) as client:
             yield Caller(client)
 
 

@@ -16,7 +16,7 @@ from portico.faces.mcp.bridge.following import MOST_OF_ONE
 from tests.faces.http.table import Seat
 from tests.faces.mcp.gateway import until
 from tests.faces.mcp.rooms import BridgeSite, Caller
-from tests.faces.mcp.wire import BOTH
+from tests.faces.mcp.wire import BOTH, GREETING
 
 NOWHERE = f"cnv_{'0' * 26}"
 
@@ -59,14 +59,14 @@ async def subscribed(
 ) -> AsyncIterator[Ears]:
     ears, wanted = Ears(), [uri(each) for each in conversations]
     if era == "legacy":
-        async with site.client(era, seat, message_handler=ears.hear) as client:
+        async with site.client(seat, era, message_handler=ears.hear) as client:
             ears.clients.append(client)
             for each in wanted:
                 await subscribe(client, each)
             yield ears
         return
     async with (
-        site.client(era, seat) as client,
+        site.client(seat, era) as client,
         client.listen(resource_subscriptions=wanted) as subscription,
         asyncio.TaskGroup() as group,
     ):
@@ -127,7 +127,7 @@ async def test_what_is_not_there_cannot_be_followed_nor_what_is_hidden(
         {"project": table.project, "title": "Deep", "label": "restricted"},
     )
     wrong = [uri(NOWHERE), uri(hidden["id"]), f"portico://projects/{table.project}", "file:///x"]
-    async with bridge.client(era, table.robin) as client:
+    async with bridge.client(table.robin, era) as client:
         if era == "legacy":
             refused = []
             for each in wrong:
@@ -175,7 +175,7 @@ async def test_one_session_follows_no_more_than_it_may(bridge: BridgeSite) -> No
             "POST", "/conversations", {"project": bridge.table.project, "title": f"c{number}"}
         )
         wanted.append(made["id"])
-    async with bridge.client("legacy", bridge.table.robin) as client:
+    async with bridge.client(bridge.table.robin, "legacy") as client:
         for each in wanted[:-1]:
             await subscribe(client, uri(each))
         with pytest.raises(MCPError) as refused:
@@ -189,15 +189,7 @@ async def test_what_is_missed_without_a_stream_is_told_when_there_is_one(
 ) -> None:
     here = bridge.table.conversation
     async with bridge.http(bridge.table.robin) as http:
-        hello = await _posted(
-            http,
-            "initialize",
-            {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            },
-        )
+        hello = await _posted(http, "initialize", GREETING["params"])
         session = {
             **BOTH,
             "Mcp-Session-Id": hello.headers["mcp-session-id"],

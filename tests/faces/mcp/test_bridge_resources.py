@@ -36,7 +36,7 @@ async def facts_of(client: Client, uri: str) -> dict[str, Any]:
 
 async def test_listing_raises_nobody(bridge: BridgeSite, era: str) -> None:
     table = bridge.table
-    async with bridge.client(era, table.robin) as client:
+    async with bridge.client(table.robin, era) as client:
         robin = Caller(client)
         before = (await client.list_resources()).resources
         unread = await robin.got("whoami")
@@ -51,8 +51,8 @@ async def test_listing_raises_nobody(bridge: BridgeSite, era: str) -> None:
     ]
 
 
-async def test_how_addresses_are_written_is_told(bridge: BridgeSite, era: str) -> None:
-    async with bridge.client(era, bridge.table.robin) as client:
+async def test_how_addresses_are_written_is_told(bridge: BridgeSite) -> None:
+    async with bridge.client(bridge.table.robin) as client:
         templates = (await client.list_resource_templates()).resource_templates
 
     assert [each.uri_template for each in templates] == [
@@ -64,7 +64,7 @@ async def test_how_addresses_are_written_is_told(bridge: BridgeSite, era: str) -
 
 
 async def test_a_project_is_read_whole(bridge: BridgeSite, era: str) -> None:
-    async with bridge.client(era, bridge.table.robin) as client:
+    async with bridge.client(bridge.table.robin, era) as client:
         robin = Caller(client)
         await robin.got("memory_set", project="heron", key="plan", value=1)
         await robin.got("task", do="add", project="heron", title="Build", body="long")
@@ -78,8 +78,8 @@ async def test_a_project_is_read_whole(bridge: BridgeSite, era: str) -> None:
     assert me["read"] == "team"
 
 
-async def test_what_is_remembered_is_read_by_its_key(bridge: BridgeSite, era: str) -> None:
-    async with bridge.client(era, bridge.table.robin) as client:
+async def test_what_is_remembered_is_read_by_its_key(bridge: BridgeSite) -> None:
+    async with bridge.client(bridge.table.robin) as client:
         await Caller(client).got("memory_set", project="heron", key="a b/ü", value={"n": 1})
         uri = uri_of(OfMemory(ProjectId.parse(bridge.table.project), "a b/ü"))
         facts = await facts_of(client, uri)
@@ -91,10 +91,10 @@ async def test_what_is_remembered_is_read_by_its_key(bridge: BridgeSite, era: st
     assert plain == facts
 
 
-async def test_a_conversation_is_its_end_and_stays_unread(bridge: BridgeSite, era: str) -> None:
+async def test_a_conversation_is_its_end_and_stays_unread(bridge: BridgeSite) -> None:
     here = bridge.table.conversation
     await bridge.table.ana.says(here, "hello")
-    async with bridge.client(era, bridge.table.robin) as client:
+    async with bridge.client(bridge.table.robin) as client:
         robin = Caller(client)
         facts = await facts_of(client, f"portico://conversations/{here}")
         inbox = await robin.got("inbox")
@@ -107,9 +107,9 @@ async def test_a_conversation_is_its_end_and_stays_unread(bridge: BridgeSite, er
     assert [each["body"] for each in since["messages"]] == ["again"]
 
 
-async def test_a_file_comes_as_what_it_is(bridge: BridgeSite, era: str) -> None:
+async def test_a_file_comes_as_what_it_is(bridge: BridgeSite) -> None:
     encoded = base64.b64encode(b"\xff\0").decode()
-    async with bridge.client(era, bridge.table.robin) as client:
+    async with bridge.client(bridge.table.robin) as client:
         robin = Caller(client)
         note = await robin.got("attach", project="heron", name="a.md", text="# a")
         data = await robin.got("attach", project="heron", name="b", base64=encoded)
@@ -123,7 +123,7 @@ async def test_a_file_comes_as_what_it_is(bridge: BridgeSite, era: str) -> None:
 async def test_what_is_hidden_is_told_of_as_what_is_not_there(bridge: BridgeSite, era: str) -> None:
     hidden = await bridge.table.ana.got("POST", "/projects", {"name": "x", "label": "restricted"})
     refusals: list[tuple[int, Any]] = []
-    async with bridge.client(era, bridge.table.robin) as client:
+    async with bridge.client(bridge.table.robin, era) as client:
         for id_ in (hidden["id"], f"prj_{NOBODY}"):
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(f"portico://projects/{id_}")

@@ -17,12 +17,9 @@ from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.faces.mcp.gateway import Site, said
+from tests.faces.mcp.test_eras import FORM
 from tests.faces.mcp.wire import modern
 
-FORM: JsonObject = {
-    "message": "Your name?",
-    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
-}
 CALL = {"name": "call_read", "arguments": {"tool": "box.asks"}}
 CAN: dict[str, Any] = {"elicitation": {}}
 ANA = {"action": "accept", "content": {"name": "Ana"}}

@@ -24,19 +24,14 @@ from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.faces.mcp.gateway import HOME, Gateway, Site, hot_tool, said, serving, until
+from tests.faces.mcp.test_eras import FORM, ana, echo
+from tests.faces.mcp.wire import GREETING
 
-FORM: JsonObject = {
-    "message": "Your name?",
-    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
-}
+HELLO = {**GREETING, "id": 0}
 SHIPPED: dict[str, Any] = {
     "name": "call_read",
     "arguments": {"tool": "box.echo", "arguments": {"text": "hi"}},
 }
-
-
-async def echo(arguments: JsonObject, _line: Line) -> Answer:
-    return said(str(arguments.get("text", "")))
 
 
 @dataclass
@@ -112,9 +107,6 @@ async def test_the_official_client_works_through_it(site: Site, era: str) -> Non
         answer = await line.ask(Question(Wanted.ELICITATION, FORM))
         return said(str(answer["content"]))
 
-    async def ana(_context: Any, _params: Any) -> types.ElicitResult:
-        return types.ElicitResult(action="accept", content={"name": "Ana"})
-
     heard: list[float] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -186,17 +178,8 @@ async def test_arguments_that_a_tool_wants_in_headers_are_sent_there(site: Site)
     assert result.model_dump()["content"][0]["text"] == "größe"
 
 
-def greeting() -> dict[str, Any]:
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    return {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-
-
 async def greeted(pipes: Pipes) -> None:
-    pipes.say(greeting())
+    pipes.say(HELLO)
     assert "result" in await pipes.hear()
     pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
@@ -237,7 +220,7 @@ async def test_what_is_no_message_is_told(site: Site) -> None:
 
 async def test_a_key_that_opens_nothing_is_told_to_whoever_asks(site: Site) -> None:
     async with joined(site, key="eve") as pipes:
-        pipes.say(greeting())
+        pipes.say(HELLO)
         heard = await pipes.hear()
 
     assert heard["id"] == 0
@@ -246,7 +229,7 @@ async def test_a_key_that_opens_nothing_is_told_to_whoever_asks(site: Site) -> N
 
 async def test_a_server_that_is_not_behind_the_gateway_is_told(site: Site) -> None:
     async with joined(site, path="/mcp/servers/nope") as pipes:
-        pipes.say(greeting())
+        pipes.say(HELLO)
         heard = await pipes.hear()
 
     assert "There is no server 'nope'" in heard["error"]["message"]
@@ -256,7 +239,7 @@ async def test_a_server_that_does_not_run_is_waited_for_and_then_told() -> None:
     async with serving(Gateway()) as site:
         pass
     async with joined(site, patience=0.3) as pipes:
-        pipes.say(greeting())
+        pipes.say(HELLO)
         heard = await pipes.hear()
 
     assert heard["id"] == 0

@@ -11,15 +11,12 @@ from portico.gateway.core.call import Answer
 from portico.gateway.ports import Line
 from portico.kernel.json import JsonObject
 from tests.faces.mcp.gateway import Site, hot_tool, said
+from tests.faces.mcp.test_eras import echo
 from tests.faces.mcp.test_sessions import listening, opened
 from tests.faces.mcp.wire import BOTH, envelope, headers, modern
 
 _VERSION = "MCP-Protocol-Version"
 CALL = {"name": "call_read", "arguments": {"tool": "box.echo", "arguments": {"text": "hi"}}}
-
-
-async def echo(arguments: JsonObject, _line: Line) -> Answer:
-    return said(str(arguments.get("text", "")))
 
 
 async def test_another_sites_page_is_turned_away(site: Site) -> None:
