@@ -132,13 +132,6 @@ def test_where_nobody_can_be_asked_what_is_missing_is_said(
     assert said in got.err
 
 
-def test_the_only_model_there_is_need_not_be_named(cli: CommandLine) -> None:
-    got = cli("agents new helper", MADE | {"GET /models": MODELS[:1]})
-
-    assert got.sent[0]["model"] == "ollama:small"
-    assert "the only model" in got.err
-
-
 @pytest.mark.parametrize(
     ("typed", "made"),
     [
@@ -199,32 +192,30 @@ def test_what_was_not_asked_for_is_not_asked_for_again(cli: CommandLine) -> None
     assert (got.code, len(got.sent)) == (Exit.USAGE, 1)
 
 
-def test_of_models_it_is_said_which_are_not_made_for_the_tools_it_has(cli: CommandLine) -> None:
-    models = [{"model": "here:small", "tools": "no"}, {"model": "here:large", "tools": "yes"}]
-
-    got = cli("agents new", {**MADE, "GET /models": models}, typed="1\nhelper\n1\n")
-
-    assert "  1  here:small  (is not made for tools)\n  2  here:large\n" in got.err
+FOR_TOOLS = [{"model": "here:small", "tools": "no"}, {"model": "here:large", "tools": "yes"}]
+MANY = [{"model": f"away:m{number}"} for number in range(20)]
 
 
-def test_if_no_model_answers_that_is_said(cli: CommandLine) -> None:
-    some = {**MADE, "GET /models": []}
+@pytest.mark.parametrize(
+    ("models", "name", "typed", "model", "said"),
+    [
+        (MODELS[:1], "helper", None, "ollama:small", "the only model"),
+        (FOR_TOOLS, "", "1\nhelper\n1\n", "here:small",
+         "  1  here:small  (is not made for tools)\n  2  here:large\n"),
+        ([], "", "1\nhelper\nlater:model\n", "later:model", "No model answers"),
+        ([], "helper", None, None, "No model answers"),
+        (MANY, "", "0\nhelper\n3\n\n", "away:m2", "… and 8 more"),
+    ],
+    ids=["one", "not made for tools", "none", "none, and nobody to ask", "many"],
+)  # fmt: skip
+def test_what_is_to_be_known_of_the_models_there_are_is_said(
+    cli: CommandLine, *, models: Any, name: str, typed: str | None, model: str | None, said: str
+) -> None:
+    got = cli(f"agents new {name}", {**MADE, "GET /models": models}, typed=typed)
 
-    refused = cli("agents new helper", some)
-    named = cli("agents new", some, typed="1\nhelper\nlater:model\n")
-
-    assert refused.code == Exit.USAGE
-    assert named.sent[0]["model"] == "later:model"
-    assert all("No model answers" in got.err for got in (refused, named))
-
-
-def test_of_many_models_some_are_shown(cli: CommandLine) -> None:
-    many = [{"model": f"away:m{number}"} for number in range(20)]
-
-    got = cli("agents new", {**MADE, "GET /models": many}, typed="0\nhelper\n3\n\n")
-
-    assert got.sent[0]["model"] == "away:m2"
-    assert "… and 8 more" in got.err
+    assert [spec["model"] for spec in got.sent] == ([model] if model else [])
+    assert got.code == (0 if model else Exit.USAGE)
+    assert said in got.err
 
 
 def test_what_comes_in_under_a_taken_name_may_replace_what_has_it(

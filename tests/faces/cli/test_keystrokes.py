@@ -35,7 +35,7 @@ def typing(text: str) -> Iterator[Keyboard]:
     ],
 )
 def test_a_key_is_one_key(typed: str, keys: list[str]) -> None:
-    inbox = Inbox[int]()
+    inbox = Inbox[str | int]()
     with typing(typed) as keyboard:
         found = [keyboard.key_within(inbox, 5.0) for _ in keys]
         found.append(keyboard.key_within(inbox, 0.0))

@@ -6,12 +6,20 @@ from typing import Any
 import pytest
 
 from portico.faces.cli.exits import Exit
-from portico.kernel.json import JsonObject
 from tests.faces.cli.command_line import CommandLine, Outcome, Person, interrupt
 from tests.faces.cli.picture.reports import a_told_step, an_event
 from tests.faces.cli.picture.scenes import NOON, RUN, at
 from tests.faces.cli.scripted_server import Streamed
-from tests.faces.cli.workflow_answers import ASKED, ENDED, FAILED, FAILURE, PLAN, answers, told
+from tests.faces.cli.workflow_answers import (
+    ASKED,
+    CHECKED,
+    ENDED,
+    FAILED,
+    FAILURE,
+    PLAN,
+    answers,
+    told,
+)
 
 EVENTS = f"GET /runs/{RUN}/events"
 REPORT = f"GET /workflows/{RUN}"
@@ -247,25 +255,6 @@ def test_what_the_server_refuses_for_good_is_told(cli: CommandLine) -> None:
     assert "unknown" in got.err
 
 
-CHECKED: JsonObject = {
-    "ok": True,
-    "flaws": [],
-    "name": "morning",
-    "effect": "external_write",
-    "order": ["a", "b", "c"],
-    "critical_path": ["a", "c"],
-    "steps": [
-        {"id": "a", "tool": "x.a", "effect": "local_read", "needs": [], "approval": None},
-        {"id": "b", "tool": "x.b", "effect": "local_read", "needs": [], "approval": None},
-        {
-            "id": "c",
-            "tool": "x.c",
-            "effect": "external_write",
-            "needs": ["a", "b"],
-            "approval": {"rule": "default", "reason": "it writes"},
-        },
-    ],
-}
 FLAWS = [
     {"place": "/steps/0/tool", "what": "There is no such tool.", "fix": "Did you mean b?"},
     {"place": "/steps/0/when", "what": "It cannot be read.", "fix": None},

@@ -46,3 +46,25 @@ def answers(*steps: dict[str, Any], **report: Any) -> dict[str, Any]:
         f"GET /runs/{RUN}/events": Streamed([STORY]),
         "GET /workflows": {"data": [{"run": RUN}], "next": None},
     }
+
+
+CHECKED: dict[str, Any] = {
+    "ok": True,
+    "flaws": [],
+    "name": "morning",
+    "effect": "external_write",
+    "order": ["a", "b", "c"],
+    "critical_path": ["a", "c"],
+    "steps": [
+        {"id": "a", "tool": "x.a", "effect": "local_read", "needs": [], "approval": None},
+        {"id": "b", "tool": "x.b", "effect": "local_read", "needs": [], "approval": None},
+        {
+            "id": "c",
+            "tool": "x.c",
+            "effect": "external_write",
+            "needs": ["a", "b"],
+            "approval": {"rule": "default", "reason": "it writes"},
+        },
+    ],
+}
+"""A plan that was held against the tools there are."""
