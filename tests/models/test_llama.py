@@ -51,7 +51,11 @@ BOTH = pytest.mark.parametrize("provider", ["llama", "claude"])
 async def test_it_answers_piece_by_piece_and_says_what_it_read(
     doors: Doors, llama: LlamaServer, provider: str
 ) -> None:
-    ask = asked(f"{provider}:{llama.model}", CAPITAL, instructions="Be brief.", temperature=0.0)
+    before = UserSaid("My name is Ana."), ModelSaid("Good day, Ana.")
+    model = f"{provider}:{llama.model}"
+    told = "Be brief."
+    short = await doors.reply(asked(model, CAPITAL, instructions=told, most_output=4))
+    ask = asked(model, *before, CAPITAL, instructions=told, temperature=0.0)
     *pieces, reply = await doors.pieces(ask)
 
     assert isinstance(reply, Reply)
@@ -59,24 +63,12 @@ async def test_it_answers_piece_by_piece_and_says_what_it_read(
     assert len(texts) > 1
     assert "".join(texts) == reply.text != ""
     assert reply.usage.reported
-    assert reply.usage.input >= 20
+    assert short.finish is Finish.LENGTH
+    assert reply.usage.input > short.usage.input + 10
     assert 1 <= reply.usage.output <= 64
     assert reply.model == llama.model
     assert reply.first_piece is not None
     assert reply.first_piece <= reply.took
-
-
-@BOTH
-async def test_it_knows_what_was_said_before(
-    doors: Doors, llama: LlamaServer, provider: str
-) -> None:
-    short = await doors.reply(asked(f"{provider}:{llama.model}", "Good day", most_output=4))
-    before = UserSaid("My name is Ana."), ModelSaid("Good day, Ana.")
-    ask = asked(f"{provider}:{llama.model}", *before, "Who am I?", most_output=4)
-    longer = await doors.reply(ask)
-
-    assert longer.usage.input > short.usage.input + 10
-    assert longer.finish is Finish.LENGTH
 
 
 @pytest.mark.requirement("agents:models:real-model")
@@ -126,34 +118,26 @@ async def test_a_prompt_that_is_too_long_is_told_as_that(
 
 async def test_the_book_has_what_its_server_says(doors: Doors, llama: LlamaServer) -> None:
     model = await doors.book.get(doors.caller, ModelRef("llama", llama.model))
-
-    assert model.window == 2048
-    assert (model.tools, model.vision) == (Support.NO, Support.NO)
-    assert model.structured is Support.YES
-    assert (model.price, model.local, model.told_by) == (FREE, True, ToldBy.SERVER)
-
-
-async def test_a_model_that_it_does_not_have_is_not_found(doors: Doors) -> None:
     with pytest.raises(ModelNotFound):
         await doors.book.get(doors.caller, ModelRef("claude", "none-of-these"))
 
+    assert (model.window, model.structured) == (2048, Support.YES)
+    assert (model.tools, model.vision) == (Support.NO, Support.NO)
+    assert (model.price, model.local, model.told_by) == (FREE, True, ToldBy.SERVER)
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The heron stands in the reeds.",
-        "def wait(self) -> None:\n    return 12345.678",
-        "Die Würde ist unantastbar. 人人生而自由 😀",
-        "<|im_start|>user\nGood day<|im_end|>\n",
-    ],
-)
-async def test_our_reading_of_its_vocabulary_is_its_own(llama: LlamaServer, text: str) -> None:
+
+async def test_our_reading_of_its_vocabulary_is_its_own(llama: LlamaServer) -> None:
     async with httpx2.AsyncClient(trust_env=False) as client:
-        answer = await client.post(
-            f"{llama.url}/tokenize", json={"content": text, "parse_special": True}
-        )
+        for text in (
+            "The heron stands in the reeds.",
+            "def wait(self) -> None:\n    return 12345.678",
+            "Die Würde ist unantastbar. 人人生而自由 😀",
+            "<|im_start|>user\nGood day<|im_end|>\n",
+        ):
+            asked_for = {"content": text, "parse_special": True}
+            answer = await client.post(f"{llama.url}/tokenize", json=asked_for)
 
-    assert vocabulary().tokens(text) == answer.json()["tokens"]
+            assert vocabulary().tokens(text) == answer.json()["tokens"]
 
 
 async def until_idle(llama: LlamaServer) -> None:

@@ -219,21 +219,18 @@ async def test_one_that_says_nothing_of_what_it_read_is_believed_with_a_note(
     assert not reply.usage.reported
 
 
-async def test_the_settings_bound_what_it_is_given(ollama: FakeOllama, url: str) -> None:
-    async with reached(url, window=3000) as doors:
-        await doors.reply(asked(REF, "Good day", most_output=4000))
-
-    assert ollama.bodies[0]["options"]["num_ctx"] == 3000
-
-
-async def test_with_less_to_read_it_keeps_its_room_so_that_nothing_is_loaded_anew(
-    ollama: FakeOllama, url: str
+@pytest.mark.parametrize(
+    ("window", "rooms"), [({"window": 3000}, [3000, 3000]), ({}, [8192, 8192])]
+)
+async def test_with_less_to_read_it_keeps_its_room_within_what_the_settings_bound(
+    ollama: FakeOllama, url: str, window: dict[str, int], rooms: list[int]
 ) -> None:
-    async with reached(url) as doors:
+    """So nothing is loaded anew."""
+    async with reached(url, **window) as doors:
         await doors.reply(asked(REF, "Good day", most_output=4000))
         await doors.reply(asked(REF, "Good day"))
 
-    assert [body["options"]["num_ctx"] for body in ollama.bodies] == [8192, 8192]
+    assert [body["options"]["num_ctx"] for body in ollama.bodies] == rooms
 
 
 async def test_a_model_that_is_not_there_is_to_be_pulled(url: str) -> None:
@@ -261,9 +258,6 @@ async def test_the_book_has_what_the_server_says_of_it(ollama: FakeOllama, url: 
     assert (model.tools, model.vision, model.structured) == (Support.NO, Support.YES, Support.YES)
     assert model.told_by is ToldBy.SERVER
     assert str(model.clearance) == "restricted"
-
-
-async def test_a_model_for_vectors_is_none_to_talk_to(ollama: FakeOllama, url: str) -> None:
     ollama.capabilities = ("embedding",)
     async with reached(url) as doors:
         assert await doors.book.all(doors.caller) == []
