@@ -253,25 +253,20 @@ async def test_a_home_is_where_its_environment_says(folder: Path) -> None:
     assert (home / "file").read_text() == "x\n"
 
 
-async def test_it_begins_in_its_folder(made: Made, folder: Path) -> None:
+async def test_it_begins_in_its_folder_also_in_one_of_its_home(made: Made, folder: Path) -> None:
     granted = a_folder(folder / "granted" / "deep")
+    home = a_folder(folder / "home" / "work").parent
+    home.chmod(0o777)
     profile = Profile(read=(str(folder / "granted"),))
 
     outcome = await made.shell("pwd", profile=profile, folder=str(granted))
+    at_home = await made.shell("pwd; echo $HOME", home=str(home), folder=str(home / "work"))
 
+    place, seen = at_home.output.decode().splitlines()
     assert outcome.output.decode().strip() == str(granted)
+    assert place == f"{seen}/work"
     with pytest.raises(BadProfile, match="may not see"):
         await made.shell("pwd", profile=profile, folder=str(folder))
-
-
-async def test_a_folder_in_its_home_is_found_there(made: Made, folder: Path) -> None:
-    home = a_folder(folder / "home" / "work").parent
-    home.chmod(0o777)
-
-    outcome = await made.shell("pwd; echo $HOME", home=str(home), folder=str(home / "work"))
-
-    place, seen = outcome.output.decode().splitlines()
-    assert place == f"{seen}/work"
 
 
 async def test_little_of_etc_is_there(made: Made) -> None:
