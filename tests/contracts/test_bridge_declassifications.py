@@ -195,7 +195,7 @@ async def test_a_yes_to_a_call_or_of_those_who_may_not_read_it_is_none(doors: Do
     for changes in ({"label": FINANCE}, {"label": TEAM, "action": Action.DECLASSIFY}):
         scene = await a_scene(doors, space=str(changes["label"]))
         pin = pin_of(scene.said.id, FINANCE, TEAM, WORDS)
-        asked = replace(an_approval(scene.mia), pin=pin, **changes)  # type: ignore[arg-type] # fields
+        asked = replace(an_approval(scene.mia), pin=pin, **changes)
         await doors.approvals.add(scene.mia, asked, b"")
         yes = await scene.said_yes(asked)
         assert await doors.approvals.claim(scene.mia, yes.id, at(2))

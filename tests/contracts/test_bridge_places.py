@@ -180,7 +180,8 @@ async def test_pages_follow_one_another_and_nothing_follows_what_is_not_there(
     secret = await a_conversation(doors, admin, project, "secret", label=FINANCE)
 
     for listed, above in ((projects, hidden.id), (page, secret.id)):
-        every, paged, after = await listed(doors, low), [], None
+        every, after = await listed(doors, low), None
+        paged: list[Project | Conversation] = []
         while found := await listed(doors, low, after=after, limit=2):
             paged += found
             after = str(found[-1].id)

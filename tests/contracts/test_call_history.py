@@ -178,13 +178,10 @@ async def test_figures_are_of_a_server_or_of_each_of_its_tools(
         ("files", 103, 1),
         ("mail", 1, 0),
     ]
-    read, write = (
-        [timedelta(milliseconds=ms) for ms in (51, 96, 100)],
-        [timedelta(microseconds=us) for us in (1500, 1950, 1990)],
-    )
+    ms = timedelta(milliseconds=1)
     assert tools == [
-        Figures("read", 101, 0, *read, BEGINNING + 101 * SECOND),
-        Figures("write", 2, 1, *write, later + SECOND),
+        Figures("read", 101, 0, 51 * ms, 96 * ms, 100 * ms, BEGINNING + 101 * SECOND),
+        Figures("write", 2, 1, 1.5 * ms, 1.95 * ms, 1.99 * ms, later + SECOND),
     ]
 
 
@@ -370,13 +367,15 @@ async def test_only_the_leg_that_is_on_begins_a_call_that_no_earlier_one_has(
 
 
 def a_write(caller: Principal, server: str = "files", **more: object) -> Call:
-    usual: dict[str, object] = {
-        "effect": Effect.LOCAL_WRITE,
-        "due_at": BEGINNING + 30 * SECOND,
-        "took": SECOND,
-        "outcome": CallOutcome.DONE,
-    }
-    return a_call(caller, ToolRef(server, "write"), **{**usual, **more})
+    write = a_call(
+        caller,
+        ToolRef(server, "write"),
+        effect=Effect.LOCAL_WRITE,
+        due_at=BEGINNING + 30 * SECOND,
+        took=SECOND,
+        outcome=CallOutcome.DONE,
+    )
+    return replace(write, **more)  # type: ignore[arg-type] # fields
 
 
 async def changed(

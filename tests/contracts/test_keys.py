@@ -64,7 +64,10 @@ async def test_a_key_comes_back_as_it_was_put_in(
     added = [
         full,
         *(replace(another_id(full, str(tools)), tools=tools) for tools in (None, ())),
-        *(replace(another_id(full, f"s{each}"), scopes=each) for each in (None, frozenset())),
+        *(
+            replace(another_id(full, f"s{each}"), scopes=each)
+            for each in (None, frozenset[Scope]())
+        ),
     ]
 
     for each in added:

@@ -314,7 +314,9 @@ async def test_each_space_learns_for_itself_and_takes_it_with_it(
 
     assert await exported(acme) == {}
     assert await doors.counts.labels(acme) == []
-    assert await doors.shapes.known(acme, {READ: "p"}) == await doors.flows.counted(acme, 9) == {}
-    assert await edges_of(doors, acme) == await counts_of(doors, acme) == {}
+    assert await doors.shapes.known(acme, {READ: "p"}) == {}
+    assert await doors.flows.counted(acme, 9) == {}
+    assert await edges_of(doors, acme) == {}
+    assert await counts_of(doors, acme) == {}
     await doors.spaces.delete(home)
     assert await exported(await opened(doors)) == {}

@@ -29,10 +29,8 @@ RESULT = ResultId.mint(BEGINNING, SeededEntropy("result"))
 X = KeptResult(content="x")
 HR = frozenset({"hr"})
 READ, WRITE, LIST = (ToolRef("files", name) for name in ("read", "write", "list"))
-CONTENTS: list[JsonValue] = [
-    *(None, "", "a\0b 😀", "half \ud800", 2**60),
-    *([1, 2.5, {"b": None, "a": [True]}], {"text": "x" * 300_000}),
-]
+CONTENTS: list[JsonValue] = [None, "", "a\0b 😀", "half \ud800", 2**60, {"text": "x" * 300_000}]
+CONTENTS.append([1, 2.5, {"b": None, "a": [True]}])
 
 
 @pytest.fixture

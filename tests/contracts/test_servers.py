@@ -17,6 +17,7 @@ from portico.gateway.core.server import (
     Http,
     Identity,
     Inside,
+    Launch,
     Plain,
     Server,
     Stdio,
@@ -46,7 +47,7 @@ STDIO = Stdio(
     "/srv/files",
 )
 HTTP = Http("https://a.example/mcp", {"X-Key": FromEnvironment("KEY")}, "sse", FromFile("f", "/u"))
-LAUNCHES = [STDIO, HTTP, Stdio("a"), Http("http://b"), Inside("builtin", "1")]
+LAUNCHES: list[Launch] = [STDIO, HTTP, Stdio("a"), Http("http://b"), Inside("builtin", "1")]
 EVERYTHING: dict[str, object] = {
     "enabled": False,
     "approved_launch_pin": "p1",
@@ -245,7 +246,8 @@ async def test_the_servers_and_tools_of_another_space_do_not_exist_and_go_with_i
 
     await servers.add(root, FILES)
     await tools.put(root, FILES.id, [])
-    assert await tools.all(root) == await tools.tally(root) == {}
+    assert await tools.all(root) == {}
+    assert await tools.tally(root) == {}
     assert await tools.of(root, FILES) == []
     assert await servers.get(acme, "files") == FILES
     assert await tools.of(acme, FILES) == [a_tool()]

@@ -10,10 +10,8 @@ from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
 from tests.contracts.doors import REFUSED, Doors
 
-VALUES: list[JsonValue] = [
-    *(True, 0, -1.5, "", "é 😀", 2**53 + 1),
-    *([], [1, [2]], {}, {"b": None, "a": {"c": [False]}}),
-]
+VALUES: list[JsonValue] = [True, 0, -1.5, "", "é 😀", [], [1, [2]], {}, 2**53 + 1]
+VALUES.append({"b": None, "a": {"c": [False]}})
 
 
 @pytest.fixture

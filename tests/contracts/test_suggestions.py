@@ -284,7 +284,8 @@ async def test_they_are_taken_along_in_ones_own_words_and_go_with_their_space(
         "saved_workflow": ["tidy", workflow.plan],
         "past_plan": ["mine", mine.steps],
     }
-    assert await doors.suggestions.latest(root, 10) == await doors.saved.all(root) == []
+    assert await doors.suggestions.latest(root, 10) == []
+    assert await doors.saved.all(root) == []
     assert await doors.past_plans.latest(root, 10, 10) == []
     for refused in (
         doors.suggestions.keep(root, made),
