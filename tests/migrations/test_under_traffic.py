@@ -22,7 +22,17 @@ _IN_USE = "LOCK TABLE portico.principal IN ROW EXCLUSIVE MODE"
 _SOME = 30
 
 
-@pytest.fixture(params=FIXTURES[:-1], ids=lambda path: path.stem)
+_EARLIER = FIXTURES[:-1]
+_IN_THE_GATE = (_EARLIER[0], _EARLIER[-1])
+"""The oldest and the latest; those in between are for the nightly run."""
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(each, marks=[] if each in _IN_THE_GATE else pytest.mark.nightly, id=each.stem)
+        for each in _EARLIER
+    ]
+)
 def earlier(request: pytest.FixtureRequest, embedded_database: Addresses) -> Addresses:
     load_fixture(embedded_database, request.param)
     return embedded_database

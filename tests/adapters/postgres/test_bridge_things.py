@@ -1,5 +1,5 @@
-"""What the contracts of a project's things cannot see: what the application has no right to, and
-how much a row holds."""
+"""What the contracts of a project's things cannot see: what the application has no right to, how
+much a row holds, and how many labels a space has: each counter has a place for each of them."""
 
 from dataclasses import dataclass, replace
 from typing import LiteralString
@@ -7,6 +7,7 @@ from typing import LiteralString
 import psycopg
 import pytest
 
+from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_attachments import PostgresAttachments
 from portico.adapters.postgres.bridge_leases import PostgresLeases
 from portico.adapters.postgres.bridge_memory import PostgresMemory
@@ -14,6 +15,7 @@ from portico.adapters.postgres.bridge_work import PostgresWorks
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.attachment import LARGEST, Attachment, Digest
+from portico.bridge.core.errors import TooManyLabels
 from portico.bridge.core.lease import LeaseId, LeaseWish
 from portico.bridge.core.memory import MOST_OF_VALUE, ToRemember
 from portico.bridge.core.project import Project
@@ -22,7 +24,8 @@ from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
-from tests.contracts.bridge_people import a_project
+from tests.contracts.bridge_people import FINANCE, a_project, cleared_root
+from tests.contracts.bridge_talk import a_conversation, at, edited, say
 from tests.contracts.doors import Doors
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
@@ -133,3 +136,27 @@ async def test_the_largest_attachment_can_be_kept(scene: Scene) -> None:
     await attachments.put(scene.root, attachment, content)
 
     assert await attachments.get(scene.root, attachment.digest) == (attachment, content)
+
+
+FULL = """
+    INSERT INTO portico.bridge_label (space_id, number, level, compartments)
+    SELECT %s, number, 3, ARRAY['c' || number] FROM generate_series(2, 8192) number
+"""
+
+
+async def test_one_label_more_than_there_can_be_is_refused_and_those_in_use_go_on(
+    doors: Doors, embedded_database: Addresses
+) -> None:
+    root = await cleared_root(doors)
+    talk = await a_conversation(doors, root, await a_project(doors, root))
+    said = await say(doors, root, talk, "one", label=TEAM)
+    with psycopg.connect(str(embedded_database.admin), autocommit=True) as admin:
+        admin.execute(FULL, [root.space.value])
+
+    with pytest.raises(TooManyLabels) as refused:
+        await say(doors, root, talk, "two", label=FINANCE)
+    with pytest.raises(TooManyLabels):
+        await doors.messages.edit(root, edited(said.message, "three", FINANCE), at(3))
+
+    assert refused.value.label == FINANCE
+    assert (await say(doors, root, talk, "four", label=TEAM)).place == 2

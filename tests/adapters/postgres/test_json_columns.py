@@ -1,13 +1,17 @@
-"""JSON is read the same, whichever way it goes."""
+"""JSON is read the same, whichever way it goes, and voices as they were written."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portico.adapters.postgres.debate_rows import voice_from, voice_json
 from portico.adapters.postgres.json_columns import loads
+from portico.debate.core.voice import Tariff, Voice
 from portico.kernel.json import JsonValue
+from portico.testing.debate_voices import a_voice
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -41,3 +45,22 @@ def test_what_is_rare_is_read_as_before(text: str) -> None:
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(ValueError, match="Expecting"):
         loads(b"{")
+
+
+@pytest.mark.parametrize(
+    "voice",
+    [
+        a_voice("a:1"),
+        a_voice("a:1", window=16_384, tariff=Tariff(input=Decimal("0.5"), output=Decimal(2))),
+        a_voice("a:1", personas=("critic",), specialist=True, bounded=False, most_output=7),
+    ],
+    ids=["plain", "priced", "specialist"],
+)
+def test_a_voice_comes_back_as_it_was(voice: Voice) -> None:
+    assert voice_from(json.loads(json.dumps(voice_json(voice)))) == voice
+
+
+def test_a_voice_that_was_written_before_windows_were_known_has_none() -> None:
+    old = {key: value for key, value in voice_json(a_voice("a:1")).items() if key != "window"}
+
+    assert voice_from(old).window is None
