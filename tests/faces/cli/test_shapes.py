@@ -126,5 +126,6 @@ def test_of_what_is_not_there_it_is_said_which_may_be_meant(
     got = cli(command, THERE | {route: Problem(404, found | {"detail": "No.", "fix": "See."})})
 
     assert (got.code, got.out) == (Exit.FAILED, "")
-    assert f"Did you mean {meant}?" in got.err
+    fix = " See" if route else ""
+    assert f"Did you mean {meant}?{fix}" in got.err
     assert not {"POST /agents/helper/runs", "POST /conversations"} & set(got.routes)
