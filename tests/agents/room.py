@@ -98,7 +98,8 @@ class Room:
 
     @property
     def run_agent(self) -> RunAgent:
-        clock, entropy = self.engine.clock, self.entropy
+        shared: dict[str, Any] = {"clock": self.engine.clock, "talk": self.talk}
+        both: dict[str, Any] = {**shared, "entropy": self.entropy}
         prepare = PrepareQuestion(
             book=self.book,
             toolbox=self.toolbox,
@@ -106,38 +107,28 @@ class Room:
             tokenizer=self.tokenizer,
             margins=self.margins,
         )
+        ask = AskModel(
+            models=self.models,
+            prepare=prepare,
+            tokenizer=self.tokenizer,
+            pause=self._pause,
+            **both,
+        )
         return RunAgent(
             take_turn=TakeTurn(
                 prepare=prepare,
-                ask_model=AskModel(
-                    models=self.models,
-                    prepare=prepare,
-                    talk=self.talk,
-                    tokenizer=self.tokenizer,
-                    clock=clock,
-                    entropy=entropy,
-                    pause=self._pause,
-                ),
+                ask_model=ask,
                 traces=self.traces,
-                talk=self.talk,
-                clock=clock,
-                entropy=entropy,
                 hears=lambda _caller, *words: self.heard.extend(words),
+                **both,
             ),
-            make_calls=MakeCalls(
-                toolbox=self.toolbox,
-                traces=self.traces,
-                talk=self.talk,
-                clock=clock,
-                entropy=entropy,
-            ),
+            make_calls=MakeCalls(toolbox=self.toolbox, traces=self.traces, **both),
             toolbox=self.toolbox,
             acting=self._acting,
             traces=self.traces,
-            talk=self.talk,
-            clock=clock,
             bus=self.engine.bus if self.bus else None,
             early_start=self.early_start,
+            **shared,
         )
 
     async def start(

@@ -10,8 +10,7 @@ import pytest
 from portico.agents.core.asking import ModelAsk, Piece
 from portico.agents.core.calling import Acts, Early, Given, Wanted
 from portico.agents.core.trace import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import RunStatus, Step, Taken
+from portico.engine.core.run import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryTraces
@@ -25,35 +24,7 @@ from portico.testing.agents import (
 )
 from portico.testing.world import MemoryWorld
 from tests.agents.room import Room
-from tests.engine.journals import Through
-
-
-class Fuse:
-    """Burns down by one at each place where a process could be killed."""
-
-    def __init__(self, length: int) -> None:
-        self.left = length
-        self.gone = asyncio.Event()
-        self.at: list[str] = []
-
-    async def __call__(self, place: str) -> None:
-        self.at.append(place)
-        self.left -= 1
-        if self.left == 0:
-            self.gone.set()
-            await asyncio.Event().wait()
-
-
-class Fused(Through):
-    def __init__(self, room: Room, fuse: Fuse) -> None:
-        super().__init__(room.engine)
-        self.fuse = fuse
-
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
-        await self.fuse(f"before noting {step.name}")
-        noted = await super().finish(taken, step, told)
-        await self.fuse(f"after noting {step.name}")
-        return noted
+from tests.engine.journals import Fuse, FusedJournal
 
 
 class FusedTraces(MemoryTraces):
@@ -130,7 +101,7 @@ async def test_a_run_that_is_cut_off_anywhere_ends_as_if_it_had_not_been() -> No
         fuse = Fuse(length)
         room = a_room(fuse)
         run = await room.start()
-        carrying = asyncio.ensure_future(room.leg(run, Fused(room, fuse)))
+        carrying = asyncio.ensure_future(room.leg(run, FusedJournal(room.engine, fuse)))
         gone = asyncio.ensure_future(fuse.gone.wait())
         await asyncio.wait([carrying, gone], return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
@@ -138,7 +109,8 @@ async def test_a_run_that_is_cut_off_anywhere_ends_as_if_it_had_not_been() -> No
             break
         carrying.cancel()
         await asyncio.wait([carrying])
-        where = fuse.at[-1]
+        where = fuse.at
+        fuse.mended()
         places.append(where)
         written = [turn.number for turn in (await room.trace(run)).turns]
         models = room.models

@@ -116,7 +116,7 @@ async def test_a_run_is_for_those_who_may_and_of_agents_that_there_are() -> None
         await town.start_agent(ANA, AgentRunWish(agent="ghost", message="Boo."))
 
 
-async def test_its_task_has_read_what_its_starter_has_and_what_its_message_is_said_to_be() -> None:
+async def test_its_task_has_read_what_its_starter_has() -> None:
     for risen in (True, False):
         town = Town()
         if risen:
@@ -283,9 +283,7 @@ async def test_an_inner_run_is_found_among_many_others_of_its_starter() -> None:
 @pytest.mark.parametrize(
     ("end", "code"), [("by force", "agent_run_over"), ("revoked", "key_ended")]
 )
-async def test_an_inner_run_fails_once_the_outer_one_was_ended_or_the_first_starters_key(
-    end: str, code: str
-) -> None:
+async def test_an_inner_run_fails_once_the_outer_one_has_ended(end: str, code: str) -> None:
     town = Town(says("Never."))
     outer = (await town.begin(by=await town.bot() if end == "revoked" else ANA)).run
     inner = (await started_in(town, outer)).run

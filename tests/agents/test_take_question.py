@@ -193,10 +193,14 @@ async def test_an_answer_is_the_starters(reply: Reply, status: Status) -> None:
     assert asked.answered.by == ANA.id
 
 
-async def test_what_somebody_has_answered_before_is_answered() -> None:
+async def test_what_was_answered_before_or_is_no_answer_is_refused() -> None:
     town, answer, run, approval = await interrupted()
-    await answer(ANA, run, str(town.agent.id), [(approval, NO)])
 
+    with pytest.raises(BadArguments):
+        await answer(ANA, run, "clerk", [(approval, replace(YES, arguments={"path": 3}))])
+    assert (await town.asked(run)).status is Status.WAITING
+
+    await answer(ANA, run, str(town.agent.id), [(approval, NO)])
     assert await answer(ANA, run, "clerk", [(approval, YES)]) == {}
     assert (await town.asked(run)).status is Status.REJECTED
 
@@ -210,14 +214,6 @@ async def test_what_they_may_not_answer_is_left_to_others_with_why() -> None:
 
     assert set(left) == {approval, unknown}
     assert isinstance(left[approval], NotPermitted)
-    assert (await town.asked(run)).status is Status.WAITING
-
-
-async def test_an_answer_that_is_none_is_refused() -> None:
-    town, answer, run, approval = await interrupted()
-
-    with pytest.raises(BadArguments):
-        await answer(ANA, run, "clerk", [(approval, replace(YES, arguments={"path": 3}))])
     assert (await town.asked(run)).status is Status.WAITING
 
 

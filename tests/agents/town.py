@@ -139,19 +139,21 @@ class Town(PlanRoom):
         )
 
     def _assemble(self) -> None:
-        audit, runs, line = self.approvals.audit, self.runs, self.line
-        approvals = self.approvals.approvals
+        runs, line, approvals = self.runs, self.line, self.approvals.approvals
+        led: dict[str, Any] = {
+            "traces": self.traces,
+            "book": runs,
+            "audit": self.approvals.audit,
+            "together": together,
+        }
         self.start_agent = StartAgentRun(
             agents=self.agents,
             identities=self.identities,
             tasks=self.tasks,
-            traces=self.traces,
-            book=runs,
             start_run=starting(runs, line, self.clock, self.entropy, AGENT),
-            audit=audit,
-            together=together,
             clock=self.clock,
             entropy=self.entropy,
+            **led,
         )
         self.follow = FollowRun(
             traces=self.traces, talk=self.talk, tasks=self.tasks, book=runs, clock=self.clock
@@ -159,21 +161,16 @@ class Town(PlanRoom):
         self.answer_of = AnswerOf(follow_run=self.follow, approvals=approvals, clock=self.clock)
         self.steer = SteerRun(traces=self.traces, tasks=self.tasks, clock=self.clock)
         self.stop = StopRun(
-            traces=self.traces,
             talk=self.talk,
-            book=runs,
             runs=runs,
             line=line,
             bus=self.bus,
             approvals=approvals,
             withdraw=self.approvals.withdraw(),
-            audit=audit,
-            together=together,
             clock=self.clock,
+            **led,
         )
-        self.resume = ResumeAgentRun(
-            traces=self.traces, book=runs, runs=runs, line=line, audit=audit, together=together
-        )
+        self.resume = ResumeAgentRun(runs=runs, line=line, **led)
 
     @property
     def audited(self) -> list[JsonObject]:

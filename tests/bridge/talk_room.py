@@ -22,12 +22,7 @@ from portico.bridge.manage_conversations import (
     ListConversations,
     ShowConversation,
 )
-from portico.bridge.manage_projects import (
-    ChangeProject,
-    CreateProject,
-    ListProjects,
-    ShowProject,
-)
+from portico.bridge.manage_projects import ChangeProject, CreateProject, ListProjects, ShowProject
 from portico.bridge.mark_read import MarkOne, MarkRead
 from portico.bridge.marks import Marks
 from portico.bridge.news import Bulletin
@@ -35,13 +30,7 @@ from portico.bridge.open_conversation import OpenConversation, OpenMessage
 from portico.bridge.open_project import OpenProject
 from portico.bridge.participation import Join, Leave, ListParticipants, Mute
 from portico.bridge.places import at_place
-from portico.bridge.read_messages import (
-    LookBack,
-    ReadMessages,
-    ReadThread,
-    ShowMessage,
-    TailCursor,
-)
+from portico.bridge.read_messages import LookBack, ReadMessages, ReadThread, ShowMessage, TailCursor
 from portico.bridge.search_messages import SearchMessages
 from portico.bridge.send_message import SendMessage
 from portico.bridge.whoami import WhoAmI

@@ -163,18 +163,7 @@ async def test_of_what_was_lowered_there_is_a_signed_record_and_an_entry_in_the_
     assert TEXT not in str(room.audit.acts)
 
 
-async def test_a_record_that_somebody_has_changed_is_not_sound(room: LoweringRoom) -> None:
-    _, message = await room.a_secret()
-    await room.lowered(message)
-    [(place, record)] = room.world.declassifications.items()
-    room.world.declassifications[place] = replace(record, approved_by=room.ben.id)
-
-    [told] = await room.list(room.ana, message.id)
-
-    assert not told.sound
-
-
-async def test_a_record_is_as_secret_as_what_it_is_of(room: LoweringRoom) -> None:
+async def test_a_record_that_was_changed_is_not_sound(room: LoweringRoom) -> None:
     talk, message = await room.a_secret()
     await room.lowered(message)
     copy = (await room.read_by(room.low, talk))[-1]
@@ -185,8 +174,15 @@ async def test_a_record_is_as_secret_as_what_it_is_of(room: LoweringRoom) -> Non
     with pytest.raises(MessageNotFound):
         await room.list(room.low, message.id)
 
+    [(place, record)] = room.world.declassifications.items()
+    room.world.declassifications[place] = replace(record, approved_by=room.ben.id)
 
-async def test_whoever_asks_has_read_it_and_the_request_is_as_secret_as_they_have_read(
+    [told] = await room.list(room.ana, message.id)
+
+    assert not told.sound
+
+
+async def test_a_request_is_as_secret_as_what_its_asker_has_read(
     room: LoweringRoom, talk: Conversation, message: Message
 ) -> None:
     proposal = await room.asked(message)
@@ -200,7 +196,9 @@ async def test_whoever_asks_has_read_it_and_the_request_is_as_secret_as_they_hav
     assert (await room.read_by(room.low, talk))[-1].body == LEFT
 
 
-async def test_whoever_is_not_cleared_for_the_message_does_not_know_of_the_request() -> None:
+async def test_only_a_cleared_person_with_the_scope_says_yes(
+    room: LoweringRoom, message: Message
+) -> None:
     room = LoweringRoom()
     _, message = await room.a_secret()
     proposal = await room.asked(message)
@@ -210,6 +208,14 @@ async def test_whoever_is_not_cleared_for_the_message_does_not_know_of_the_reque
         await room.answer(proposal.approval, by=boss)
     with pytest.raises(MessageNotFound):
         await room.propose(room.low, message.id, PUBLIC)
+
+    without = replace(room.ben, scopes=room.ben.scopes - {Scope.BRIDGE_DECLASSIFY})
+    robot = replace(room.enters("robot"), scopes=room.ben.scopes)
+
+    with pytest.raises(NotPermitted, match="bridge:declassify"):
+        await room.answer(proposal.approval, by=without)
+    with pytest.raises(PersonNeeded):
+        await room.answer(proposal.approval, by=robot)
 
 
 async def test_nobody_says_yes_to_their_own_request(room: LoweringRoom) -> None:
@@ -221,17 +227,6 @@ async def test_nobody_says_yes_to_their_own_request(room: LoweringRoom) -> None:
     await room.answer(proposal.approval, by=room.ben)
     await room.leg(proposal.approval)
     assert (await room.read_by(room.low, talk))[-1].sender == room.ana.id
-
-
-async def test_only_a_person_with_the_scope_says_yes(room: LoweringRoom, message: Message) -> None:
-    proposal = await room.asked(message)
-    without = replace(room.ben, scopes=room.ben.scopes - {Scope.BRIDGE_DECLASSIFY})
-    robot = replace(room.enters("robot"), scopes=room.ben.scopes)
-
-    with pytest.raises(NotPermitted, match="bridge:declassify"):
-        await room.answer(proposal.approval, by=without)
-    with pytest.raises(PersonNeeded):
-        await room.answer(proposal.approval, by=robot)
 
 
 async def test_a_yes_is_once_and_to_these_words(room: LoweringRoom, approval: ApprovalId) -> None:
@@ -469,9 +464,7 @@ async def test_names_attachments_and_the_thread_stay_behind(room: LoweringRoom) 
     assert copy.body == "Nothing found."
 
 
-async def test_what_is_not_less_secret_and_what_is_below_its_conversation_is_no_lowering(
-    room: LoweringRoom, message: Message
-) -> None:
+async def test_what_is_not_less_secret_is_no_lowering(room: LoweringRoom, message: Message) -> None:
     for to in (SECRET, TOP, Label.parse("team+legal")):
         with pytest.raises(NotLower):
             await room.asked(message, to)

@@ -197,7 +197,7 @@ async def test_a_thousand_listeners_are_told_by_one_look() -> None:
     assert room.bulletin.size == 0
 
 
-async def test_who_may_see_less_by_now_hears_only_that(room: TalkRoom) -> None:
+async def test_who_may_see_less_by_now_is_told_so_and_hears_only_that(room: TalkRoom) -> None:
     ana, boss = room.enters("ana"), room.enters("boss")
     one, two = await room.a_talk(boss, TEAM), await room.a_talk(boss, TEAM)
 
@@ -209,9 +209,6 @@ async def test_who_may_see_less_by_now_hears_only_that(room: TalkRoom) -> None:
 
     assert heard == [News(one.id, PUBLIC, reset=True), News(two.id, PUBLIC, reset=True)]
 
-
-async def test_who_may_see_less_by_now_is_told_so_though_nothing_is_said(room: TalkRoom) -> None:
-    ana, boss = room.enters("ana"), room.enters("boss")
     talk = await room.a_talk(boss, TEAM)
 
     async with following(room, ana, talk) as ear:

@@ -1,19 +1,24 @@
 """Reading and finding what was said: all of it, once, in order, and nothing that is hidden."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
 
 from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound, MessageNotFound
-from portico.bridge.core.message import NewMessage, Page
-from portico.engine.core.errors import BadCursor
+from portico.bridge.core.message import MessageId, NewMessage, Page
+from portico.bridge.embed_messages import EmbedMessages
+from portico.bridge.search_ports import ToEmbed
+from portico.engine.core.errors import BadCursor, StoreUnavailable
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.roles import Role
-from portico.kernel.label import PUBLIC, Label
+from portico.kernel.ids import SpaceId
+from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.testing.kernel import BEGINNING
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.bridge.talk_room import SECRET, TEAM, TalkRoom, settled
 
 LONG = timedelta(seconds=30)
@@ -282,7 +287,7 @@ async def test_whose_key_ends_while_they_wait_is_told_nothing(
         await waiting
 
 
-async def test_a_look_is_as_high_as_one_wants_and_no_higher_than_one_may(room: TalkRoom) -> None:
+async def test_a_look_is_as_high_as_one_may(room: TalkRoom) -> None:
     talk = await a_mixed_talk(room, "a", "!b")
     low = room.enters("low", TEAM)
 
@@ -291,8 +296,6 @@ async def test_a_look_is_as_high_as_one_wants_and_no_higher_than_one_may(room: T
     assert bodies(page) == ["a"]
     assert await room.mark(low) == TEAM
 
-
-async def test_who_takes_part_in_nothing_reads_what_is_open_and_nobody_elses_roles() -> None:
     room = TalkRoom()
     talk = await a_mixed_talk(room, "a")
     viewer = room.enters("viewer", roles=[Role.VIEWER])
@@ -360,3 +363,78 @@ async def test_who_one_is_includes_what_one_has_read(room: TalkRoom, ana: Princi
     assert (me.principal, me.name, me.kind) == (ana.id, "ana", PrincipalKind.AGENT)
     assert (me.mark, me.untrusted, me.clearance) == (SECRET, True, ana.clearance)
     assert "bridge:read" in me.scopes
+
+
+ENTROPY = SeededEntropy("embedding")
+HOME = SpaceId.mint(BEGINNING, ENTROPY)
+ALL = Label(Level.RESTRICTED, frozenset({"finance"}))
+
+
+@dataclass
+class ScriptedVectors:
+    texts: list[str]
+    put_by: list[Principal] = field(default_factory=list)
+    arranged: int = 0
+    failures: list[Exception] = field(default_factory=list)
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def waiting(self) -> Sequence[SpaceId]:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.looked.set()
+        return [HOME] if self.texts else []
+
+    async def clearance(self, worker: Principal) -> Label:
+        assert worker.space == HOME
+        return ALL
+
+    async def missing(self, worker: Principal, limit: int) -> Sequence[ToEmbed]:
+        return [
+            ToEmbed(message=MessageId.mint(BEGINNING, ENTROPY), text=text, at=BEGINNING)
+            for text in self.texts[:limit]
+        ]
+
+    async def put(
+        self, worker: Principal, vectors: Sequence[tuple[ToEmbed, Sequence[float]]]
+    ) -> int:
+        assert [vector for _, vector in vectors] == [(len(its.text),) for its, _ in vectors]
+        self.put_by.append(worker)
+        del self.texts[: len(vectors)]
+        return len(vectors)
+
+    async def arrange(self) -> int:
+        self.arranged += 1
+        return 0
+
+
+async def lengths(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    return [(len(text),) for text in texts]
+
+
+async def test_all_that_has_no_vector_is_given_one_by_somebody_who_may_see_it() -> None:
+    vectors = ScriptedVectors(["x" * number for number in range(150)])
+    embed = EmbedMessages(vectors=vectors, meaning=lengths)
+
+    assert await embed() == 150
+    assert await embed() == 0
+    assert vectors.texts == []
+    assert vectors.arranged == 1
+    assert {(who.kind, who.clearance) for who in vectors.put_by} == {(PrincipalKind.WORKER, ALL)}
+
+
+async def test_it_goes_on_whatever_happens(caplog: pytest.LogCaptureFixture) -> None:
+    failures: list[Exception] = [StoreUnavailable("away"), RuntimeError("odd")]
+    vectors = ScriptedVectors(["hello"], failures=failures)
+    embed = EmbedMessages(vectors=vectors, meaning=lengths)
+
+    going_on = asyncio.ensure_future(embed.every(timedelta(0)))
+    async with asyncio.timeout(5):
+        await vectors.looked.wait()
+    going_on.cancel()
+    await asyncio.wait([going_on])
+
+    told = [record.message for record in caplog.records]
+    assert told == [
+        "messages are not found by meaning for now: away",
+        "what messages mean could not be kept; trying again later",
+    ]

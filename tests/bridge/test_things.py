@@ -24,7 +24,7 @@ from tests.bridge.talk_room import SECRET, TEAM
 from tests.bridge.things_room import Scene, a_scene
 
 
-async def test_who_says_so_is_there_for_a_while(scene: Scene) -> None:
+async def test_who_says_so_is_there_for_a_while_with_a_short_note(scene: Scene) -> None:
     await scene.room.say_presence(scene.low, scene.project.id, Doing.THERE)
     await scene.room.say_presence(scene.low, scene.project.id, Doing.BUSY, "with the parser")
     [there] = await scene.room.list_presence(scene.high, scene.project.id)
@@ -33,6 +33,9 @@ async def test_who_says_so_is_there_for_a_while(scene: Scene) -> None:
     assert (there.name, there.doing, there.note) == ("low", Doing.BUSY, "with the parser")
     assert await scene.room.list_presence(scene.high, scene.project.id) == []
     assert await scene.room.mark(scene.high) == TEAM
+
+    with pytest.raises(BadBridgeInput):
+        await scene.room.say_presence(scene.low, scene.project.id, Doing.THERE, "n" * 201)
 
 
 async def test_who_has_read_more_says_nothing(scene: Scene) -> None:
@@ -43,18 +46,11 @@ async def test_who_has_read_more_says_nothing(scene: Scene) -> None:
 
     assert await scene.room.list_presence(scene.low, scene.project.id) == []
 
-
-async def test_in_a_secret_project_nobody_is_seen() -> None:
     scene = await a_scene(SECRET)
     await scene.room.say_presence(scene.high, scene.project.id, Doing.THERE)
 
     with pytest.raises(ProjectNotFound):
         await scene.room.list_presence(scene.low, scene.project.id)
-
-
-async def test_a_note_is_short(scene: Scene) -> None:
-    with pytest.raises(BadBridgeInput):
-        await scene.room.say_presence(scene.low, scene.project.id, Doing.THERE, "n" * 201)
 
 
 async def test_in_a_project_that_is_put_away_nothing_begins_and_all_is_there(scene: Scene) -> None:

@@ -129,7 +129,7 @@ async def test_it_is_no_less_secret_than_what_it_depends_on(scene: Scene) -> Non
     assert (await scene.room.some_work(scene.fresh, scene.project, None, secret.id)).label == SECRET
 
 
-async def test_the_same_key_is_the_same_work_though_more_was_read_since(scene: Scene) -> None:
+async def test_the_same_key_is_the_same_work(scene: Scene) -> None:
     wanted = NewWork(project=scene.project.id, title="Mend it", key="k")
     labeled = replace(wanted, label=TEAM, key="labeled")
     one = await scene.room.add_work(scene.high, wanted)
@@ -145,9 +145,7 @@ async def test_the_same_key_is_the_same_work_though_more_was_read_since(scene: S
         await scene.room.add_work(scene.high, replace(labeled, key="another"))
 
 
-async def test_whoever_learns_that_a_key_was_used_or_what_it_brought_has_read_as_much(
-    scene: Scene,
-) -> None:
+async def test_whoever_learns_that_a_key_was_used_has_read_it(scene: Scene) -> None:
     person = scene.room.enters("pat", kind=PrincipalKind.PERSON)
     wanted = NewWork(project=scene.project.id, title="Mend it", label=SECRET, key="k")
     await scene.room.add_work(scene.high, wanted)

@@ -15,10 +15,8 @@ from portico.debate.core.decision import Verdict
 from portico.debate.core.note import Note
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Failure, RunStatus, Step, Taken
+from portico.engine.core.run import RunStatus
 from portico.kernel.budget import Cost
-from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokens
@@ -27,24 +25,7 @@ from portico.testing.debate_purse import MemoryPurse
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
 from tests.debate.room import ANA, BEN, Room, decision_of
 from tests.debate.virtual_time import in_no_time
-from tests.engine.journals import Through
-
-
-class Fuse:
-    """Burns down by one at each place where a process could be killed."""
-
-    def __init__(self, length: int) -> None:
-        self.left = length
-        self.gone = asyncio.Event()
-        self.at = ""
-
-    async def __call__(self, place: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self.at = place
-            self.gone.set()
-        if self.gone.is_set():
-            await asyncio.Event().wait()
+from tests.engine.journals import Fuse, FusedJournal
 
 
 class FusedBoard(MemoryBlackboard):
@@ -93,26 +74,6 @@ class FusedVoices(ScriptedVoices):
         reply = await super().ask(caller, ask, hear)
         await self.fuse(f"between answer and note of {ask.key}")
         return reply
-
-
-class FusedJournal(Through):
-    """Of the engine: each step that is noted is a place as well."""
-
-    def __init__(self, room: Room, fuse: Fuse) -> None:
-        super().__init__(room)
-        self._fuse = fuse
-
-    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
-        await self._fuse(f"before noting {step.name}")
-        noted = await super().finish(taken, step, told)
-        await self._fuse(f"after noting {step.name}")
-        return noted
-
-    async def settle(
-        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
-    ) -> bool:
-        await self._fuse("before the run is settled")
-        return await super().settle(taken, status, result, failure)
 
 
 def split() -> list[ScriptedVoice]:
@@ -171,8 +132,7 @@ class Story:
         where = self.fuse.at
         self.written = await self.notes()
         self.paid = Counter(ask.key for ask in room.voices.asks)
-        self.fuse.gone.clear()
-        self.fuse.left = -1
+        self.fuse.mended()
         ended = await room.leg(self.debate)
         assert ended.status is RunStatus.DONE, where
         return where

@@ -68,15 +68,6 @@ async def test_a_debate_is_its_starters_alone_until_it_is_shared(room: Room) -> 
         await room.remove(BEN, which)
 
 
-async def test_what_is_in_no_project_is_shared_with_nobody(room: Room) -> None:
-    whole = await room.held()
-
-    with pytest.raises(BadDebate, match="no project"):
-        await room.share(ANA, whole.debate.id)
-    with pytest.raises(ProjectNotFound):
-        await room.look.page(ANA, project="nowhere")
-
-
 async def test_whoever_looks_has_read_it(room: Room) -> None:
     whole = await room.held(label=SECRET)
     at_a_key = replace(ANA, key="k7", window=True)
@@ -191,13 +182,20 @@ def test_a_stop_that_nobody_rang_for_is_noticed_all_the_same() -> None:
     in_no_time(story())
 
 
-async def test_only_its_starter_stops_a_debate(room: Room) -> None:
+async def test_only_its_starter_stops_or_shares_a_debate(room: Room) -> None:
     debate = await room.begin()
 
     with pytest.raises(DebateNotFound):
         await room.stop(BEN, debate.id)
     with pytest.raises(NotPermitted):
         await room.stop(VERA, debate.id)
+
+    whole = await room.held()
+
+    with pytest.raises(BadDebate, match="no project"):
+        await room.share(ANA, whole.debate.id)
+    with pytest.raises(ProjectNotFound):
+        await room.look.page(ANA, project="nowhere")
 
 
 async def test_a_debate_is_promoted_only_on_another_persons_word(room: Room) -> None:

@@ -44,7 +44,7 @@ def names(room: Room) -> list[str]:
     return [key for _, key in room.voices.asked]
 
 
-async def test_two_of_different_families_that_agree_are_enough() -> None:
+async def test_a_pair_that_agrees_is_enough_and_a_split_one_is_widened() -> None:
     room = Room(*some("a:1", "a:2", "b:1", "c:1"))
 
     whole = await room.held("Is it so?", thoroughness=0.0)
@@ -54,8 +54,6 @@ async def test_two_of_different_families_that_agree_are_enough() -> None:
     assert names(room) == ["said:1:a:1", "said:1:b:1"]
     assert decision_of(whole).saved_tokens > 0
 
-
-async def test_a_split_pair_is_widened_one_voice_at_a_time() -> None:
     room = Room(*split(), *some("c:1", "d:1"))
 
     whole = await room.held("Is it so?")
@@ -412,6 +410,11 @@ async def test_a_persona_shapes_the_prompt_and_not_the_weight(room: Room) -> Non
     weights = dict(decision_of(whole).weights)
     assert weights["a:1"] == weights["b:1"]
 
+    debate = await room.begin("Is it so?", by=replace(ANA, key="k1"))
+
+    assert debate.context is not None
+    assert (room.world.contexts[ANA.space, debate.context]).principal == ANA.id
+
 
 @pytest.mark.parametrize("fault", [RuntimeError("x"), RowRefused("x")])
 async def test_a_broken_adapter_is_one_voice_less(fault: Exception) -> None:
@@ -420,13 +423,6 @@ async def test_a_broken_adapter_is_one_voice_less(fault: Exception) -> None:
     assert whole.debate.status is DebateStatus.DECIDED
     [failed] = [note for note in whole.notes if note.kind is NoteKind.FAILED]
     assert failed.body["code"] == "voice_broke"
-
-
-async def test_who_starts_it_stays_at_their_own_task(room: Room) -> None:
-    debate = await room.begin("Is it so?", by=replace(ANA, key="k1"))
-
-    assert debate.context is not None
-    assert (room.world.contexts[ANA.space, debate.context]).principal == ANA.id
 
 
 def _asked(room: Room, debate: DebateId) -> list[VoiceAsked]:
@@ -509,15 +505,13 @@ async def test_what_is_known_to_be_spent_is_charged(problem: Exception) -> None:
     assert note.cost.tokens == SPENT.tokens
 
 
-async def test_what_nobody_knows_is_charged_with_all_that_was_reserved() -> None:
+async def test_what_is_spent_is_charged_and_where_nobody_knows_all_that_was_reserved() -> None:
     known = await failed(ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke.", SPENT)))
     unknown = await failed(ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke.")))
 
     assert unknown.cost.tokens > known.cost.tokens
     assert unknown.overrun == 0
 
-
-async def test_the_overrun_of_one_without_a_maximum_is_shown_also_if_it_fails() -> None:
     much = Cost(tokens=Tokens(300_000), calls=1)
     program = ScriptedVoice(
         name="p:1",

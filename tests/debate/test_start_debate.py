@@ -131,12 +131,17 @@ async def test_the_voices_of_the_settings_are_asked_where_none_are_named() -> No
     assert "gone:1 is left out: Nobody here is called 'gone:1'." in estimate.notes
 
 
-async def test_whoever_is_there_is_mixed_by_family() -> None:
+async def test_whoever_is_there_is_mixed_by_family_and_a_quorum_needs_two() -> None:
     room = Room(*some(*(f"a:{number}" for number in range(9)), "b:1", "c:1"))
 
     debate = await room.begin(thoroughness=0.0)
 
     assert [voice.name for voice in debate.voices] == ["a:0", "b:1", "c:1"]
+
+    room = Room(*some("a:1", "a:2", "a:3"))
+
+    with pytest.raises(BadDebate, match="2 families"):
+        await room.begin(preset=Preset.QUORUM)
 
 
 async def test_one_voice_is_no_debate_but_is_one_with_two_roles_or_a_guest() -> None:
@@ -155,13 +160,6 @@ async def test_one_voice_is_no_debate_but_is_one_with_two_roles_or_a_guest() -> 
     assert (await room.begin(voices=("a:1", "a:1"))).voices[1].name == "a:1#2"
 
 
-async def test_a_quorum_of_one_family_could_never_come_together() -> None:
-    room = Room(*some("a:1", "a:2", "a:3"))
-
-    with pytest.raises(BadDebate, match="2 families"):
-        await room.begin(preset=Preset.QUORUM)
-
-
 async def test_a_budget_too_small_for_the_first_pair_is_refused_with_the_number_it_needs() -> None:
     room = Room(*some("a:1", "b:1"))
     estimate = await room.estimate(ANA, DebateWish(question="Is it so?", cap=Cap(tokens=100)))
@@ -175,15 +173,13 @@ async def test_a_budget_too_small_for_the_first_pair_is_refused_with_the_number_
     assert (await room.begin(cap=Cap(tokens=needed))).cap.tokens == needed
 
 
-async def test_too_few_dollars_are_told_in_dollars() -> None:
+async def test_a_budget_in_dollars_is_told_in_dollars_and_leaves_that_in_tokens(room: Room) -> None:
     price = {"tariff": Tariff(input=Decimal(10), output=Decimal(30))}
     room = Room(*[ScriptedVoice(name=name, changes=price) for name in ("a:1", "b:1")])
 
     with pytest.raises(BudgetTooSmall, match="dollars"):
         await room.begin(cap=Cap(money=Decimal("0.0001")))
 
-
-async def test_a_budget_in_dollars_alone_leaves_that_in_tokens_as_it_is(room: Room) -> None:
     assert (await room.begin(cap=Cap(money=Decimal(1)))).cap == Cap(
         tokens=100_000, money=Decimal(1)
     )
@@ -263,9 +259,6 @@ async def test_who_may_only_look_starts_nothing(room: Room) -> None:
         await room.begin(by=VERA)
     with pytest.raises(NotPermitted):
         await room.estimate(VERA, DebateWish(question="Is it so?"))
-
-
-async def test_closed_questions_are_voted_on_and_open_ones_debated(room: Room) -> None:
     assert (await room.begin("Is it so?")).rules.preset is Preset.VOTE
     assert (await room.begin("What should we do")).rules.preset is Preset.DEBATE
 
@@ -295,7 +288,7 @@ async def _nothing(*_: object) -> None:
     return None
 
 
-async def test_who_was_left_out_is_written_down_when_it_begins() -> None:
+async def test_who_was_left_out_is_written_down_and_told_first() -> None:
     room = Room(ScriptedVoice(name="a:1", available=False), *some("b:1", "c:1"))
 
     begun = await room.whole((await room.begin()).id)
@@ -307,11 +300,6 @@ async def test_who_was_left_out_is_written_down_when_it_begins() -> None:
     ]
     assert told in log_text(whole)
     assert whole.debate.status is DebateStatus.DECIDED
-
-
-async def test_whoever_follows_it_is_told_first_who_was_left_out() -> None:
-    room = Room(ScriptedVoice(name="a:1", available=False), *some("b:1", "c:1"))
-    whole = await room.held()
 
     heard = [each.happening async for each in room.follow(ANA, whole.debate.id)]
 

@@ -31,6 +31,10 @@ async def test_what_is_over_is_told_at_once(room: Room) -> None:
 
     assert now.status is DebateStatus.DECIDED
 
+    for which in (whole.debate.id, DebateId.of_digest(b"nowhere")):
+        with pytest.raises(DebateNotFound):
+            await waiting(room)(BEN, which, patience=LONG)
+
 
 @pytest.mark.parametrize("patience", [timedelta(0), timedelta(milliseconds=20)])
 async def test_when_their_patience_is_over_they_hear_how_it_stands(
@@ -52,14 +56,6 @@ async def test_whoever_waits_is_told_when_it_ends(room: Room) -> None:
         await room.leg(begun)
 
     assert waits.result().status is DebateStatus.DECIDED
-
-
-async def test_nobody_waits_for_what_they_may_not_read(room: Room) -> None:
-    whole = await room.held()
-
-    for which in (whole.debate.id, DebateId.of_digest(b"nowhere")):
-        with pytest.raises(DebateNotFound):
-            await waiting(room)(BEN, which, patience=LONG)
 
 
 def waiter(room: Room) -> WaitAtSeat:
@@ -144,12 +140,24 @@ async def test_the_same_question_is_the_same_debate_until_it_was_heard(chat: Cha
     assert (await chat.ask()).id != first.id
 
 
-async def test_a_program_that_did_not_hear_the_answer_is_told_it_again(chat: Chat) -> None:
+async def test_a_program_asks_the_same_or_another_by_its_key_or_its_question(chat: Chat) -> None:
     first = await chat.answered()
 
     again = await chat.ask(again=True)
 
     assert (again.id, again.status.over) == (first.id, True)
+
+    debates = [
+        await chat.ask(),
+        await chat.ask(DebateWish(question="Is it not?")),
+        await chat.ask(DebateWish(question="Is it so?", material="It rains.")),
+    ]
+
+    assert len({each.id for each in debates}) == 3
+
+    debates = [await chat.answered() for _ in range(10)]
+
+    assert len({each.id for each in debates}) == 10
 
 
 async def test_a_key_of_the_program_s_own_says_what_is_the_same() -> None:
@@ -159,22 +167,6 @@ async def test_a_key_of_the_program_s_own_says_what_is_the_same() -> None:
     second, other = await chat.ask(keyed), await chat.ask()
 
     assert (second.id, other.id == first.id) == (first.id, False)
-
-
-async def test_another_question_is_another_debate(chat: Chat) -> None:
-    debates = [
-        await chat.ask(),
-        await chat.ask(DebateWish(question="Is it not?")),
-        await chat.ask(DebateWish(question="Is it so?", material="It rains.")),
-    ]
-
-    assert len({each.id for each in debates}) == 3
-
-
-async def test_whoever_asks_the_same_again_and_again_is_answered_each_time(chat: Chat) -> None:
-    debates = [await chat.answered() for _ in range(10)]
-
-    assert len({each.id for each in debates}) == 10
 
 
 async def test_what_stands_under_its_key_already_and_is_another_is_passed_by(chat: Chat) -> None:
@@ -188,11 +180,8 @@ async def test_what_stands_under_its_key_already_and_is_another_is_passed_by(cha
 SHORTEN = ShortenAnswer(tokenizer=O200k())
 
 
-def test_what_fits_stays_whole() -> None:
+def test_an_answer_is_cut_as_late_as_can_be_where_it_does_not_fit() -> None:
     assert SHORTEN("It is so.", None) == SHORTEN("It is so.", 100) == "It is so."
-
-
-def test_what_does_not_fit_is_cut_as_late_as_can_be() -> None:
     assert SHORTEN("one two three four", 3) == "one two three"
 
 

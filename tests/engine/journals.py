@@ -119,3 +119,45 @@ class Barring(Through):
     async def claim(self, leg: Leg) -> Taken | None:
         taken = await super().claim(leg)
         return None if taken is None else replace(taken, barred="ana is disabled")
+
+
+class Fuse:
+    """Burns down by one at each place where a process could be killed."""
+
+    def __init__(self, length: int) -> None:
+        self.left = length
+        self.gone = asyncio.Event()
+        self.at = ""
+
+    async def __call__(self, place: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.at = place
+            self.gone.set()
+        if self.gone.is_set():
+            await asyncio.Event().wait()
+
+    def mended(self) -> None:
+        """Another process takes over, and is not killed."""
+        self.gone.clear()
+        self.left = -1
+
+
+class FusedJournal(Through):
+    """Each step that is noted is a place where a process could be killed."""
+
+    def __init__(self, room: HasRuns, fuse: Fuse) -> None:
+        super().__init__(room)
+        self._fuse = fuse
+
+    async def finish(self, taken: Taken, step: Step, told: NewEntry) -> bool:
+        await self._fuse(f"before noting {step.name}")
+        noted = await super().finish(taken, step, told)
+        await self._fuse(f"after noting {step.name}")
+        return noted
+
+    async def settle(
+        self, taken: Taken, status: RunStatus, result: JsonValue, failure: Failure | None
+    ) -> bool:
+        await self._fuse("before the run is settled")
+        return await super().settle(taken, status, result, failure)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
@@ -59,20 +60,16 @@ class Room:
         self.runs = InlineRuns(self.clock, self.entropy, self.bus, self.log)
         self.line = InlineLine(queues, self.clock)
         self.kinds = Kinds([Kind(name="work", work=work, for_people=True), *kinds])
-        runs, line, bus = self.runs, self.line, self.bus
-        self.start_run = StartRun(
-            runs=runs, line=line, kinds=self.kinds, clock=self.clock, entropy=self.entropy
-        )
+        runs, bus = self.runs, self.bus
+        making: dict[str, Any] = {"clock": self.clock, "entropy": self.entropy}
+        led: dict[str, Any] = {"runs": runs, "line": self.line}
+        self.start_run = StartRun(kinds=self.kinds, **led, **making)
         self.contexts = MemoryTaskContexts(self.world)
         self.start_for_people = StartForPeople(start_run=self.start_run, contexts=self.contexts)
-        self.cancel_run = CancelRun(book=runs, runs=runs, line=line, bus=bus)
-        self.resume_run = ResumeRun(book=runs, runs=runs, line=line)
-        self.fork_run = ForkRun(
-            book=runs, runs=runs, line=line, clock=self.clock, entropy=self.entropy
-        )
-        self.signal_run = SignalRun(
-            book=runs, runs=runs, line=line, bus=bus, contexts=self.contexts
-        )
+        self.cancel_run = CancelRun(book=runs, bus=bus, **led)
+        self.resume_run = ResumeRun(book=runs, **led)
+        self.fork_run = ForkRun(book=runs, **led, **making)
+        self.signal_run = SignalRun(book=runs, bus=bus, contexts=self.contexts, **led)
         self.list_runs = ListRuns(book=runs)
         self.show_run = ShowRun(book=runs, contexts=self.contexts)
         self.wait_for_run = WaitForRun(book=runs, bus=bus)

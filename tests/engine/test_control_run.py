@@ -67,9 +67,7 @@ def room(work: Steps) -> Room:
 
 
 @every_act
-async def test_stepping_in_takes_the_right_to_start_ones_own_or_to_control_anothers(
-    act: Act, room: Room
-) -> None:
+async def test_stepping_in_takes_the_right_to_do_so(act: Act, room: Room) -> None:
     run = await room.start(caller=replace(ANA, clearance=Label.parse("team")))
 
     for who, scope in (
@@ -83,9 +81,7 @@ async def test_stepping_in_takes_the_right_to_start_ones_own_or_to_control_anoth
         await act(room, replace(OLGA, clearance=Label.parse("public")), run)
 
 
-async def test_an_operator_may_cancel_for_others_and_who_only_looks_not_even_their_own(
-    room: Room,
-) -> None:
+async def test_an_operator_may_cancel_for_others(room: Room) -> None:
     run, own = await room.start(), await room.start(caller=VERA)
 
     found = await room.cancel_run(OLGA, run)

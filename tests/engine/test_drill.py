@@ -123,7 +123,7 @@ async def test_a_pause_takes_up_no_process(room: Room) -> None:
     assert (ended.status, ended.leg) == (RunStatus.DONE, 2)
 
 
-async def test_a_drill_that_asks_ends_with_the_answer(room: Room) -> None:
+async def test_a_drill_asks_or_fails_as_it_was_told_to(room: Room) -> None:
     run = await room.start("drill", steps=1, ask=True)
 
     assert (await room.leg(run)).waits_for == ("answer",)
@@ -133,10 +133,7 @@ async def test_a_drill_that_asks_ends_with_the_answer(room: Room) -> None:
     assert isinstance(ended.result, dict)
     assert ended.result["answer"] == {"ok": True}
 
-
-async def test_a_drill_fails_where_it_was_told_to(room: Room) -> None:
     run = await room.start("drill", steps=3, fail_at=2)
-
     ended = await room.leg(run)
 
     assert ended.status is RunStatus.FAILED

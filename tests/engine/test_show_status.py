@@ -57,7 +57,7 @@ async def test_it_is_ready_when_the_store_runs_and_nothing_is_pending(
             await showing(status).ready()
 
 
-async def test_how_it_is_is_shown_to_who_may_see_it() -> None:
+async def test_status_and_figures_are_for_whoever_may_see_them() -> None:
     viewer, guest = a_person(roles=[Role.VIEWER]), a_person(roles=[])
 
     shown = await showing(a_status())(viewer)
@@ -65,12 +65,6 @@ async def test_how_it_is_is_shown_to_who_may_see_it() -> None:
     with pytest.raises(NotPermitted):
         await showing(a_status())(guest)
 
-
-async def figures() -> str:
-    return "portico_runs_in_flight 0\n"
-
-
-async def test_whoever_was_granted_it_sees_what_was_counted_and_no_role_does() -> None:
     show = ShowMetrics(text=figures)
     first = as_principal(an_identity("first", roles=[], grants=[Scope.METRICS_READ]))
 
@@ -78,6 +72,10 @@ async def test_whoever_was_granted_it_sees_what_was_counted_and_no_role_does() -
     for role in Role:
         with pytest.raises(NotPermitted):
             await show(a_person(roles=[role]))
+
+
+async def figures() -> str:
+    return "portico_runs_in_flight 0\n"
 
 
 GOOD = Finding(check="platform", state=State.GOOD, detail="fine")
@@ -94,11 +92,9 @@ async def test_every_check_is_asked_in_order_and_mends_only_when_told_to(
     assert [finding async for finding in diagnose(mend=mend)] == found
 
 
-async def test_a_house_without_checks_has_no_findings() -> None:
+async def test_of_no_checks_there_are_no_findings_and_of_several_places_one_each() -> None:
     assert [finding async for finding in Diagnose(checks=[])(mend=True)] == []
 
-
-async def test_what_can_be_wrong_in_several_places_has_a_finding_for_each() -> None:
     class Twice:
         async def __call__(self, *, mend: bool) -> list[Finding]:
             return [GOOD, OPEN]

@@ -1,18 +1,32 @@
-"""The story of a run that is asked for."""
+"""The story of a run that is asked for, and which runs there are."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from portico.engine.core.errors import BadInput, KeyReused, KindNotFound, RunWriteDown, TopicRefused
-from portico.engine.core.run import Place, RunStatus
+from portico.engine.core.errors import (
+    BadInput,
+    KeyReused,
+    KindNotFound,
+    RunNotFound,
+    RunWriteDown,
+    TopicRefused,
+)
+from portico.engine.core.run import Place, RunPosition, RunStatus
 from portico.engine.kinds import Kind
 from portico.engine.start_run import RunWish
+from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
-from portico.kernel.json import JsonObject
+from portico.kernel.durable import Durable
+from portico.kernel.ids import RunId
+from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.kernel.principal import Principal
-from portico.testing.guard import an_identity
+from portico.kernel.principal import Principal, PrincipalKind
+from portico.testing.guard import a_space, an_identity
+from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.engine.room import ANA, BEN, OLGA, VERA, Room, nothing
 
 WISH = RunWish(kind="work", input={"a": 1}, key="k1")
@@ -29,9 +43,7 @@ async def test_a_run_begins_as_its_starters_and_stands_in_line(room: Room) -> No
 
 
 @pytest.mark.requirement("runs:start:once")
-async def test_asking_twice_under_one_key_starts_one_run_which_is_answered_as_it_is_by_now(
-    room: Room,
-) -> None:
+async def test_asking_twice_under_one_key_starts_one_run(room: Room) -> None:
     first = await room.start_for_people(ANA, WISH)
     second = await room.start_for_people(ANA, WISH)
     await room.leg(first.run.id)
@@ -47,9 +59,7 @@ async def test_asking_twice_under_one_key_starts_one_run_which_is_answered_as_it
 
 
 @pytest.mark.requirement("runs:start:once")
-async def test_a_key_that_comes_back_with_another_wish_or_less_clearance_is_refused(
-    room: Room,
-) -> None:
+async def test_a_key_that_comes_back_with_another_wish_is_refused(room: Room) -> None:
     await room.start_run(ANA, WISH)
 
     for who, wish in (
@@ -62,7 +72,7 @@ async def test_a_key_that_comes_back_with_another_wish_or_less_clearance_is_refu
 
 
 @pytest.mark.requirement("runs:start:once")
-async def test_nobody_can_claim_anothers_run() -> None:
+async def test_a_key_is_ones_own_and_for_one_kind() -> None:
     room = Room(Kind(name="other", work=nothing))
 
     mine = await room.start_run(ANA, WISH)
@@ -70,6 +80,16 @@ async def test_nobody_can_claim_anothers_run() -> None:
     of_another_kind = await room.start_run(ANA, replace(WISH, kind="other"))
 
     assert len({mine.id, theirs.id, of_another_kind.id}) == 3
+
+    def check(given: JsonObject) -> None:
+        raise BadInput("picky", [])
+
+    room = Room(Kind(name="picky", work=nothing, check=check))
+
+    with pytest.raises(BadInput):
+        await room.start_run(ANA, RunWish(kind="picky"))
+
+    assert await room.list_runs(ANA, limit=10) == []
 
 
 @pytest.mark.parametrize(
@@ -118,18 +138,6 @@ async def test_people_start_only_the_kinds_that_are_for_them_and_that_there_are(
     assert (await room.start_run(OLGA, RunWish(kind="inner"))).kind == "inner"
 
 
-async def test_an_input_that_its_kind_cannot_use_starts_nothing() -> None:
-    def check(given: JsonObject) -> None:
-        raise BadInput("picky", [])
-
-    room = Room(Kind(name="picky", work=nothing, check=check))
-
-    with pytest.raises(BadInput):
-        await room.start_run(ANA, RunWish(kind="picky"))
-
-    assert await room.list_runs(ANA, limit=10) == []
-
-
 async def test_a_run_stands_where_its_kind_says_unless_it_is_told_otherwise() -> None:
     place = Place(queue="slow", partition="a", priority=3)
     room = Room(Kind(name="slow", work=nothing, place=place))
@@ -152,3 +160,150 @@ async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it(room
 
     assert started.run.label == secret
     assert "is confidential; the run is public" in str(caught.value)
+
+
+SOON, AT_ONCE = timedelta(seconds=4), timedelta(0)
+NOBODY = replace(ANA, scopes=frozenset[str]())
+STRANGER = as_principal(an_identity("zoe", space=a_space("elsewhere")))
+UNKNOWN = RunId.mint(BEGINNING, SeededEntropy("unknown"))
+
+
+async def three_steps(durable: Durable, given: JsonObject) -> JsonValue:
+    async def action(key: str) -> JsonValue:
+        return key
+
+    for number in range(3):
+        await durable.step(f"s{number}", action)
+    return await durable.wait_for_signal("go")
+
+
+async def listed(
+    room: Room,
+    caller: Principal = ANA,
+    *,
+    statuses: Sequence[RunStatus] = (),
+    kind: str | None = None,
+    before: RunPosition | None = None,
+) -> list[RunId]:
+    found = await room.list_runs(caller, statuses=statuses, kind=kind, before=before, limit=10)
+    return [run.id for run, _ in found]
+
+
+async def test_runs_are_listed_newest_first_from_where_one_stands() -> None:
+    room, runs = Room(), []
+    for _ in range(4):
+        room.clock.turn(timedelta(seconds=1))
+        runs.append(await room.start())
+
+    assert await listed(room) == runs[::-1]
+    stands = (await room.seen(runs[2])).position
+    assert await listed(room, before=stands) == [runs[1], runs[0]]
+    assert await listed(room, before=replace(stands, run=UNKNOWN)) == [runs[1], runs[0]]
+    assert len(await room.list_runs(ANA, limit=2)) == 2
+
+
+async def test_runs_are_listed_by_status_and_kind_and_say_how_many_steps_are_over() -> None:
+    room = Room(Kind(name="other", work=nothing))
+    done, queued, other = await room.start(), await room.start(), await room.start("other")
+    await room.leg(done)
+
+    assert set(await listed(room, statuses=[RunStatus.QUEUED])) == {queued, other}
+    assert await listed(room, statuses=[RunStatus.DONE, RunStatus.FAILED]) == [done]
+    assert await listed(room, kind="other") == [other]
+
+    room = Room(work=three_steps)
+    run, _queued = await room.start(), await room.start()
+    await room.leg(run)
+
+    found = {each.id: over for each, over in await room.list_runs(ANA, limit=10)}
+
+    assert found == {run: 3, _queued: 0}
+
+
+async def test_what_is_above_a_caller_is_not_there(room: Room) -> None:
+    above = replace(ANA, clearance=Label.parse("confidential"))
+    wish = RunWish(kind="work", label=Label.parse("confidential"))
+    hidden, open_ = (await room.start_run(above, wish)).id, await room.start()
+
+    assert await listed(room, BEN) == [open_]
+    assert await listed(room, STRANGER) == []
+    for run in (hidden, UNKNOWN):
+        with pytest.raises(RunNotFound):
+            await room.show_run(BEN, run)
+    with pytest.raises(RunNotFound):
+        await room.show_run(STRANGER, open_)
+
+
+async def test_a_run_is_shown_with_its_steps_in_the_order_in_which_they_ended() -> None:
+    room = Room(work=three_steps)
+    run = await room.start()
+    await room.leg(run)
+
+    found, steps = await room.show_run(VERA, run)
+
+    assert found.status is RunStatus.WAITING
+    assert [(step.name, step.number) for step in steps] == [
+        ("s0", 1),
+        ("s1", 2),
+        ("s2", 3),
+        ("signal:go", 0),
+    ]
+    assert steps[0].output == f"{run}:s0"
+
+
+async def test_looking_needs_the_scope(room: Room) -> None:
+    run = await room.start()
+
+    with pytest.raises(NotPermitted):
+        await room.list_runs(NOBODY, limit=10)
+    with pytest.raises(NotPermitted):
+        await room.show_run(NOBODY, run)
+
+
+async def test_whoever_waits_is_told_at_once_and_not_by_looking_again_and_again() -> None:
+    room = Room(work=three_steps)
+    run = await room.start()
+
+    async with asyncio.timeout(0.9), room.working():
+        waiting = asyncio.ensure_future(room.wait_for_run(ANA, run, SOON))
+        await room.until(run, RunStatus.WAITING)
+        await room.cancel_run(ANA, run)
+        found = await waiting
+
+    assert found.status is RunStatus.CANCELLED
+
+
+async def test_whoever_waits_gets_a_run_when_it_has_ended_or_their_patience_has(room: Room) -> None:
+    run = await room.start()
+
+    found = [await room.wait_for_run(ANA, run, patience) for patience in (AT_ONCE, SOON / 100)]
+
+    assert [each.status for each in found] == [RunStatus.QUEUED, RunStatus.QUEUED]
+
+    async with room.working():
+        ended = await room.wait_for_run(ANA, run, SOON)
+
+    assert ended.status is RunStatus.DONE
+
+
+async def test_one_waits_for_ones_own_without_a_scope_and_for_anothers_with_it(room: Room) -> None:
+    run = await room.start()
+
+    assert (await room.wait_for_run(NOBODY, run, AT_ONCE)).id == run
+    assert (await room.wait_for_run(OLGA, run, AT_ONCE)).id == run
+    with pytest.raises(NotPermitted):
+        await room.wait_for_run(replace(BEN, scopes=frozenset()), run, AT_ONCE)
+
+
+@pytest.mark.parametrize("kind", [PrincipalKind.AGENT, PrincipalKind.PERSON])
+async def test_a_program_that_reads_a_run_has_read_what_it_is_about(kind: PrincipalKind) -> None:
+    room = Room()
+    run = await room.seen(await room.start())
+    reader = replace(ANA, kind=kind)
+    room.world.identities.insert((ANA.space, ANA.id), an_identity("ana"))
+
+    await room.show_run(reader, run.id)
+
+    task = await room.contexts.get(reader)
+    read = kind is PrincipalKind.AGENT
+    assert (task.label, task.untrusted) == ((run.label, True) if read else (PUBLIC, False))

@@ -1,16 +1,25 @@
-"""A text is told while it is made."""
+"""A text is told while it is made; people are told what somebody says."""
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import pytest
 
+from portico.engine import tell_people
 from portico.engine.core.entry import Aside, Entry
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.tell_people import NOTIFICATIONS, TellPeople
 from portico.engine.tell_text import TellText, Text
+from portico.guard.core.errors import LimitReached
 from portico.kernel.ids import SpaceId
-from portico.kernel.label import Label, Level
+from portico.kernel.json import JsonValue
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.events import MemoryEventLog
+from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import TickingClock
+from portico.testing.world import MemoryWorld
 from tests.engine.watching import ANA, House, Sent, a_house
 
 TEAM = Label(Level.TEAM)
@@ -75,21 +84,19 @@ async def test_what_was_added_is_kept_now_and_then_and_all_of_it_at_the_end(hous
     assert {(entry.type, entry.label) for entry in entries} == {("text.added", TEAM)}
 
 
-async def test_an_empty_text_is_done_too(house: House) -> None:
+async def test_a_text_that_is_empty_is_done_and_one_that_is_broken_off_is_not(house: House) -> None:
     async with telling(house, Said())(ANA, TEXT):
         pass
 
     [entry] = await kept(house)
     assert entry.facts == {"part": "answer:1", "offset": 0, "text": "", "done": True}
 
-
-async def test_a_text_that_is_broken_off_is_kept_and_never_done(house: House) -> None:
     with pytest.raises(OSError, match="model"):
         async with telling(house, Said(), every=10)(ANA, TEXT) as text:
             text.add("half a sen")
             raise OSError("the model went away")
 
-    [entry] = await kept(house)
+    [_, entry] = await kept(house)
     assert (entry.facts["text"], entry.facts["done"]) == ("half a sen", False)
 
 
@@ -165,3 +172,83 @@ def assembled(sent: list[Sent]) -> str:
         if offset <= len(text) < offset + len(piece):
             text += piece[len(text) - offset :]
     return text
+
+
+ANN, BEN = a_person("ana"), a_person("ben")
+
+
+def hidden(value: JsonValue) -> JsonValue:
+    return str(value).replace("hunter2", "[hidden]")
+
+
+class Room:
+    def __init__(self, most: int = 10) -> None:
+        self.world = MemoryWorld()
+        self.world.spaces[ANN.space] = a_space()
+        for each in (an_identity("ana"), an_identity("ben")):
+            self.world.identities.insert((each.space, each.id), each)
+        self.clock = TickingClock()
+        self.log = MemoryEventLog(self.world, clock=self.clock)
+        self.contexts = MemoryTaskContexts(self.world)
+        self.tell = TellPeople(
+            log=self.log, contexts=self.contexts, clock=self.clock, clean=hidden, most=most
+        )
+
+    async def heard(self) -> list[Entry]:
+        page = await self.log.read(ANN, NOTIFICATIONS, after=0, limit=100)
+        return [*page.entries]
+
+
+@pytest.fixture
+def room() -> Room:
+    return Room()
+
+
+async def test_what_is_told_is_as_secret_as_what_was_read_and_says_who_said_it(room: Room) -> None:
+    label = await room.tell(BEN, "done", "the password is hunter2")
+
+    [entry] = await room.heard()
+    assert label == PUBLIC
+    assert (entry.type, entry.by) == ("notification", BEN.id)
+    facts = {"from": "ben", "title": "done", "text": "the password is [hidden]"}
+    assert entry.facts == facts
+
+    await room.contexts.rise(BEN, TEAM, untrusted=True)
+
+    label = await room.tell(BEN, "done", "")
+
+    [_, entry] = await room.heard()
+    assert label == entry.label == TEAM
+
+
+async def test_nobody_tells_more_than_so_much_in_a_minute() -> None:
+    room = Room(most=2)
+    for _ in range(2):
+        await room.tell(BEN, "again", "")
+
+    with pytest.raises(LimitReached) as told:
+        await room.tell(BEN, "again", "")
+    await room.tell(ANN, "mine", "")
+    room.clock.turn(told.value.retry_after + timedelta(seconds=1))
+    await room.tell(BEN, "later", "")
+
+    assert [entry.facts["title"] for entry in await room.heard()] == [
+        "again",
+        "again",
+        "mine",
+        "later",
+    ]
+
+
+async def test_of_many_who_speak_the_latest_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tell_people, "_REMEMBERED", 1)
+    room = Room(most=1)
+
+    await room.tell(BEN, "one", "")
+    await room.tell(ANN, "two", "")
+    with pytest.raises(LimitReached):
+        await room.tell(ANN, "three", "")
+
+    assert len(await room.heard()) == 2

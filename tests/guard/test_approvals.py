@@ -139,7 +139,7 @@ async def test_a_request_is_written_with_its_errand_its_audit_and_its_news(desk:
     assert desk.vault.unseal(sealed, sealed_for(asked.id)) == b'{"path":"/a"}'
 
 
-async def test_if_its_errand_cannot_begin_there_is_no_request(desk: Desk) -> None:
+async def test_a_request_is_written_with_its_errand_and_two_at_once_ask_once(desk: Desk) -> None:
     desk.errands.refuse = RuntimeError()
 
     with pytest.raises(RuntimeError):
@@ -147,8 +147,7 @@ async def test_if_its_errand_cannot_begin_there_is_no_request(desk: Desk) -> Non
 
     assert await desk.list(ANA, limit=9) == []
 
-
-async def test_two_at_once_ask_once(desk: Desk) -> None:
+    desk.errands.refuse = None
     first, second = await asyncio.gather(desk.asked(), desk.asked())
 
     assert first.id == second.id
@@ -276,9 +275,7 @@ async def test_an_edit_is_a_new_request_in_the_place_of_the_old_one(
     assert desk.errands.woken == [asked.id]
 
 
-async def test_an_edit_is_neither_of_another_request_nor_a_no_nor_a_yes_to_what_was_cancelled(
-    desk: Desk, asked: Approval
-) -> None:
+async def test_an_edit_is_of_a_request_that_waits(desk: Desk, asked: Approval) -> None:
     other = await desk.asked(act=an_act(BOT, path="/b"))
     edit = replace(ONCE, arguments={"path": "/b"})
 
@@ -361,9 +358,17 @@ async def test_only_an_uncertain_one_is_resolved_and_not_by_its_asker(desk: Desk
         await desk.resolve(BOT, unsure.id, Resolution.RETRY)
 
 
-def test_what_is_left_without_secrets_is_still_an_object() -> None:
+async def test_a_reason_keeps_no_secret(desk: Desk) -> None:
     assert shown_of({"a": 1}) == {"a": 1}
     assert shown_of("********") == {}
+
+    reply = replace(ONCE, kind=AnswerKind.REJECT, reason=f"because {CANARY}")
+
+    no = await desk.answer(ANA, (await desk.asked()).id, reply)
+
+    assert no.answered is not None
+    assert no.answered.reason == "because ********"
+    assert CANARY not in str(desk.audit.acts)
 
 
 async def test_whoever_answers_sees_what_will_be_done_also_where_it_looks_like_a_secret() -> None:
@@ -404,16 +409,6 @@ async def test_the_mark_of_a_secret_is_not_taken_for_the_secret(desk: Desk) -> N
             await desk.answer(ANA, asked.id, replace(ONCE, arguments=arguments))
 
     assert (await desk.approvals.get(ANA, asked.id)).status is Status.WAITING
-
-
-async def test_a_reason_keeps_no_secret(desk: Desk) -> None:
-    reply = replace(ONCE, kind=AnswerKind.REJECT, reason=f"because {CANARY}")
-
-    no = await desk.answer(ANA, (await desk.asked()).id, reply)
-
-    assert no.answered is not None
-    assert no.answered.reason == "because ********"
-    assert CANARY not in str(desk.audit.acts)
 
 
 async def test_more_than_was_asked_for_is_allowed_by_whoever_makes_policy(desk: Desk) -> None:
@@ -497,7 +492,10 @@ class AnsweredMeanwhile(MemoryApprovals):
         return False
 
 
-async def test_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
+async def test_only_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
+    with pytest.raises(ApprovalNotFound):
+        await desk.withdraw(ANA, asked.id)
+
     closed = await desk.withdraw(BOT, asked.id)
 
     assert closed.status is Status.WITHDRAWN
@@ -507,11 +505,6 @@ async def test_whoever_asked_takes_it_back(desk: Desk, asked: Approval) -> None:
     assert desk.audit.actions[-1] == "approval.withdrawn"
     assert await desk.approvals.sealed(BOT, asked.id) == b""
     assert (await desk.asked()).id != asked.id
-
-
-async def test_nobody_else_does(desk: Desk, asked: Approval) -> None:
-    with pytest.raises(ApprovalNotFound):
-        await desk.withdraw(ANA, asked.id)
 
 
 async def test_what_is_answered_is_not_taken_back(desk: Desk, asked: Approval) -> None:

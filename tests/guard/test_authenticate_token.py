@@ -82,15 +82,13 @@ def door() -> Door:
     return Door()
 
 
-async def test_a_token_stands_for_the_principal_that_its_rule_names(door: Door) -> None:
+async def test_a_token_narrows_what_its_principal_may(door: Door) -> None:
     entry = await door.enters()
 
     assert entry.principal.id == door.ana.id
     assert entry.principal.scopes == SCOPES_OF[Role.MEMBER] - NEVER_OF_PROGRAMS
     assert entry.principal.clearance == door.ana.clearance
 
-
-async def test_a_token_narrows_what_its_principal_may_and_never_widens_it(door: Door) -> None:
     few = await door.enters(scope="portico:viewer")
     none = await door.enters(scope="strange")
 
@@ -170,6 +168,11 @@ async def test_a_token_that_nobody_has_signed_is_refused(door: Door) -> None:
     with pytest.raises(NotAuthenticated):
         await door.authenticate(token)
 
+    with pytest.raises(NotAuthenticated):
+        await door.authenticate("ptc_unknown")
+
+    assert Scope.TOOLS_CALL in (await door.enters()).principal.scopes
+
 
 async def test_tokens_of_one_client_are_one_grant_which_is_listed_and_can_be_revoked() -> None:
     door = Door()
@@ -217,10 +220,3 @@ async def test_nobody_becomes_somebody_who_is_there_already_by_having_their_name
 async def test_a_token_is_refused_if_there_is(door: Door) -> None:
     with pytest.raises(NotAuthenticated):
         await door.enters()
-
-
-async def test_keys_of_our_own_are_taken_as_before(door: Door) -> None:
-    with pytest.raises(NotAuthenticated):
-        await door.authenticate("ptc_unknown")
-
-    assert Scope.TOOLS_CALL in (await door.enters()).principal.scopes

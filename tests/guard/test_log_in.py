@@ -112,7 +112,7 @@ def place(stage: Stage) -> LoginPlace:
     return stage.place()
 
 
-async def test_somebody_logs_in_and_their_token_is_there_for_them_alone(stage: Stage) -> None:
+async def test_a_token_is_for_one_person_at_one_address(stage: Stage) -> None:
     ana, ben = stage.place("ana"), stage.place("ben")
 
     await stage.logged_in(ana)
@@ -120,6 +120,10 @@ async def test_somebody_logs_in_and_their_token_is_there_for_them_alone(stage: S
     assert await stage.token(ana) == "access-1"
     assert await stage.token(ben) is None
     assert stage.noted == ["login.begun", "login.finished"]
+
+    await stage.logged_in(stage.place())
+
+    assert await stage.token(stage.place(url="https://moved.example/mcp")) is None
 
 
 async def test_a_link_is_for_somebody_says_until_when_and_asks_for_what_the_server_wants() -> None:
@@ -185,13 +189,11 @@ async def test_where_we_are_not_known_and_cannot_be_an_operator_is_told_what_to_
     assert "login-config tools" in str(refused.value.fix)
 
 
-async def test_there_is_no_link_where_nobody_lets_people_in() -> None:
+async def test_there_is_no_link_to_nowhere_or_in_the_clear(stage: Stage) -> None:
     stage = Stage(sign_in=ScriptedSignIn(offers=False))
 
     assert await stage.begin(stage.place()) is None
 
-
-async def test_no_token_is_ever_asked_for_that_would_go_in_the_clear(stage: Stage) -> None:
     with pytest.raises(LoginRefused, match="in the clear"):
         await stage.begin(stage.place(url="http://tools.example/mcp"))
 
@@ -316,12 +318,6 @@ async def test_who_logged_out_while_somebody_waited_stays_logged_out(stage: Stag
 
     assert await waiting is None
     assert stage.sign_in.refreshed == []
-
-
-async def test_a_token_is_not_sent_to_another_address_of_the_same_server(stage: Stage) -> None:
-    await stage.logged_in(stage.place())
-
-    assert await stage.token(stage.place(url="https://moved.example/mcp")) is None
 
 
 async def test_logging_out_is_told_there_and_written_down(stage: Stage, place: LoginPlace) -> None:

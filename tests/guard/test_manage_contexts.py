@@ -1,4 +1,4 @@
-"""Tasks that somebody opens for themselves."""
+"""Tasks that somebody opens for themselves, and secrets that are given by name and never told."""
 
 from dataclasses import replace
 
@@ -6,13 +6,17 @@ import pytest
 
 from portico.guard.core.errors import ContextNotFound, ContextRefused, NotPermitted
 from portico.guard.core.roles import Role
+from portico.guard.core.secret import BadSecret, BadSecretName, SecretNotFound
 from portico.guard.manage_contexts import CloseContext, EnterContext, ListContexts, OpenContext
+from portico.guard.manage_secrets import ListSecrets, SetSecret, UnsetSecret
+from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
 from portico.testing.audit import MemoryAudit
 from portico.testing.contexts import MemoryTaskContexts
-from portico.testing.guard import a_person, an_identity
+from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.secrets import MemorySecrets, NamedUses
 from portico.testing.world import MemoryWorld, together
 
 ANA, BOB = a_person("ana"), a_person("bob")
@@ -48,7 +52,7 @@ async def test_a_task_is_opened_clean_and_entered_by_whoever_opened_it(room: Roo
     assert await room.list(ANA) == [task]
 
 
-async def test_nobody_enters_lists_or_closes_anothers(room: Room) -> None:
+async def test_nobody_enters_a_task_of_others_or_a_closed_one(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     assert await room.list(BOB) == []
@@ -57,10 +61,6 @@ async def test_nobody_enters_lists_or_closes_anothers(room: Room) -> None:
     with pytest.raises(ContextNotFound):
         await room.close(BOB, task.id)
 
-
-async def test_a_closed_task_is_entered_no_more(room: Room) -> None:
-    task = await room.open(ANA, "quarter")
-
     await room.close(ANA, task.id)
 
     assert await room.list(ANA) == []
@@ -68,17 +68,13 @@ async def test_a_closed_task_is_entered_no_more(room: Room) -> None:
         await room.enter(ANA, task.id)
 
 
-async def test_an_agent_neither_opens_nor_enters_one(room: Room) -> None:
+async def test_it_takes_the_scope_and_an_agent_neither_opens_nor_enters_one(room: Room) -> None:
     task = await room.open(ANA, "quarter")
 
     with pytest.raises(ContextRefused):
         await room.open(AGENT, "clean")
     with pytest.raises(ContextRefused):
         await room.enter(AGENT, task.id)
-
-
-async def test_it_takes_the_scope(room: Room) -> None:
-    task = await room.open(ANA, "quarter")
 
     with pytest.raises(NotPermitted):
         await room.open(VIEWER, "mine")
@@ -101,3 +97,82 @@ async def test_opening_and_closing_are_in_the_audit_and_failing_to_is_not(room: 
         ("context.opened", str(opened.id)),
         ("context.closed", str(opened.id)),
     ]
+
+
+CANARY = "canary-51c0ffee"
+ADMIN = a_person("root", roles=[Role.ADMIN])
+OPERATOR = a_person("op", roles=[Role.OPERATOR])
+MEMBER = a_person("ana")
+ELSEWHERE = a_person("root", space=a_space("elsewhere"), roles=[Role.ADMIN])
+
+
+class Cabinet:
+    def __init__(self) -> None:
+        self.secrets, self.audit = MemorySecrets(), MemoryAudit()
+        uses = NamedUses({"github": ["tracker", "code"]})
+        self.set = SetSecret(
+            secrets=self.secrets, uses=uses, journal=self.audit, clock=TickingClock()
+        )
+        self.list = ListSecrets(secrets=self.secrets, uses=uses)
+        self.unset = UnsetSecret(secrets=self.secrets, journal=self.audit)
+
+
+@pytest.fixture
+def cabinet() -> Cabinet:
+    return Cabinet()
+
+
+async def test_a_secret_is_kept_and_it_is_told_who_uses_it(cabinet: Cabinet) -> None:
+    made = await cabinet.set(ADMIN, "github", CANARY)
+    await cabinet.set(ADMIN, "aws", "another value")
+
+    assert (made.where, made.used_by) == ("memory", ["tracker", "code"])
+    assert await cabinet.secrets.get(ADMIN, "github") == CANARY
+    listed = await cabinet.list(OPERATOR)
+    assert [(look.secret.name, look.secret.set_by) for look in listed] == [
+        ("aws", "root"),
+        ("github", "root"),
+    ]
+    assert listed[1] == made
+    assert CANARY not in repr(listed)
+
+
+async def test_another_space_has_its_own(cabinet: Cabinet) -> None:
+    await cabinet.set(ADMIN, "github", CANARY)
+
+    assert await cabinet.list(ELSEWHERE) == []
+    with pytest.raises(SecretNotFound):
+        await cabinet.unset(ELSEWHERE, "github")
+
+
+async def test_what_is_unset_is_gone_and_in_the_audit(cabinet: Cabinet) -> None:
+    await cabinet.set(ADMIN, "github", CANARY)
+
+    await cabinet.unset(ADMIN, "github")
+
+    assert await cabinet.secrets.get(ADMIN, "github") is None
+    with pytest.raises(SecretNotFound):
+        await cabinet.unset(ADMIN, "github")
+    assert cabinet.audit.actions == ["secret.set", "secret.unset"]
+    assert CANARY.encode() not in canonical(cabinet.audit.acts)
+
+
+async def test_only_admins_change_them_and_members_do_not_see_them(cabinet: Cabinet) -> None:
+    for caller in (MEMBER, OPERATOR):
+        with pytest.raises(NotPermitted, match="secrets:write"):
+            await cabinet.set(caller, "github", CANARY)
+        with pytest.raises(NotPermitted, match="secrets:write"):
+            await cabinet.unset(caller, "github")
+    with pytest.raises(NotPermitted, match="secrets:read"):
+        await cabinet.list(MEMBER)
+    assert cabinet.audit.actions == []
+
+
+async def test_what_cannot_be_kept_is_refused_before_anything_is_written(cabinet: Cabinet) -> None:
+    with pytest.raises(BadSecretName):
+        await cabinet.set(ADMIN, "a/b", CANARY)
+    with pytest.raises(BadSecretName):
+        await cabinet.unset(ADMIN, "a/b")
+    with pytest.raises(BadSecret):
+        await cabinet.set(ADMIN, "github", "")
+    assert cabinet.audit.actions == []

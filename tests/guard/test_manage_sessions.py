@@ -143,7 +143,7 @@ class TooLate(MemorySessions):
         await super().open(caller, session, digest)
 
 
-async def test_a_key_that_ends_while_somebody_logs_in_with_it_opens_nothing(room: Room) -> None:
+async def test_a_key_that_ended_or_whose_holder_is_disabled_logs_nobody_in(room: Room) -> None:
     ana = room.person("ana")
     issued = await room.issue_key(ana, KeyWish(name="laptop"))
     too_late = TooLate(room, lambda: room.revoke_key(ana, issued.stored.id))
@@ -153,6 +153,13 @@ async def test_a_key_that_ends_while_somebody_logs_in_with_it_opens_nothing(room
         await open_session(issued.key.reveal(), "browser")
 
     assert await room.list_sessions(ana) == []
+
+    session = await logged_in(room, room.person("bob"))
+
+    room.holds(replace(an_identity("bob"), disabled_at=room.clock.now()))
+
+    with pytest.raises(NotAuthenticated):
+        await room.in_session(session.key)
 
 
 @pytest.mark.parametrize(
@@ -345,15 +352,6 @@ async def test_with_a_rotated_key_its_sessions_end_after_the_overlap(room: Room)
     with pytest.raises(NotAuthenticated):
         await room.in_session(session.key)
     await room.open_session(new.key.reveal(), "browser")
-
-
-async def test_whoever_is_disabled_is_logged_in_nowhere(room: Room) -> None:
-    session = await logged_in(room, room.person("bob"))
-
-    room.holds(replace(an_identity("bob"), disabled_at=room.clock.now()))
-
-    with pytest.raises(NotAuthenticated):
-        await room.in_session(session.key)
 
 
 async def test_a_session_that_was_carried_to_a_browser_is_exchanged_once(room: Room) -> None:

@@ -69,7 +69,7 @@ async def test_another_persons_word_is_lent_only_by_whoever_may_change_people() 
     assert await story.show(root, key) == bea.id
 
 
-async def test_nobody_lends_the_word_of_somebody_above_them() -> None:
+async def test_only_the_word_of_a_person_who_is_not_above_is_lent_and_not_for_their_own() -> None:
     story = Story()
     root, key = story.room.person("root", Role.ADMIN), await story.key()
     boss = story.room.person("boss", Role.ADMIN, clearance=Label(Level.RESTRICTED))
@@ -77,17 +77,11 @@ async def test_nobody_lends_the_word_of_somebody_above_them() -> None:
     with pytest.raises(Overreach):
         await story.trust(root, key, boss.id)
 
-
-async def test_nobodys_word_is_good_for_their_own_requests() -> None:
-    story = Story()
     root = story.room.person("root", Role.ADMIN)
 
     with pytest.raises(OwnRequest):
         await story.trust(root, await story.key(root), root.id)
 
-
-async def test_only_a_person_has_a_word() -> None:
-    story = Story()
     root, key = story.room.person("root", Role.ADMIN), await story.key()
     helper = an_identity("helper", kind=PrincipalKind.AGENT)
     story.room.holds(helper)

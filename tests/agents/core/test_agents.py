@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from portico.agents.core.agent import AgentFilter, AgentSpec, Limits, ToolMode
 from portico.agents.core.agent_filter import takes
-from portico.agents.core.agent_text import (
-    limits_from,
-    limits_json,
-    read_spec,
-    spec_from,
-    spec_json,
-)
+from portico.agents.core.agent_text import limits_from, limits_json, read_spec, spec_from, spec_json
 from portico.agents.core.audit_facts import about_agent, about_change
 from portico.agents.core.errors import BadAgent, BadAgentFile
 from portico.agents.core.templates import TEMPLATES, Template

@@ -1,10 +1,12 @@
-"""What a run does next."""
+"""What a run does next, and what it may cost."""
 
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import given as supposing
 from hypothesis import strategies as st
 
@@ -23,7 +25,18 @@ from portico.agents.core.loop import (
     usage_of,
 )
 from portico.agents.core.message import ToolCall
+from portico.agents.core.model import FREE, Price
 from portico.agents.core.noted import Aim, TurnNoted
+from portico.agents.core.spending import (
+    LEAST_ANSWER,
+    SLACK,
+    WIDEST_MARGIN,
+    Question,
+    Reserved,
+    Short,
+    Spending,
+    learnt,
+)
 from portico.agents.core.trace import AgentRunStatus, TurnTrace, WholeTrace
 from portico.guard.core.authentication import as_principal
 from portico.kernel.errors import Kind
@@ -175,3 +188,185 @@ def test_a_run_never_has_more_turns_than_it_may(calls: list[int], turns: int) ->
             state = state.after_uses(uses)
 
     assert len(state.turns) <= turns
+
+
+PLENTY = Limits(tokens=100_000, money=Decimal(10), seconds=600.0, calls=10)
+DEAR = Price(input=Decimal(3), output=Decimal(15))
+SECOND = timedelta(seconds=1)
+
+
+def reserved(limits: Limits = PLENTY, **question: Any) -> tuple[Spending, Reserved]:
+    asked = replace(Question(prompt=1_000, most=500, price=DEAR), **question)
+    found = Spending.within(limits).for_question(asked)
+    assert not isinstance(found, Short)
+    return found
+
+
+def short(limits: Limits, **question: Any) -> tuple[str, ...]:
+    asked = replace(Question(prompt=1_000, most=500, price=DEAR), **question)
+    found = Spending.within(limits).for_question(asked)
+    assert isinstance(found, Short)
+    return found.dimensions
+
+
+def test_a_prompt_is_reserved_with_a_margin_and_an_answer_with_slack_as_far_as_money_goes() -> None:
+    spending, held = reserved()
+
+    assert (held.prompt, held.asked, held.answer) == (1_500, 500, 750)
+    assert spending.budget.committed.tokens == 2_250
+    assert spending.budget.committed.money == DEAR.of(input_tokens=1_500, output_tokens=750)
+
+    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=FREE)
+
+    assert held.asked == 500
+
+    _, held = reserved(replace(PLENTY, money=Decimal(0)), price=None)
+
+    assert held.cost.money == 0
+
+
+def test_the_answer_shrinks_to_what_is_left_and_can_be_paid_and_has_room() -> None:
+    _, held = reserved(replace(PLENTY, tokens=1_800))
+
+    assert (held.asked, held.answer) == (200, 300)
+
+    _, held = reserved(replace(PLENTY, money=Decimal("0.0075")))
+
+    assert held.answer <= 200
+    assert held.cost.money <= Decimal("0.0075")
+
+    assert reserved(room=100)[1].asked == 100
+    assert reserved(room=-5)[1].asked == 1
+
+
+def test_what_cannot_be_asked_says_why() -> None:
+    assert short(replace(PLENTY, tokens=1_550)) == ("tokens",)
+    assert short(replace(PLENTY, money=Decimal("0.001"))) == ("money",)
+    assert short(replace(PLENTY, seconds=0.0)) == ("time",)
+    assert short(replace(PLENTY, tokens=0, money=Decimal(0))) == ("tokens", "money")
+
+    assert short(replace(PLENTY, tokens=1_530)) == ("tokens",)
+    assert reserved(replace(PLENTY, tokens=1_530), most=10)[1].asked == 10
+    assert LEAST_ANSWER > 10
+
+    money = Decimal("0.00044" + "9" * 40)
+    price = Price(input=Decimal(0), output=Decimal(3))
+
+    assert short(replace(PLENTY, money=money), price=price, most=100) == ("money",)
+
+    limits = Limits(tokens=-1, money=Decimal(-1), seconds=-1.0, calls=-1)
+
+    assert Spending.within(limits).budget.cap.tokens == 0
+
+
+def test_the_larger_count_is_charged() -> None:
+    spending, held = reserved()
+    _, ours = spending.settle(held, 100, Usage(input=10, output=1), SECOND)
+    _, theirs = spending.settle(held, 100, Usage(input=1_100, output=200), SECOND)
+
+    assert (ours.input, ours.output) == (1_000, 100)
+    assert (theirs.input, theirs.output, theirs.tokens) == (1_100, 200, 1_300)
+
+
+def test_no_more_than_was_reserved_is_charged() -> None:
+    spending, held = reserved()
+
+    after, charge = spending.settle(held, 10**6, Usage(input=1, output=10**9), timedelta(days=9))
+
+    assert (charge.input, charge.output, charge.time) == (1_000, 750, held.time)
+    assert after.time_left == timedelta(0)
+
+
+def test_a_prompt_that_was_longer_than_reserved_is_charged_as_far_as_it_can_be_believed() -> None:
+    usage = Usage(input=10**9, output=1)
+    spending, held = reserved()
+    rich, charge = spending.settle(held, 1, usage, SECOND)
+    spending, held = reserved(replace(PLENTY, tokens=2_300, money=Decimal("0.02")))
+    poor, less = spending.settle(held, 1, usage, SECOND)
+
+    assert (charge.input, charge.money) == (4_000, DEAR.of(input_tokens=4_000, output_tokens=1))
+    assert rich.budget.spent.tokens == 4_001
+    assert (less.input, poor.budget.spent.tokens) == (2_299, 2_300)
+    assert poor.budget.spent.over(poor.budget.cap) == ()
+
+
+@pytest.mark.parametrize("usage", [None, Usage(input=5_000, output=5_000, reported=False)])
+def test_where_a_server_says_nothing_our_count_is_charged(usage: Usage | None) -> None:
+    spending, held = reserved()
+
+    _, charge = spending.settle(held, 7, usage, -SECOND)
+
+    assert (charge.input, charge.output, charge.time) == (1_000, 7, timedelta(0))
+
+
+def test_what_was_spent_before_is_spent_and_what_was_refused_costs_only_time() -> None:
+    spending, held = reserved()
+
+    after, charge = spending.unasked(held, SECOND)
+
+    assert (charge.tokens, charge.money, charge.time) == (0, Decimal(0), SECOND)
+    assert after.time_left == timedelta(seconds=599)
+
+    spending = Spending.within(PLENTY).after(
+        tokens=100, money=Decimal(1), time=timedelta(hours=1), calls=4
+    )
+
+    assert spending.budget.spent.tokens == 100
+    assert (spending.time_left, spending.calls_left) == (timedelta(0), 6)
+    assert "100 of 100,000 tokens" in spending.told
+
+
+def test_a_margin_only_grows_and_not_without_end() -> None:
+    assert learnt(120, 100, Usage(input=110)) == 120
+    assert learnt(120, 100, Usage(input=150)) == 155
+    assert learnt(120, 100, Usage(input=10**9)) == WIDEST_MARGIN
+
+
+@pytest.mark.parametrize("usage", [Usage(input=999, reported=False), Usage(input=0)])
+def test_nothing_is_learnt_where_nothing_is_said(usage: Usage) -> None:
+    assert learnt(130, 100, usage) == 130
+    assert learnt(130, 0, Usage(input=10)) == 130
+
+
+PRICES = st.none() | st.builds(
+    Price,
+    input=st.decimals(0, 1_000, places=4),
+    output=st.decimals(0, 1_000, places=4),
+)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.decimals(0, 5, places=6),
+    st.lists(
+        st.tuples(
+            st.integers(0, 3_000),
+            st.integers(1, 3_000),
+            PRICES,
+            st.integers(0, 10**6),
+            st.integers(0, 10**6),
+            st.integers(0, 10**6),
+            st.booleans(),
+        ),
+        max_size=8,
+    ),
+)
+def test_no_series_of_questions_passes_a_limit(
+    tokens: int,
+    money: Decimal,
+    questions: list[tuple[int, int, Price | None, int, int, int, bool]],
+) -> None:
+    spending = Spending.within(replace(PLENTY, tokens=tokens, money=money))
+    for prompt, most, price, read, input_, output, reported in questions:
+        found = spending.for_question(Question(prompt=prompt, most=most, price=price))
+        if isinstance(found, Short):
+            continue
+        spending, held = found
+        usage = Usage(input=input_, output=output, reported=reported)
+        spending, charge = spending.settle(held, min(read, held.answer), usage, SECOND)
+
+        assert held.asked >= 1
+        assert held.answer * 100 <= held.asked * SLACK + 100
+        assert charge.input >= prompt
+        assert charge.output >= min(read, held.answer)
+    assert spending.budget.spent.over(spending.budget.cap) == ()

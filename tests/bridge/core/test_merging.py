@@ -1,15 +1,22 @@
-"""What was said in several conversations, in one line."""
+"""What was said in several conversations, where a reader stands, and what waits for them."""
 
+from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.conversation import Conversation, ConversationId, Unread
+from portico.bridge.core.cursor import Direction, content_of, good_for, standing_of
+from portico.bridge.core.inbox import inbox_of
 from portico.bridge.core.merging import Read, merged
 from portico.bridge.core.message import Message, MessageId
-from portico.kernel.label import PUBLIC
-from portico.testing.guard import a_person
+from portico.bridge.core.news import News, resets, topic_of
+from portico.bridge.core.project import ProjectId
+from portico.engine.core.errors import BadCursor
+from portico.kernel.label import PUBLIC, Label, Level
+from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 ENTROPY = SeededEntropy("merging")
@@ -81,3 +88,91 @@ def test_page_by_page_each_comes_once_and_in_its_order(
     for talk, read in whole.items():
         mine = [message for message in heard if message.conversation == talk]
         assert mine == [message for _, message in read.found]
+
+
+ONE, TWO, THREE = (ConversationId.mint(BEGINNING, ENTROPY) for _ in range(3))
+SECRET = Label(Level.CONFIDENTIAL)
+PLACES = st.fixed_dictionaries({ONE: st.integers(0, 2**63), TWO: st.integers(0, 2**63)})
+
+
+@given(PLACES)
+def test_what_was_packed_is_there_again(places: dict[ConversationId, int]) -> None:
+    found = standing_of([TWO, ONE], SECRET, content_of(places, SECRET))
+
+    assert (found.places, found.reset) == (places, False)
+
+
+@given(PLACES)
+def test_its_length_tells_nothing_of_the_places(places: dict[ConversationId, int]) -> None:
+    assert len(content_of(places, PUBLIC)) == 2 * 8 + 16
+
+
+def test_a_reader_who_sees_more_or_less_by_now_begins_anew() -> None:
+    content = content_of({ONE: 7}, SECRET)
+
+    found = standing_of([ONE], PUBLIC, content)
+
+    assert (found.places, found.reset) == ({ONE: 0}, True)
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 15, content_of({ONE: 1, TWO: 1}, PUBLIC)])
+def test_what_has_another_length_is_not_a_cursor_of_it(content: bytes) -> None:
+    with pytest.raises(BadCursor):
+        standing_of([ONE], PUBLIC, content)
+
+
+def test_it_is_good_for_one_reader_one_way_and_these_conversations() -> None:
+    ana, bob = a_person("ana"), a_person("bob")
+    moved = replace(ana, space=a_space("elsewhere").id)
+    contexts = {
+        good_for(ana, [ONE, TWO], Direction.ON),
+        good_for(bob, [ONE, TWO], Direction.ON),
+        good_for(moved, [ONE, TWO], Direction.ON),
+        good_for(ana, [ONE], Direction.ON),
+        good_for(ana, [ONE, TWO, THREE], Direction.ON),
+        good_for(ana, [ONE, TWO], Direction.BACK),
+    }
+
+    assert len(contexts) == 6
+    assert good_for(ana, [TWO, ONE], Direction.ON) in contexts
+
+
+FIRST, SECOND = (ConversationId.mint(BEGINNING, ENTROPY) for _ in range(2))
+
+
+def a_conversation(id_: ConversationId) -> Conversation:
+    return Conversation(
+        id=id_,
+        project=ProjectId.mint(BEGINNING, ENTROPY),
+        title="talk",
+        label=PUBLIC,
+        made_by=a_person().id,
+        made_at=BEGINNING,
+        active_at=BEGINNING,
+    )
+
+
+def test_counts_are_told_with_their_conversations_and_of_what_is_hidden_none() -> None:
+    unread = [
+        Unread(conversation=SECOND, count=2, label=PUBLIC),
+        Unread(conversation=FIRST, count=3, mentions=1, label=PUBLIC),
+    ]
+
+    found = inbox_of([a_conversation(FIRST), a_conversation(SECOND)], unread, [])
+
+    assert [item.conversation.id for item in found.unread] == [FIRST, SECOND]
+    assert [(item.count, item.mentions) for item in found.unread] == [(3, 1), (2, 0)]
+    assert found.total == 5
+
+    unread = [Unread(conversation=SECOND, count=2, label=PUBLIC)]
+
+    assert inbox_of([a_conversation(FIRST)], unread, []).total == 0
+    assert inbox_of([], unread, []).total == 0
+
+
+def test_each_conversation_has_a_topic_and_ends_by_itself() -> None:
+    assert topic_of(FIRST) == f"bridge:{FIRST}"
+    assert resets([FIRST, SECOND]) == [
+        News(FIRST, PUBLIC, reset=True),
+        News(SECOND, PUBLIC, reset=True),
+    ]

@@ -73,9 +73,7 @@ def test_one_more_for_the_likeliest_never_makes_it_less_likely(keys: list[str]) 
     assert again_said[answer] >= chance - 1e-9 or keys.count(answer) < len(keys)
 
 
-def test_all_choices_taken_leave_nothing_and_where_nothing_could_be_said_nothing_is_likely() -> (
-    None
-):
+def test_all_choices_taken_leave_nothing_for_others() -> None:
     yes_no = Question(text="Is it?", kind=QuestionKind.YES_NO)
     panel = panel_of(yes_no, FIVE, [])
 
@@ -207,9 +205,7 @@ def test_a_quorum_is_two_thirds_of_the_registered_weight_and_two_families() -> N
     assert decide(one_family, said("111"), QUORUM, Why.ALL_ASKED).why is Why.NO_QUORUM
 
 
-def test_a_quorum_is_settled_when_it_is_there_or_out_of_reach_and_whoever_may_veto_was_heard() -> (
-    None
-):
+def test_a_quorum_is_settled_when_it_is_there_or_out_of_reach() -> None:
     three = voices(3)
     panel = panel_of(CHOICE, three, [])
     vetoing = panel_of(CHOICE, voices(3, specialist=2), [])

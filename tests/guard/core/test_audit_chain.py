@@ -22,13 +22,7 @@ from portico.guard.core.audit_chain import (
     verify,
 )
 from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.audit_heads import (
-    head_from,
-    head_line,
-    link_from,
-    link_line,
-    verdict_json,
-)
+from portico.guard.core.audit_heads import head_from, head_line, link_from, link_line, verdict_json
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import NotCanonical
 from portico.testing.guard import a_person, a_space

@@ -28,7 +28,6 @@ SECRET = Label(Level.RESTRICTED, frozenset({"finance"}))
 MEMBER = a_person("ana")
 VIEWER = a_person("vera", roles=[Role.VIEWER])
 NOBODY = a_person("nick", roles=[])
-BOSS = a_person("bea", roles=[Role.ADMIN], clearance=SECRET)
 
 CLEAN = TaskContext(id=TASK)
 TOLD = TaskContext(id=TASK, untrusted=True)
