@@ -28,6 +28,7 @@ CHAT: Final = "/v1/chat/completions"
 UNKNOWN: Final = f"sug_{NOBODY}"
 
 
+NO_AGENTS: Final[list[object]] = [[], "clerk", 3, None]
 DEEP: Final[object] = json.loads("[" * 400 + "]" * 400)
 
 
@@ -158,7 +159,7 @@ REFUSED: Final[list[tuple[str, object, str]]] = [
     (f"GET {API}/traces?since={TIME}", None, "422 invalid_request since"),
     (f"GET {API}/traces?after=!!", None, "422 bad_cursor"),
     (f"GET {API}/traces?text=", None, "422 invalid_request text"),
-    *((f"POST {API}/agents", body, "422 invalid_request body") for body in ([], "clerk", 3, None)),
+    *((f"POST {API}/agents", body, "422 invalid_request body") for body in NO_AGENTS),
     (f"POST {API}/agents/import", {"toml": "a = "}, "422 bad_agent_file"),
     (f"POST {API}/agents/import", {"toml": 'name = "x"\ncolour = 1'}, "422 bad_agent"),
     *(

@@ -376,7 +376,7 @@ async def test_whoever_asks_the_same_all_day_hears_a_new_answer_each_time(desk: 
 
 
 async def test_what_an_agent_cannot_do_is_refused(desk: Desk) -> None:
-    for more, param in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"n": 2}, "n"),
         ({"tools": [{"type": "function"}]}, "tools"),
         ({"functions": [{"name": "f"}]}, "functions"),
@@ -396,7 +396,8 @@ async def test_what_an_agent_cannot_do_is_refused(desk: Desk) -> None:
         ({"max_tokens": 0}, "max_tokens"),
         ({"messages": [{"role": "user", "content": "a\x00b"}]}, "messages.0.content.?"),
         ({"messages": [{"role": "user", "content": "a\ud83d"}]}, "messages.0.content.?"),
-    ]:
+    ]
+    for more, param in refused:
         answer = await desk.ask("POST", PATH, asking(**more))
 
         error = answer.json["error"]

@@ -125,9 +125,9 @@ GATEWAY: Final = Table(
 _HERE: Final = "portico://conversations/HERE"
 """`HERE` is a conversation that is there."""
 _OF_HERE: Final = {"notifications": {"resourceSubscriptions": [_HERE]}}
-_LEASE: Final = {"lease": f"lse_{_NOBODY}", "token": 1}
-_WORK: Final = {"task": f"wrk_{_NOBODY}"}
-_MESSAGE: Final = {"message": f"msg_{_NOBODY}"}
+_LEASE: Final[Mapping[str, Any]] = {"lease": f"lse_{_NOBODY}", "token": 1}
+_WORK: Final[Mapping[str, Any]] = {"task": f"wrk_{_NOBODY}"}
+_MESSAGE: Final[Mapping[str, Any]] = {"message": f"msg_{_NOBODY}"}
 BRIDGE: Final = Table(
     BRIDGE_PATH,
     {
@@ -181,7 +181,7 @@ BRIDGE: Final = Table(
     ],
 )
 
-_DEBATE: Final = {"debate": f"dbt_{_NOBODY}"}
+_DEBATE: Final[Mapping[str, Any]] = {"debate": f"dbt_{_NOBODY}"}
 DEBATE: Final = Table(
     DEBATE_PATH,
     {**_GREETINGS, "tools/list": door()},

@@ -209,7 +209,7 @@ async def test_it_may_ask_again_and_several_things_at_once(site: Site, era: str)
         content = types.TextContent(type="text", text="hello")
         return types.CreateMessageResult(role="assistant", content=content, model="m")
 
-    able = {"sampling_callback": sampled, "list_roots_callback": roots}
+    able: dict[str, Any] = {"sampling_callback": sampled, "list_roots_callback": roots}
     said_ = text(await called(site, era, asks, elicitation_callback=ana, **able))
 
     assert said_.startswith("[{'uri': 'file:///project'}]")
