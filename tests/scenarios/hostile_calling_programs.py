@@ -6,12 +6,10 @@ only `tools.*` may be reached, and they tell whoever asks what they were given.
 """
 
 from collections.abc import Iterator
-from textwrap import indent
 
 from portico.box.core.code import CodeEnd
-from tests.scenarios.hostile_programs import Hostile, hostile_programs
+from tests.scenarios.hostile_programs import KEPT_OUT, Hostile, got_by, hostile_programs
 
-KEPT_OUT = frozenset({CodeEnd.FINISHED, CodeEnd.RAISED, CodeEnd.NOT_JSON})
 ANY = frozenset(CodeEnd) - {CodeEnd.WAITING}
 CALLS = frozenset({CodeEnd.TOO_MANY_CALLS, CodeEnd.TOO_LONG})
 """Which is met first depends on how fast the machine is."""
@@ -60,11 +58,6 @@ def _of_tools(program: str) -> str:
     return program.replace("tools__echo(1)", "tools__echo(value=1)")
 
 
-def _got(attempt: str) -> str:
-    caught = "except BaseException as error:\n    got = repr(error)\nstr(got)[:2000]"
-    return f"got = None\ntry:\n{indent(attempt, '    ')}\n{caught}"
-
-
 def _ways(tool: str) -> Iterator[str]:
     """Each of the ways in which a program can call something, `tool` being an expression."""
     yield f"got = await call({tool}, {{}})"
@@ -83,34 +76,34 @@ def _ways(tool: str) -> Iterator[str]:
 def _disguised() -> Iterator[str]:
     for tool in FORBIDDEN:
         for way in _ways(repr(tool)):
-            yield _got(way)
+            yield got_by(way)
 
 
 def _named() -> Iterator[str]:
     for tool in FORBIDDEN:
         name = tool.replace(".", "__")
-        yield _got(f"got = await {name}()")
-        yield _got(f"got = await {name}(path='/')")
-        yield _got(f"got = await eval('{name}')()")
-        yield _got(f"got = await eval('{name[:3]}' + '{name[3:]}')()")
-        yield _got(f"exec('got = {name}()')\ngot = await got")
-        yield _got(f"tools__echo = {name}\ngot = await tools__echo()")
-    yield _got("got = await \uff42ank__pay()")
-    yield _got("got = await bank__p\u0430y()")
-    yield _got("got = await bank.pay()")
-    yield _got("import bank\ngot = await bank.pay()")
-    yield _got("from bank import pay\ngot = await pay()")
-    yield _got("got = await tools.pay()")
-    yield _got("got = await getattr(tools__echo, 'pay')()")
-    yield _got("got = await tools__echo.__self__.bank__pay()")
-    yield _got("got = await tools__echo.__globals__['bank__pay']()")
-    yield _got("got = await globals()['bank__pay']()")
-    yield _got("got = await locals()['bank__pay']()")
-    yield _got("got = await __builtins__['bank__pay']()")
-    yield _got("got = await vars()['call']('bank.pay')")
-    yield _got("def bank__pay():\n    return tools__echo(value='mine')\ngot = await bank__pay()")
-    yield _got("call = bank__pay\ngot = await call()")
-    yield _got("class A:\n    pay = bank__pay\ngot = await A().pay()")
+        yield got_by(f"got = await {name}()")
+        yield got_by(f"got = await {name}(path='/')")
+        yield got_by(f"got = await eval('{name}')()")
+        yield got_by(f"got = await eval('{name[:3]}' + '{name[3:]}')()")
+        yield got_by(f"exec('got = {name}()')\ngot = await got")
+        yield got_by(f"tools__echo = {name}\ngot = await tools__echo()")
+    yield got_by("got = await \uff42ank__pay()")
+    yield got_by("got = await bank__p\u0430y()")
+    yield got_by("got = await bank.pay()")
+    yield got_by("import bank\ngot = await bank.pay()")
+    yield got_by("from bank import pay\ngot = await pay()")
+    yield got_by("got = await tools.pay()")
+    yield got_by("got = await getattr(tools__echo, 'pay')()")
+    yield got_by("got = await tools__echo.__self__.bank__pay()")
+    yield got_by("got = await tools__echo.__globals__['bank__pay']()")
+    yield got_by("got = await globals()['bank__pay']()")
+    yield got_by("got = await locals()['bank__pay']()")
+    yield got_by("got = await __builtins__['bank__pay']()")
+    yield got_by("got = await vars()['call']('bank.pay')")
+    yield got_by("def bank__pay():\n    return tools__echo(value='mine')\ngot = await bank__pay()")
+    yield got_by("call = bank__pay\ngot = await call()")
+    yield got_by("class A:\n    pay = bank__pay\ngot = await A().pay()")
 
 
 SPELT = (
@@ -176,7 +169,7 @@ SPELT = (
 
 def _spelt() -> Iterator[str]:
     for spelling in SPELT:
-        yield _got(f"got = await call({spelling}, {{}})")
+        yield got_by(f"got = await call({spelling}, {{}})")
 
 
 def _more_than_asked_for() -> Iterator[str]:
@@ -195,25 +188,25 @@ def _more_than_asked_for() -> Iterator[str]:
         ("tool", "'tools.echo'"),
         ("arguments", "{}"),
     ):
-        yield _got(f"got = await call('bank.pay', {{}}, {name}={value})")
-        yield _got(f"got = await call('tools.echo', {{}}, {name}={value})")
-    yield _got("got = await call('tools.echo', {}, 'bank.pay')")
-    yield _got("got = await call('tools.echo', {}, {}, {}, {})")
-    yield _got("got = await call(*['bank.pay', {}])")
-    yield _got("got = await call(**{'tool': 'bank.pay', 'arguments': {}})")
-    yield _got("got = await call()")
-    yield _got("got = await call({}, 'bank.pay')")
+        yield got_by(f"got = await call('bank.pay', {{}}, {name}={value})")
+        yield got_by(f"got = await call('tools.echo', {{}}, {name}={value})")
+    yield got_by("got = await call('tools.echo', {}, 'bank.pay')")
+    yield got_by("got = await call('tools.echo', {}, {}, {}, {})")
+    yield got_by("got = await call(*['bank.pay', {}])")
+    yield got_by("got = await call(**{'tool': 'bank.pay', 'arguments': {}})")
+    yield got_by("got = await call()")
+    yield got_by("got = await call({}, 'bank.pay')")
 
 
 def _through() -> Iterator[str]:
     """What a tool is given is given to that tool, whatever it says."""
     for words in ("bank.pay", "__tool__", "../bank", "$from", "${bank.pay}", "apr_1"):
-        yield _got(f"got = await tools__echo(tool={words!r})")
-        yield _got(f"got = await tools__echo({{'tool': {words!r}, 'server': 'bank'}})")
-        yield _got(f"got = await call('tools.echo', {{'tool': {words!r}, '_meta': {{}}}})")
-    yield _got("got = await call(await tools__echo(value='bank.pay'), {})")
-    yield _got("got = await eval(await tools__echo(value='bank__pay'))()")
-    yield _got("name = (await tools__echo(value='bank.pay'))\ngot = await call(str(name), {})")
+        yield got_by(f"got = await tools__echo(tool={words!r})")
+        yield got_by(f"got = await tools__echo({{'tool': {words!r}, 'server': 'bank'}})")
+        yield got_by(f"got = await call('tools.echo', {{'tool': {words!r}, '_meta': {{}}}})")
+    yield got_by("got = await call(await tools__echo(value='bank.pay'), {})")
+    yield got_by("got = await eval(await tools__echo(value='bank__pay'))()")
+    yield got_by("name = (await tools__echo(value='bank.pay'))\ngot = await call(str(name), {})")
 
 
 def _asking() -> Iterator[str]:

@@ -39,11 +39,11 @@ def hostile_programs() -> list[Hostile]:
         "output": (_output(), LOUD),
         "calls": (_calls(), CALLS),
         "errors": (_errors(), ANY),
-        "files": (map(_got, _files()), KEPT_OUT),
-        "environment": (map(_got, _environment()), KEPT_OUT),
-        "imports": (map(_got, _imports()), KEPT_OUT),
-        "attributes": (map(_got, _attributes()), KEPT_OUT),
-        "code": (map(_got, _code()), KEPT_OUT | TIME),
+        "files": (map(got_by, _files()), KEPT_OUT),
+        "environment": (map(got_by, _environment()), KEPT_OUT),
+        "imports": (map(got_by, _imports()), KEPT_OUT),
+        "attributes": (map(got_by, _attributes()), KEPT_OUT),
+        "code": (map(got_by, _code()), KEPT_OUT | TIME),
         "functions": (_functions(), ANY),
         "results": (_results(), frozenset({CodeEnd.NOT_JSON}) | EITHER),
         "unicode": (_unicode(), ANY),
@@ -56,7 +56,7 @@ def hostile_programs() -> list[Hostile]:
     ]
 
 
-def _got(attempt: str) -> str:
+def got_by(attempt: str) -> str:
     """Statements, of which the last binds `got`."""
     caught = "except BaseException as error:\n    got = repr(error)\nstr(got)[:2000]"
     return f"got = None\ntry:\n{indent(attempt, '    ')}\n{caught}"

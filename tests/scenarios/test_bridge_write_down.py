@@ -23,7 +23,7 @@ from tests.storm.walled_house import memory_house, walled_house, without_waiting
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(3600)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-TRACES, STEPS = (30, 1_000) if FULL_SIZE else (2, 500)
+TRACES, STEPS = (30, 1_000) if FULL_SIZE else (4, 500)
 _WRITERS = (
     *("acknowledge", "attach", "change_message", "lease", "manage_conversations"),
     *("manage_projects", "participation", "presence", "remember", "send_message", "work"),

@@ -16,13 +16,19 @@ pytestmark = pytest.mark.timeout(30)
 
 
 @cache
+def modules() -> list[tuple[str, ast.Module]]:
+    """Of all tests that show something."""
+    return [
+        (str(path.relative_to(ROOT)), ast.parse(source))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "requirement(" in (source := path.read_text())
+    ]
+
+
 def shown(*, nightly: bool) -> frozenset[str]:
     """The ids that tests carry, read from their source: a selection of tests hides none."""
     return frozenset(
-        each
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if "requirement(" in (source := path.read_text())
-        for each in carried(ast.parse(source), str(path.relative_to(ROOT)), nightly=nightly)
+        each for path, module in modules() for each in carried(module, path, nightly=nightly)
     )
 
 
