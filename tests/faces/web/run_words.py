@@ -1,12 +1,11 @@
 """Runs, journals and reports in a few words, for tests of what is made of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from portico.engine.core.run import Place, Run, RunStatus, Step, StepState
-from portico.faces.web.screens.run.seen import (
-    Seen,
-)
+from portico.faces.web.screens.run.seen import Seen
 from portico.faces.web.screens.run.tasks import Span, State, Task
 from portico.gateway.core.plan.report import (
     Mode,
@@ -61,7 +60,7 @@ def step(name: str, state: StepStanding, *needs: str, **more: Any) -> StepReport
 
 
 def a_run(kind: str = "drill", status: RunStatus = RunStatus.RUNNING, **more: Any) -> Run:
-    return Run(
+    run = Run(
         id=RunId.mint(START, ENTROPY),
         space=SPACE,
         principal=ANA,
@@ -70,11 +69,11 @@ def a_run(kind: str = "drill", status: RunStatus = RunStatus.RUNNING, **more: An
         clearance=PUBLIC,
         place=Place(),
         status=status,
-        input=more.pop("input", {}),
+        input={},
         created_at=START,
         started_at=START,
-        **more,
     )
+    return replace(run, **more)
 
 
 def a_principal(*scopes: str, id_: PrincipalId = ANA) -> Principal:

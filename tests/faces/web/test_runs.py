@@ -3,49 +3,29 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from portico.agents.core.trace import AgentRunStatus
-from portico.engine.core.run import Failure, Place, Run, RunStatus
+from portico.engine.core.run import Failure, Run, RunStatus
 from portico.faces.web.screens.runs.view import Known, Show, address, line, progress, show_of
-from portico.kernel.ids import PrincipalId, RunId, SpaceId
-from portico.kernel.json import JsonValue
-from portico.kernel.label import PUBLIC
-from portico.kernel.principal import Principal, PrincipalKind
+from portico.kernel.ids import PrincipalId
 from portico.testing.agent_data import an_agent_run
-from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.faces.http.conftest import Site
+from tests.faces.web import run_words
 from tests.faces.web.conftest import Browser
 from tests.faces.web.run_stage import an_agents, opened, ran
+from tests.faces.web.run_words import ENTROPY, START, a_principal
 
-ENTROPY = SeededEntropy("runs")
 NOBODY = Known(names={}, traces={}, questions={}, tools={})
-ME = Principal(
-    id=PrincipalId.mint(BEGINNING, ENTROPY),
-    space=SpaceId.mint(BEGINNING, ENTROPY),
-    kind=PrincipalKind.PERSON,
-    name="ana",
-    scopes=frozenset({"runs:read", "runs:write", "tools:call"}),
-)
+ME = a_principal("runs:read", "runs:write", "tools:call")
+OUTLINE = [["a", "box.a", [], None, False], ["b", "box.b", ["a"], None, False]]
 
 
-def a_run(status: RunStatus, kind: str = "workflow", **changes: object) -> Run:
-    outline: JsonValue = [["a", "box.a", [], None, False], ["b", "box.b", ["a"], None, False]]
-    run = Run(
-        id=RunId.mint(BEGINNING, ENTROPY),
-        space=ME.space,
-        principal=ME.id,
-        kind=kind,
-        label=PUBLIC,
-        clearance=PUBLIC,
-        place=Place(),
-        status=status,
-        input={"name": "tidy-up", "outline": outline} if kind == "workflow" else {},
-        created_at=BEGINNING,
-        started_at=BEGINNING,
-    )
-    return replace(run, **changes)  # type: ignore[arg-type] # a test's own words
+def a_run(status: RunStatus, kind: str = "workflow", **changes: Any) -> Run:
+    told = {"name": "tidy-up", "outline": OUTLINE} if kind == "workflow" else {}
+    return run_words.a_run(kind, status, **{"input": told, **changes})
 
 
 async def drills(site: Site, many: int, **more: object) -> list[str]:
@@ -78,12 +58,15 @@ async def test_one_state_and_one_kind_are_shown_alone(console: Browser) -> None:
     kind = await console.sees("/runs?kind=workflow")
     neither = await console.sees("/runs?show=failed&kind=debate")
     odd = await console.sees("/runs?show=<b>&kind=';--")
+    part = await console.get("/runs/list?show=running", part=True)
 
     assert (plan in done, drill in done) == (True, False)
     assert (plan in running, drill in running) == (False, True)
     assert (plan in kind, drill in kind) == (True, False)
     assert "None of these." in neither
     assert plan in odd
+    assert part.body.lstrip().startswith(b'<section class="card" id="runs-list"')
+    assert b'data-from="/runs/list?show=running"' in part.body
 
 
 async def test_older_ones_are_on_the_next_page(console: Browser) -> None:
@@ -119,26 +102,13 @@ async def test_one_is_cancelled_by_its_button_and_several_by_their_boxes(console
 
 async def test_each_kind_is_ended_by_its_own_room(console: Browser) -> None:
     await opened(console)
-    site = console.site
-    plan = (await site.ask("POST", "/api/v1/workflows", {"plan": PLAIN})).json["run"]
+    plan = {"steps": [{"id": "look", "tool": "box.look"}]}
+    run = (await console.site.ask("POST", "/api/v1/workflows", {"plan": plan})).json["run"]
 
-    await console.does("/runs/cancel", {"run": [plan]})
-    shown = await site.ask("GET", f"/api/v1/workflows/{plan}")
+    await console.does("/runs/cancel", {"run": [run]})
 
+    shown = await console.site.ask("GET", f"/api/v1/workflows/{run}")
     assert shown.json["status"] == "cancelled"
-
-
-PLAIN = {"steps": [{"id": "look", "tool": "box.look"}]}
-
-
-async def test_the_list_alone_is_a_part(console: Browser) -> None:
-    [run] = await drills(console.site, 1)
-
-    part = await console.get("/runs/list?show=running", part=True)
-
-    assert part.body.lstrip().startswith(b'<section class="card" id="runs-list"')
-    assert run.encode() in part.body
-    assert b'data-from="/runs/list?show=running"' in part.body
 
 
 async def test_an_agents_run_says_what_it_was_asked_and_what_it_cost(console: Browser) -> None:
@@ -199,7 +169,7 @@ def test_a_line_says_what_went_wrong_without_where_its_words_are() -> None:
     words = "The step 'a' failed: The tool said no [in full: res_01m7m93ng8fzhsx304z6g7a22e]"
     run = a_run(RunStatus.FAILED, failure=Failure("StepFailed", words, "step_failed", "a"))
 
-    shown = line(run, 1, NOBODY, ME, BEGINNING + timedelta(seconds=3))
+    shown = line(run, 1, NOBODY, ME, START + timedelta(seconds=3))
 
     assert shown.note == "The step 'a' failed: The tool said no"
     assert (shown.status, shown.tone) == ("Failed", "bad")
@@ -208,20 +178,20 @@ def test_a_line_says_what_went_wrong_without_where_its_words_are() -> None:
 
 
 def test_of_others_the_name_is_told_where_it_is_known() -> None:
-    other = PrincipalId.mint(BEGINNING, ENTROPY)
+    other = PrincipalId.mint(START, ENTROPY)
     run = a_run(RunStatus.RUNNING, principal=other)
     known = replace(NOBODY, names={str(other): "bob"})
 
-    assert line(run, 1, known, ME, BEGINNING).who == "bob"
-    assert line(run, 1, NOBODY, ME, BEGINNING).who == f"…{str(other)[-6:]}"
-    assert not line(run, 1, known, ME, BEGINNING).may_cancel
+    assert line(run, 1, known, ME, START).who == "bob"
+    assert line(run, 1, NOBODY, ME, START).who == f"…{str(other)[-6:]}"
+    assert not line(run, 1, known, ME, START).may_cancel
 
 
 def test_what_an_agents_run_used_is_told() -> None:
     trace = replace(an_agent_run(ME), status=AgentRunStatus.COMPLETED, asked="Write to Ana.")
     run = a_run(RunStatus.DONE, "agent", id=trace.run)
 
-    shown = line(run, 3, replace(NOBODY, traces={trace.run: trace}), ME, BEGINNING)
+    shown = line(run, 3, replace(NOBODY, traces={trace.run: trace}), ME, START)
 
     assert shown.note == "“Write to Ana.”"
     assert shown.money == trace.money

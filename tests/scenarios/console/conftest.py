@@ -20,7 +20,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def town() -> Iterator[Town]:
-    with console_town() as made:
+    with console_town(everything=False) as made:
         yield made
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Match, Route
 
 from portico.faces.web.app import every_route
 from tests.scenarios.browsing import Window, logged_out, window
-from tests.scenarios.console_town import Filled, Town, a_plan, console_town
+from tests.scenarios.console_town import Filled, Town, a_plan
 from tests.scenarios.keyboard import Hands
 from tests.scenarios.somebody_else import Somebody
 from tests.scenarios.voting_models import MODELS
@@ -118,12 +118,6 @@ DRESS: Final = "theme => { document.documentElement.dataset.theme = theme; }"
 
 World = Mapping[str, str]
 Fetch = Callable[..., APIResponse]
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[Town]:
-    with console_town(everything=False) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
