@@ -403,11 +403,11 @@ def test_the_last_two_versions_are_compared_unless_others_are_named(cli: Command
     lines = ["-Be brief.", "+Be long."]
     words = {"field": "instructions", "before": "x", "after": "y", "lines": lines}
 
-    got = cli(
-        "agents diff helper", SHOWN | {"GET /agents/helper/diff?from=2&to=3": page(model, words)}
-    )
+    some = SHOWN | {"GET /agents/helper/diff?from=2&to=3": page(model, words)}
 
-    assert got.lines == ["model", "  -a:b", "  +c:d", "instructions", "  -Be brief.", "  +Be long."]
+    shown = ["model", "  -a:b", "  +c:d", "instructions", "  -Be brief.", "  +Be long."]
+    assert cli("agents diff helper", some).lines == shown
+    assert cli("agents diff helper 2 3 --json", some).json == page(model, words)
 
 
 EDITED = {
