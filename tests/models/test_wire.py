@@ -27,6 +27,7 @@ from portico.agents.core.errors import (
     ProviderNotFound,
 )
 from portico.agents.core.message import UNREADABLE, ModelSaid, ToolGave, UserSaid
+from portico.kernel.errors import PorticoError
 from tests.models.doors import Doors, asked, opened
 from tests.models.mock_server import MockServer, mock_server
 
@@ -262,7 +263,7 @@ async def test_one_question_is_one_try(doors: Doors, mock: MockServer, model: st
     assert len([each for each in asked_for if each["method"] == "POST"]) == 1
 
 
-WRONG = {
+WRONG: dict[str, tuple[type[PorticoError], str]] = {
     "malformed": (ModelBroke, ""),
     "breaks off": (ModelBroke, ""),
     "hangs up": (ModelUnavailable, ""),

@@ -107,8 +107,9 @@ async def test_a_no_carries_its_reason_and_who_comes_late_is_told_who_was_first(
 async def test_only_one_exact_word_answers(console: Browser) -> None:
     _, (new, *_) = await three(console)
     unsure = await uncertain(console)
+    words: list[str | list[str]] = ["", "yes", "Once", "true", "ONCE", ["once", "reject"]]
 
-    for word in ("", "yes", "Once", "true", "ONCE", ["once", "reject"]):
+    for word in words:
         answer = await console.post(f"/inbox/{new.id}/answer", {"answer": word})
         outcome = await console.post(f"/inbox/{unsure.id}/resolve", {"outcome": word})
 
