@@ -23,7 +23,7 @@ async def places(doors: Doors) -> tuple[LoginPlace, LoginPlace]:
 
 
 @pytest.mark.usefixtures("places")
-def test_no_token_and_no_secret_can_be_read_in_the_database(
+async def test_no_token_and_no_secret_can_be_read_in_the_database(
     embedded_database: Addresses,
 ) -> None:
     with psycopg.connect(str(embedded_database.owner)) as owner:
@@ -37,7 +37,7 @@ def test_no_token_and_no_secret_can_be_read_in_the_database(
         assert b"hush" not in sealed
 
 
-def test_the_wall_hides_everybody_elses_logins(
+async def test_the_wall_hides_everybody_elses_logins(
     embedded_database: Addresses, places: tuple[LoginPlace, LoginPlace]
 ) -> None:
     ana, _ = places
