@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--nightly"):
         return
     away = quarantined(QUARANTINE.read_text())
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         left = any(map(item.get_closest_marker, ("nightly", "planted"))) or item.nodeid in away
         (left_out if left else kept).append(item)

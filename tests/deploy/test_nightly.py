@@ -15,11 +15,9 @@ nightly = script(".ci/nightly.py")
 def test_every_test_module_belongs_to_one_part() -> None:
     found: dict[str, list[str]] = {}
     for name in nightly.PARTS:
-        own, without = [], []
-        for each in nightly.selected(name):
-            (without if each.startswith("--ignore=") else own).append(
-                each.removeprefix("--ignore=")
-            )
+        selected = list(map(str, nightly.selected(name)))
+        own = [each for each in selected if not each.startswith("--ignore=")]
+        without = [each.removeprefix("--ignore=") for each in selected if each not in own]
         for path in modules_below(own) - modules_below(without):
             found.setdefault(path, []).append(name)
 

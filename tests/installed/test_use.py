@@ -101,9 +101,10 @@ def test_a_tool_is_called(serving: Guest, way: str) -> None:
     client.write_text((Path(__file__).parent / "client.py").read_text())
     client.chmod(0o644)
     serving.run(serving.portico, "servers", "approve", "builtin", "--yes")
-    where = {"stdio": (serving.portico, "stdio"), "http": (f"{serving.url}/mcp", serving.key)}
+    stdio, http = (str(serving.portico), "stdio"), (f"{serving.url}/mcp", serving.key)
+    where = {"stdio": stdio, "http": http}[way]
 
-    answer = json.loads(serving.run(serving.programs / "python", client, way, *where[way]))
+    answer = json.loads(serving.run(serving.programs / "python", client, way, *where))
 
     assert answer["tools"][0] == "search_tools"
     assert (answer["failed"], answer["text"]) == (False, "result: 42")

@@ -1,4 +1,4 @@
-"""What a browser without a key is answered: route by route, from outside, with the console beside."""
+"""What a browser without a key is answered, from outside, route by route."""
 
 from fastapi.routing import iter_route_contexts
 from starlette.responses import PlainTextResponse
