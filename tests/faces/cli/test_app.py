@@ -85,6 +85,14 @@ def test_no_line_of_help_ends_early(
         assert len(line.rstrip()) + 1 + len(following.split()[0]) > columns
 
 
+def test_value_of_a_secret_is_not_repeated(cli: CommandLine) -> None:
+    got = cli("secrets set github hunter22")
+
+    assert got.code == Exit.USAGE
+    assert "takes one NAME" in got.err
+    assert "hunter22" not in got.err
+
+
 def test_what_every_command_takes_stands_last(cli: CommandLine) -> None:
     told = cli("up --help").out
 

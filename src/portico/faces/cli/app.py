@@ -165,6 +165,8 @@ def _slip(error: CycloptsError, command: str) -> str:
         case MissingArgumentError(argument=argument) if argument is not None:
             given = error.keyword or any(token.keyword for token in argument.tokens)
             return f"{argument.name} {'needs a value' if given else 'is missing'}."
+        case UnusedCliTokensError() if "secrets" in (error.command_chain or ()):
+            return f"{command} takes one NAME; a value is asked for, or read from standard input."
         case UnusedCliTokensError(unused_tokens=[*tokens]):
             return f"{command} has no use for: {' '.join(tokens)}"
         case _:
