@@ -160,6 +160,17 @@ async def test_a_call_gives_what_the_tool_gives(site: Site) -> None:
     assert (figures["name"], figures["calls"], figures["error_rate"]) == ("read_file", 1, 0)
 
 
+async def test_a_call_that_does_not_fit_its_tool_is_refused(site: Site) -> None:
+    await approved(site)
+    call = {"tool": "files.read_file"}
+
+    misfit = await site.ask("POST", "/api/v1/calls", call | {"arguments": {"path": 1}})
+    wrong = await site.ask("POST", "/api/v1/calls", call | {"call_with": "call_write"})
+
+    assert (misfit.status, misfit.json["code"]) == (422, "bad_arguments")
+    assert (wrong.status, wrong.json["code"]) == (403, "wrong_verb")
+
+
 async def test_a_long_answer_is_read_page_by_page(site: Site) -> None:
     await approved(site)
     site.upstreams.replies[READ] = text("word " * 10_000)
