@@ -52,6 +52,8 @@ def main() -> int:
 
 def checks(steps: Steps, costs: Path, size: Path) -> None:
     steps.run([Step("compile", ("python", "-m", "compileall", "-q", "src", "tests"))])
+    covered = ("coverage", "run", "--rcfile=.ci/coverage-cores.toml", "-m")
+    cores = [f"tests/{each}" for each in CORES]
     steps.run(
         [
             Step("format", ("ruff", "format", "--check")),
@@ -60,20 +62,14 @@ def checks(steps: Steps, costs: Path, size: Path) -> None:
             Step("budget", ("python", ".ci/size.py", "--installed", "--check", f"--write={size}")),
             Step("the wheel, installed", pytest(costs, f"tests/{WHEEL}")),
         ],
-        [Step("types", ("mypy",))],
-    )
-    covered = ("coverage", "run", "--rcfile=.ci/coverage-cores.toml", "-m")
-    others = [f"--ignore=tests/{each}" for each in (*CORES, WHEEL)]
-    steps.run(
         [
-            Step(
-                "kernel and cores",
-                (*covered, *pytest(costs, "-n3", *(f"tests/{each}" for each in CORES))),
-            ),
+            Step("types", ("mypy",)),
+            Step("kernel and cores", (*covered, *pytest(costs, "-n2", *cores))),
             Step("every branch of them", ("bash", ".ci/branches")),
-            Step("everything else", pytest(costs, "-n3", *others)),
-        ]
+        ],
     )
+    others = [f"--ignore=tests/{each}" for each in (*CORES, WHEEL)]
+    steps.run([Step("everything else", pytest(costs, "-n3", *others))])
 
 
 def pytest(costs: Path, *arguments: str) -> Sequence[str]:
