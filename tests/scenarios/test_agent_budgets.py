@@ -373,6 +373,7 @@ settle, for_question, after_turn, begin = (
         ("portico.agents.make_calls._refused", lambda _state, _wanted: None, "calls"),
     ],
 )
+@pytest.mark.planted
 async def test_a_rule_of_the_books_that_is_missing_is_noticed(
     where: str, instead: Callable[..., object], caught: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,7 @@ async def test_killed_around_a_checkpoint_only_what_was_not_written_down_is_aske
     assert storm.house.said["step retry"] == storm.house.said["step done"] == 1
 
 
+@pytest.mark.planted
 async def test_a_runner_that_forgets_what_is_written_down_is_caught(storm: Storm) -> None:
     """A red run: what reading the trace is for."""
     conductor = storm.house.conductor

@@ -156,6 +156,7 @@ async def test_what_habits_foretell_is_safe_and_theirs_alone() -> None:
 
 
 @pytest.mark.parametrize("gate", LEARNT_OUT)
+@pytest.mark.planted
 async def test_each_gate_of_what_is_learnt_is_needed(
     gate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

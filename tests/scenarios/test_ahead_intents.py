@@ -231,6 +231,7 @@ async def test_whatever_is_wanted_nothing_unsafe_is_read_for_it() -> None:
 
 
 @pytest.mark.parametrize("gate", INTENTS_OUT)
+@pytest.mark.planted
 async def test_each_gate_of_an_intent_is_needed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     without = INTENTS_OUT[gate]
     without.patch(monkeypatch)

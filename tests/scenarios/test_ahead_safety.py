@@ -90,6 +90,7 @@ def test_every_gate_is_taken_out_once() -> None:
 
 
 @pytest.mark.parametrize("gate", OUT)
+@pytest.mark.planted
 async def test_each_gate_is_needed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     without = OUT[gate]
     without.patch(monkeypatch)

@@ -450,6 +450,7 @@ def test_whoever_dies_with_a_call_under_way_leaves_it_uncertain_and_nobody_makes
     assert storm.executioner.at - before == Counter(POINTS)
 
 
+@pytest.mark.planted
 def test_without_the_condition_the_model_sees_that_a_call_was_made_twice(storm: Storm) -> None:
     """A red run: what the conditional claim is for."""
     storm.run(storm.replace_workers(single_use=False))

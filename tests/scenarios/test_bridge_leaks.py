@@ -48,6 +48,7 @@ async def test_without_the_filter_of_the_application_still_nobody_is(
     BRIDGE.check_much_was_tried(tally, READS_WITH_ONE_WALL)
 
 
+@pytest.mark.planted
 async def test_without_both_it_is_found_at_once(
     embedded_database: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,5 +60,6 @@ async def test_without_both_it_is_found_at_once(
     assert {leak.way for leak in tally.leaks} > {"list_projects", "show_message", "inbox"}
 
 
+@pytest.mark.planted
 async def test_each_planted_bug_is_found(embedded_database: Addresses) -> None:
     assert await BRIDGE.not_found(embedded_database, BUGS, 6_000) == set()

@@ -340,6 +340,7 @@ async def test_every_acknowledged_message_is_there_once_and_in_order_after_a_sto
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.planted
 async def test_a_server_that_loses_one_message_is_caught(servers: Servers) -> None:
     """A red run: what the journals are for."""
     scale = Scale(agents=2, messages=15, conversations=1, in_each=1, losses=1)

@@ -103,6 +103,7 @@ async def test_nor_upon_the_doors_in_memory() -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN_TWINS)
+@pytest.mark.planted
 async def test_a_difference_that_was_planted_is_found(name: str) -> None:
     for seed in range(6):
         one = await lived_in_memory(seed, None, BROKEN_TWINS[name])

@@ -103,6 +103,7 @@ async def test_nor_with_the_database_alone(
     check_much_was_tried(await all_traced(embedded_database))
 
 
+@pytest.mark.planted
 async def test_with_neither_it_is_found(
     embedded_database: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ async def test_with_neither_it_is_found(
         await all_traced(embedded_database)
 
 
+@pytest.mark.planted
 async def test_whoever_hands_out_without_a_note_of_it_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -51,6 +51,7 @@ async def test_without_the_filter_of_the_application_still_nobody_is(
     DEBATES.check_much_was_tried(tally, READS_WITH_ONE_WALL)
 
 
+@pytest.mark.planted
 async def test_without_both_it_is_found_at_once(
     embedded_database: Addresses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,5 +63,6 @@ async def test_without_both_it_is_found_at_once(
     assert {leak.way for leak in tally.leaks} > {"show", "page_of_all", "known"}
 
 
+@pytest.mark.planted
 async def test_each_planted_bug_is_found(embedded_database: Addresses) -> None:
     assert await DEBATES.not_found(embedded_database, DEBATE_BUGS, _MOST_READS) == set()

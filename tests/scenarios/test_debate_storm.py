@@ -295,6 +295,7 @@ async def test_killed_around_a_note_only_what_was_not_written_down_is_asked_for_
         assert (reserved > 0) is (point in {RESERVED, ANSWERED}), point
 
 
+@pytest.mark.planted
 async def test_one_that_forgets_what_is_written_down_is_caught(storm: Storm) -> None:
     """A red run: what the notes are for."""
     wanted = outcome(await storm.held("debate", "undisturbed"))

@@ -307,6 +307,7 @@ async def test_what_is_hidden_changes_nothing_for_who_may_not_see_it(
     ],
     ids=lambda bug: bug.door,
 )
+@pytest.mark.planted
 async def test_a_planted_bug_is_found(embedded_template: Template, bug: Bug) -> None:
     alone = await lived(embedded_template, 0, None, bug)
     below = await lived(embedded_template, 0, 100, bug)

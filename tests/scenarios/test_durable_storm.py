@@ -270,6 +270,7 @@ async def test_a_graph_killed_after_each_of_its_steps_gives_the_same_and_repeats
 
 
 @pytest.mark.nightly
+@pytest.mark.planted
 async def test_the_same_graph_goes_wrong_once_steps_are_known_by_their_order(
     house: House, folder: Path
 ) -> None:
@@ -312,6 +313,7 @@ async def test_a_worker_that_lost_its_lease_stops_before_it_does_what_another_do
 
 
 @pytest.mark.nightly
+@pytest.mark.planted
 async def test_without_the_fence_both_of_them_do_it(house: House, folder: Path) -> None:
     """A red run: what the fence is for."""
     seen = await _slow_runs(house, folder, fence=False)
@@ -320,6 +322,7 @@ async def test_without_the_fence_both_of_them_do_it(house: House, folder: Path) 
 
 
 @pytest.mark.nightly
+@pytest.mark.planted
 async def test_without_a_lease_the_living_are_taken_for_dead(house: House, folder: Path) -> None:
     """A red run: what the lease is for. They take each other's work away as often as they look."""
     seen = await _slow_runs(house, folder, lease=False)

@@ -279,6 +279,7 @@ RED: Mapping[str, tuple[Path, Patch]] = {
 
 
 @pytest.mark.parametrize("gate", RED)
+@pytest.mark.planted
 async def test_each_gate_is_needed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path, take_out = RED[gate]
     take_out(monkeypatch)

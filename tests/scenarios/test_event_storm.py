@@ -275,6 +275,7 @@ async def test_every_reader_has_every_event_once_and_in_order(
     assert found.breaks > READERS
 
 
+@pytest.mark.planted
 async def test_without_the_lock_on_a_topic_the_same_check_finds_faults(
     embedded_database: Addresses,
 ) -> None:

@@ -395,6 +395,7 @@ async def test_hundreds_of_hostile_programs_reach_nothing(
 
 
 @pytest.mark.parametrize("tool", ["bank.pay", "mail.send", "files.drop"])
+@pytest.mark.planted
 async def test_without_the_guard_they_would_be_noticed(
     tool: str, interpreter: MontyInterpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

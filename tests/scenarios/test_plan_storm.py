@@ -142,6 +142,7 @@ async def test_killed_between_an_effect_and_its_note_a_change_is_uncertain_and_a
             assert asked[f"step {answer}"] + asked[f"approval {answer}"] == 1, asked
 
 
+@pytest.mark.planted
 async def test_without_a_look_at_intents_the_same_check_finds_a_change_made_twice(
     house: PlanHouse,
 ) -> None:

@@ -144,6 +144,7 @@ async def here(url: str) -> bool:
     return parsed.scheme == "http" and kind.startswith(kinds)
 
 
+@pytest.mark.planted
 async def test_a_client_without_the_gate_reaches_it_by_very_many_of_them(bird: Canary) -> None:
     """Or the test above shows nothing."""
     ways = [url for url in islice(urls(Random(5), bird.port), 2000) if await here(url)]
@@ -227,6 +228,7 @@ async def test_a_name_that_is_bound_anew_is_never_dialled_here(
     assert (told.count("AddressRefused"), told.count("FetchFailed")) == (100, 100)
 
 
+@pytest.mark.planted
 async def test_who_judges_first_and_resolves_again_dials_this_machine(bird: Canary) -> None:
     """Or the test above shows nothing."""
     resolve = Rebinding(ELSEWHERE, "127.0.0.1")
@@ -286,6 +288,7 @@ async def _with_site(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"] if host == "site.test" else await as_a_system_would(host, port)
 
 
+@pytest.mark.planted
 async def test_a_client_without_the_gate_is_led_here(bird: Canary) -> None:
     """Or the test above shows nothing."""
     pages = list(chained(3, 307, f"http://127.1:{bird.port}/"))
