@@ -21,8 +21,9 @@ settings.register_profile("quick", deadline=None, derandomize=True, max_examples
 settings.load_profile("portico")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""A suite that is started in the background inherits that Ctrl+C means nothing, and so would every
-program that a test starts and ends by it."""
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""A suite that is started in the background, or by nohup, inherits that these mean nothing, and so
+would every program that a test starts and ends by them."""
 
 
 @pytest.fixture

@@ -239,14 +239,20 @@ async def test_what_is_wanted_is_answered_by_a_plan_that_can_be_run(site: Site) 
 async def test_it_is_judged_by_its_id_or_by_its_run(site: Site) -> None:
     await open_box(site)
     made = (await site.ask("POST", SUGGESTIONS, {"intent": "look into the box"})).json
-    judgment = {"run": made["suggestion"], "outcome": "rejected"}
-    before = await site.ask("POST", FEEDBACK, judgment)
     run = (await ran(site, {"suggestion": made["suggestion"]})).json["run"]
 
     by_run = await site.ask("POST", FEEDBACK, {"run": run, "outcome": "rejected"})
     by_id = await site.ask("POST", FEEDBACK, {"run": made["suggestion"], "outcome": "modified"})
 
-    assert (before.status, before.json["run"]) == (200, None)
     judged = {"suggestion": made["suggestion"], "run": run}
     assert by_run.json == {**judged, "outcome": "rejected"}
     assert by_id.json == {**judged, "outcome": "modified"}
+
+
+async def test_one_that_was_not_run_can_be_judged(site: Site) -> None:
+    await open_box(site)
+    made = (await site.ask("POST", SUGGESTIONS, {"intent": "look into the box"})).json
+
+    judged = await site.ask("POST", FEEDBACK, {"run": made["suggestion"], "outcome": "rejected"})
+
+    assert (judged.status, judged.json["run"]) == (200, None)
