@@ -1,9 +1,11 @@
 """Our own tools in a real box and on a real disk, and behind the whole gateway."""
 
+import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +22,10 @@ from portico.adapters.builtin.server import BuiltinTools
 from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.builtin.workspace import Owner, Workspaces
 from portico.adapters.files.folder import FolderFiles
+from portico.adapters.web.client import guarded_client
 from portico.adapters.web.dialer import Dialer
+from portico.adapters.web.fetch import GuardedWeb
+from portico.box.core.profile import Place
 from portico.box.ports import Box
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.call import Answer, Verb
@@ -286,3 +291,40 @@ async def test_what_its_schema_does_not_ask_for_never_gets_there(tmp_path: Path)
             await home.use.call_tool(MAX, ToolRef(BUILTIN, tool), arguments)
 
     assert box.runs == []
+
+
+@asynccontextmanager
+async def a_site(body: bytes) -> AsyncIterator[Place]:
+    """Answers whatever it is asked with the same."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        asked = head.split(b"\r\n", 1)[0]
+        text = body + b" for " + asked
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n"
+        writer.write(head + b"content-length: %d\r\n\r\n" % len(text) + text)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield Place("127.0.0.1", server.sockets[0].getsockname()[1])
+
+
+async def test_the_web_is_reached_where_it_was_allowed_and_nowhere_else(root: Path) -> None:
+    async with a_site(b"hello") as place, guarded_client(allow=[place]) as client:
+        tools = BuiltinTools(
+            every_tool(
+                None, GuardedWeb(client), ScriptedInterpreter(), Workspaces(root, FolderFiles)
+            )
+        )
+        real = Real(tools, root)
+        fetched = await real("fetch", url=f"http://{place}/a?b")
+        sent = await real("send_request", url=f"http://{place}/c", method="POST", text="x")
+        refused = await real("fetch", url=f"http://127.0.0.1:{place.port + 1}/")
+
+    assert facts(fetched)["text"] == "hello for GET /a?b HTTP/1.1"
+    assert facts(fetched)["status"] == 200
+    assert facts(sent)["text"] == "hello for POST /c HTTP/1.1"
+    assert refused.failed
+    assert facts(refused)["fix"]
