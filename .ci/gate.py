@@ -73,11 +73,9 @@ def checks(steps: Steps, costs: Path, size: Path) -> None:
 
 
 def pytest(costs: Path, *arguments: str) -> Sequence[str]:
-    """A test that fails is asked once more; its name and both outputs are printed."""
     return (
         *("pytest", "--dist=loadscope", "--no-loadscope-reorder", "--timeout=60"),
-        *("--hypothesis-profile=gate", "--patience=3", "--reruns=1", "-rR"),
-        *(f"--costs={costs}", *arguments),
+        *("--hypothesis-profile=gate", f"--costs={costs}", *arguments),
     )
 
 

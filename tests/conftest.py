@@ -13,7 +13,7 @@ from tests.children import none_left
 from tests.copies import Template, never_flushed
 from tests.servers import embedded_store, provisioned, reachable_folder, tcp_server
 
-pytest_plugins = ["tests.costs", "tests.once_more", "tests.scheduling", "tests.selection"]
+pytest_plugins = ["tests.costs", "tests.scheduling", "tests.selection"]
 
 settings.register_profile("portico", deadline=None)
 settings.register_profile("gate", deadline=None, derandomize=True)
@@ -93,10 +93,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         longest[item.path] = max(longest.get(item.path, 0), _allowed(item))
     items.sort(key=lambda item: -longest[item.path])
-    patience = config.getoption("--patience")
-    for item in items if patience != 1 else ():
-        if allowed := _allowed(item):
-            item.add_marker(pytest.mark.timeout(allowed * patience), append=False)
 
 
 def _allowed(item: pytest.Item) -> float:
@@ -108,10 +104,4 @@ def _allowed(item: pytest.Item) -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-schema", action="store_true", help="write schema.sql instead of comparing it"
-    )
-    parser.addoption(
-        "--patience",
-        type=float,
-        default=1,
-        help="how many times as long a test may take as it says: others may use the machine too",
     )

@@ -80,9 +80,7 @@ class Costs:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         name = report.nodeid.partition("::")[0]
         module = self._modules[name]
-        asked_again = report.outcome == "rerun"  # type: ignore[comparison-overlap] # a plugin's
-        ended = report.when == "call" or (report.when == "setup" and not report.passed)
-        module.cases += ended and not asked_again
+        module.cases += report.when == "call" or (report.when == "setup" and not report.passed)
         for key, value in report.user_properties:
             if key == _COST and isinstance(value, list | tuple):
                 module.wall_s += value[0]
