@@ -8,7 +8,7 @@ import psutil
 
 from tests.real_servers.watching import eventually
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds in which whoever has been ended may still be on the way out."""
 
 

@@ -1,6 +1,5 @@
 """The bridge with in-memory doors: every use case of talking over one world, and who talks."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -230,9 +229,3 @@ class TalkRoom:
 
     async def unread(self, who: Principal) -> int:
         return sum(each.count for each in await self.read_state.unread(who))
-
-
-async def settled() -> None:
-    """Whoever can go on has done so: in memory nothing waits but for others."""
-    for _ in range(100):
-        await asyncio.sleep(0)

@@ -20,10 +20,11 @@ from portico.testing.bridge_messages import MemoryMessages
 from portico.testing.bridge_talk import MemoryConversations
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from tests.bridge.talk_room import SECRET, TEAM, TalkRoom, settled
+from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
+from tests.turns import settled
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 class CountedMessages(MemoryMessages):

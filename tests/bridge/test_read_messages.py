@@ -19,7 +19,8 @@ from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import BEGINNING, SeededEntropy
-from tests.bridge.talk_room import SECRET, TEAM, TalkRoom, settled
+from tests.bridge.talk_room import SECRET, TEAM, TalkRoom
+from tests.turns import settled
 
 LONG = timedelta(seconds=30)
 
@@ -428,7 +429,7 @@ async def test_it_goes_on_whatever_happens(caplog: pytest.LogCaptureFixture) -> 
     embed = EmbedMessages(vectors=vectors, meaning=lengths)
 
     going_on = asyncio.ensure_future(embed.every(timedelta(0)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await vectors.looked.wait()
     going_on.cancel()
     await asyncio.wait([going_on])

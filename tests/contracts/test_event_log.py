@@ -17,7 +17,7 @@ from portico.testing.guard import a_space
 from tests.contracts.doors import REFUSED, Doors
 
 HOME, ACME = a_space("home").id, a_space("acme").id
-PATIENCE = 20.0
+PATIENCE = 30.0
 SECRET = Label(Level.RESTRICTED)
 TEAM = Label(Level.TEAM)
 FINANCE = Label(Level.PUBLIC, frozenset({"finance"}))

@@ -84,7 +84,7 @@ async def test_a_rule_is_in_force_in_another_process_that_has_read_them_before(
 
     await doors.rules.add(root, RULE)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while "no-mail" not in await names(doors.rules_elsewhere, root):  # noqa: ASYNC110 # polls
             await asyncio.sleep(0.001)
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from datetime import timedelta
 from typing import Literal, get_args
 
 import pytest
 
+from portico.engine import waits
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.run import Leg, RunStatus, StepState, as_it_is
 from portico.kernel.durable import Action, Durable
@@ -277,7 +279,7 @@ async def test_runs_that_wait_hold_no_task(room: Room) -> None:
         runs = [await room.start() for _ in range(100)]
         for run in runs:
             await room.until(run, RunStatus.WAITING)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             while asyncio.all_tasks() != before:  # noqa: ASYNC110 # the last are just leaving
                 await asyncio.sleep(0.001)
 
@@ -297,19 +299,24 @@ async def test_an_answer_that_came_before_it_was_asked_for_is_not_waited_for(roo
     assert (ended.status, ended.result, ended.leg) == (RunStatus.DONE, {"early": True}, 1)
 
 
-async def test_an_answer_while_it_is_being_carried_out_is_heard_at_once() -> None:
+async def test_an_answer_while_it_is_being_carried_out_is_heard_and_not_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
-        return await durable.wait_for_signal("go", patience=timedelta(seconds=1))
+        return await durable.wait_for_signal("go", patience=LONG)
 
-    room = Room(work=work)  # within its grace it is not put away
+    monkeypatch.setattr(waits, "_LOOK", LONG.total_seconds())
+    room = Room(work=work)
     run = await room.start()
-    async with asyncio.timeout(1):
-        carrying = asyncio.ensure_future(room.leg(run))
+    carry = replace(room.run_leg(), grace=LONG)  # within which it is not put away
+    async with asyncio.timeout(30):
+        carrying = asyncio.ensure_future(carry(Leg(run, 1)))
         while not await room.steps(run):  # noqa: ASYNC110 # seen only from outside
             await asyncio.sleep(0)
         await room.signal_run(ANA, run, "go", "now")
-        ended = await carrying
+        await carrying
 
+    ended = await room.seen(run)
     assert (ended.result, ended.leg) == ("now", 1)
 
 
@@ -523,8 +530,11 @@ async def test_what_comes_as_a_run_is_put_away_is_not_missed(room: Room) -> None
 
 
 async def test_a_long_step_of_a_run_that_was_taken_over_is_not_announced_by_the_former() -> None:
+    begun = asyncio.Event()
+
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         async def long(_key: str) -> JsonValue:
+            begun.set()
             await asyncio.sleep(0.3)
             return None
 
@@ -533,7 +543,7 @@ async def test_a_long_step_of_a_run_that_was_taken_over_is_not_announced_by_the_
     room = Room(work=work)
     run = await room.start()
     former = asyncio.ensure_future(room.run_leg()(Leg(run, 1)))
-    await asyncio.sleep(0.02)
+    await begun.wait()
     await room.runs.claim(Leg(run, 1))
     await former
 
@@ -800,7 +810,7 @@ async def test_nothing_is_done_on_the_way_out_of_a_run_that_was_cancelled() -> N
     await work.begun.wait()
 
     await room.cancel_run(ANA, run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await carrying
 
     assert work.did == []
@@ -883,7 +893,7 @@ async def test_a_run_whose_work_is_through_can_be_cancelled_while_a_step_goes_on
     await begun.wait()
 
     await room.cancel_run(ANA, run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await carrying
 
     assert (await room.seen(run)).status is RunStatus.CANCELLED

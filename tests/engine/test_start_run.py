@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from portico.engine import wait_for_run
 from portico.engine.core.errors import (
     BadInput,
     KeyReused,
@@ -162,7 +163,7 @@ async def test_what_was_read_in_a_task_is_under_a_run_that_is_started_in_it(room
     assert "is confidential; the run is public" in str(caught.value)
 
 
-SOON, AT_ONCE = timedelta(seconds=4), timedelta(0)
+AN_HOUR, A_MOMENT, AT_ONCE = timedelta(hours=1), timedelta(milliseconds=40), timedelta(0)
 NOBODY = replace(ANA, scopes=frozenset[str]())
 STRANGER = as_principal(an_identity("zoe", space=a_space("elsewhere")))
 UNKNOWN = RunId.mint(BEGINNING, SeededEntropy("unknown"))
@@ -260,12 +261,15 @@ async def test_looking_needs_the_scope(room: Room) -> None:
         await room.show_run(NOBODY, run)
 
 
-async def test_whoever_waits_is_told_at_once_and_not_by_looking_again_and_again() -> None:
+async def test_whoever_waits_is_told_at_once_and_not_by_looking_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wait_for_run, "_LOOK", AN_HOUR.total_seconds())
     room = Room(work=three_steps)
     run = await room.start()
 
-    async with asyncio.timeout(0.9), room.working():
-        waiting = asyncio.ensure_future(room.wait_for_run(ANA, run, SOON))
+    async with asyncio.timeout(30), room.working():
+        waiting = asyncio.ensure_future(room.wait_for_run(ANA, run, AN_HOUR))
         await room.until(run, RunStatus.WAITING)
         await room.cancel_run(ANA, run)
         found = await waiting
@@ -276,12 +280,12 @@ async def test_whoever_waits_is_told_at_once_and_not_by_looking_again_and_again(
 async def test_whoever_waits_gets_a_run_when_it_has_ended_or_their_patience_has(room: Room) -> None:
     run = await room.start()
 
-    found = [await room.wait_for_run(ANA, run, patience) for patience in (AT_ONCE, SOON / 100)]
+    found = [await room.wait_for_run(ANA, run, patience) for patience in (AT_ONCE, A_MOMENT)]
 
     assert [each.status for each in found] == [RunStatus.QUEUED, RunStatus.QUEUED]
 
     async with room.working():
-        ended = await room.wait_for_run(ANA, run, SOON)
+        ended = await room.wait_for_run(ANA, run, AN_HOUR)
 
     assert ended.status is RunStatus.DONE
 

@@ -20,6 +20,7 @@ from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.engine.watching import ANA, LOW, SEAL, SECRET, House, a_house
+from tests.turns import settled
 
 pytestmark = pytest.mark.usefixtures("nothing_blocks")
 
@@ -67,7 +68,7 @@ async def test_many_follow_and_the_log_is_read_once_for_all(house: House) -> Non
                 return reader.types
 
         others = [readers.create_task(follows()) for _ in range(50)]
-        await asyncio.sleep(0.01)
+        await settled()
         before = house.log.reads
         for number in range(20):
             await house.tell(str(number))
@@ -83,7 +84,7 @@ async def test_whoever_is_too_slow_for_the_ring_reads_the_log_and_misses_nothing
     types = [str(number) for number in range(3_000)]
 
     async with house.reading() as slow, house.reading() as fast:
-        await asyncio.sleep(0.01)
+        await settled()
         for start in range(0, 3_000, 100):
             await house.tell(*types[start : start + 100])
             await asyncio.sleep(0)
@@ -135,7 +136,7 @@ async def test_an_aside_comes_at_once_without_a_cursor_and_is_not_kept(house: Ho
 @pytest.mark.requirement("engine:events:labels")
 async def test_an_aside_is_only_for_those_who_are_cleared_for_it(house: House) -> None:
     async with house.reading(LOW) as low, house.reading(ANA) as high:
-        await asyncio.sleep(0.01)
+        await settled()
         house.tails.say(ANA.space, an_aside("secret", SECRET))
         await high.takes(1)
         assert await low.is_left_alone()
@@ -171,7 +172,7 @@ async def test_a_tail_ends_with_its_last_follower(house: House) -> None:
     tasks = len(asyncio.all_tasks())
 
     async with house.reading(), house.reading():
-        await asyncio.sleep(0.01)
+        await settled()
         assert (house.tails.size, house.bus.listening) == ((2, 1), 1)
     for _ in range(20):
         async with house.reading():
@@ -186,7 +187,7 @@ async def test_what_no_wake_up_told_of_is_found_by_looking() -> None:
     house.bus.deaf = True
 
     async with house.reading() as reader:
-        await asyncio.sleep(0.005)
+        await settled()
         await house.tell("a")
         await reader.takes(1)
 
@@ -213,9 +214,9 @@ async def test_followers_of_a_tail_that_broke_are_told_and_can_come_again(
 ) -> None:
     house = a_house(look=0.01)
     async with house.reading() as reader:
-        await asyncio.sleep(0.005)
+        await settled()
         house.log.broken = True
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not reader.subscription.broken:
                 await reader.subscription.stirred()
         house.log.broken = False
@@ -266,10 +267,10 @@ async def test_a_topic_that_was_removed_and_is_there_again_begins_anew() -> None
     house = a_house(look=0.01)
     await house.tell("a", "b", "c")
     async with house.reading(positions={"t": 3}) as reader:
-        await asyncio.sleep(0.005)
+        await settled()
         del house.world.streams[ANA.space, "t"]
         await house.tell("new")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not reader.subscription.broken:
                 await reader.subscription.stirred()
     async with house.reading(positions={"t": 3}) as again:

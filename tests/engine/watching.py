@@ -27,7 +27,7 @@ SECRET = Label(Level.RESTRICTED)
 ANA = replace(a_person("ana"), clearance=SECRET)
 LOW = replace(a_person("bob"), clearance=PUBLIC)
 SEAL = AesSivSeal.from_pepper(b"pepper")
-PATIENCE = 20.0
+PATIENCE = 30.0
 
 
 class FaultyLog(MemoryEventLog):

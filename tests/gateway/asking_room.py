@@ -182,7 +182,7 @@ class AskingRoom(GuardedRoom):
         return [entry.type for entry in page.entries]
 
     async def until_ended(self, approval: Approval) -> Approval:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while (found := await self.seen(approval.id)).outcome is None:  # noqa: ASYNC110 # seen only so
                 await asyncio.sleep(0.005)
         return found

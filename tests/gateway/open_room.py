@@ -36,7 +36,7 @@ WEATHER = a_tool(
 )
 HIDDEN = a_tool("tracker.create_ticket", "Creates a ticket in the CANARY issue tracker.")
 
-LIMITS = Limits(call_timeout=timedelta(seconds=5), page_size=200)
+LIMITS = Limits(call_timeout=timedelta(seconds=30), page_size=200)
 
 
 class OpenRoom:

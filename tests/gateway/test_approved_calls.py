@@ -451,7 +451,7 @@ async def test_two_hundred_that_wait_hold_no_place_in_line_and_others_go_on() ->
     other = Kind(name="other", work=nothing)
     async with room.working(other):
         asked = [await room.asked(path=f"/{n}") for n in range(200)]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             for each in asked:
                 while (await room.runs.get(ANA, each.run)).status is not RunStatus.WAITING:  # noqa: ASYNC110 # seen only so
                     await asyncio.sleep(0.005)

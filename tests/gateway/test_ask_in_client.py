@@ -94,7 +94,7 @@ class Story:
         """Whom an answer was given for, once there is nothing more to come."""
         approval = an_approval(caller, **changes)
         async with self.ask(caller, approval, cast("Line", client)) as asking:
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(30):
                 while asking() and not (client.reply is None and client.asked):  # noqa: ASYNC110 # nothing rings
                     await asyncio.sleep(0)
         return [name for name, _, _ in self.answers.given]

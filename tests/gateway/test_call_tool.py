@@ -54,7 +54,7 @@ async def the_calls(room: OpenRoom) -> list[tuple[str, CallOutcome | None]]:
 
 
 async def called(room: OpenRoom) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not room.upstreams.called:  # noqa: ASYNC110 # the script has no event for it
             await asyncio.sleep(0)
 

@@ -17,6 +17,7 @@ from portico.gateway.core.errors import EmbedderUnavailable
 from portico.kernel.effect import Effect
 from portico.testing.gateway import a_tool
 from tests.gateway.open_room import ANA, READ, WRITE, OpenRoom, ref
+from tests.turns import settled
 
 TRANSLATE = a_tool("files.translate", "Translates it into Portuguese.", effect=Effect.LOCAL_READ)
 
@@ -32,9 +33,9 @@ async def running(room: OpenRoom) -> AsyncIterator[None]:
         await asyncio.wait([task])
 
 
-async def settled(room: OpenRoom) -> Finder:
+async def completed(room: OpenRoom) -> Finder:
     """Once the encoder's vectors are in it."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (finder := await room.gateway.catalogues.finder(ANA)).complete:  # noqa: ASYNC110 # seen only so
             await asyncio.sleep(0.01)
     return finder
@@ -46,12 +47,12 @@ async def test_the_shelf_is_kept_until_it_changes(room: OpenRoom, looked_at_befo
         await room.gateway.catalogues.current(ANA)
     async with running(room):
         await room.gateway.catalogues.current(ANA)
-        await asyncio.sleep(0.01)
+        await settled()
         first = await room.gateway.catalogues.current(ANA)
         second = await room.gateway.catalogues.current(ANA)
         room.replace(READ)
         room.bus.wake(ANA.space, CATALOGUE)
-        await asyncio.sleep(0.01)
+        await settled()
         third = await room.gateway.catalogues.current(ANA)
 
     assert first is second
@@ -64,7 +65,7 @@ async def test_the_index_follows_the_shelf(room: OpenRoom) -> None:
         before = await room.gateway.catalogues.finder(ANA)
         room.replace(READ)
         room.bus.wake(ANA.space, CATALOGUE)
-        await asyncio.sleep(0.01)
+        await settled()
         after = await room.gateway.catalogues.finder(ANA)
 
     assert len(before.live.tools) == 4
@@ -86,17 +87,17 @@ async def test_a_tool_that_comes_while_others_are_encoded_is_found_at_once() -> 
     room = OpenRoom(encoder=encoder)
     async with running(room):
         encoder.answers.clear()
-        room.gateway.catalogues.patience = timedelta(seconds=5)
+        room.gateway.catalogues.patience = timedelta(seconds=30)
         before = await room.gateway.catalogues.finder(ANA)
         await encoder.begun.wait()
         room.replace(READ, WRITE, TRANSLATE)
         room.bus.wake(ANA.space, CATALOGUE)
-        await asyncio.sleep(0.01)
+        await settled()
 
         found = await room.use.find_tools(ANA, ["translate into Portuguese"])
 
         encoder.answers.set()
-        after = await settled(room)
+        after = await completed(room)
 
     assert not before.complete
     assert found.hits[0].ref == ref("files.translate")
@@ -108,7 +109,7 @@ async def test_what_several_look_for_at_first_is_encoded_once() -> None:
     room = OpenRoom(encoder=encoder)
     async with running(room):
         await asyncio.gather(*(room.gateway.catalogues.finder(ANA) for _ in range(5)))
-        await settled(room)
+        await completed(room)
 
     texts = [text for some in encoder.asked for text in some]
     assert len(texts) == len(set(texts))
@@ -123,9 +124,9 @@ async def test_what_goes_while_it_is_encoded_is_not_found_by_what_was_encoded() 
         await encoder.begun.wait()
         room.replace(WRITE)
         room.bus.wake(ANA.space, CATALOGUE)
-        await asyncio.sleep(0.01)
+        await settled()
         encoder.answers.set()
-        await settled(room)
+        await completed(room)
 
         found = await room.use.find_tools(ANA, ["read the text of a file"])
 

@@ -62,7 +62,6 @@ LOOKS: dict[str, Look] = {
 }
 
 
-@pytest.mark.timeout(30)  # several rooms, one after another
 async def test_whoever_is_not_cleared_is_told_nothing_of_it() -> None:
     for name, look in LOOKS.items():
         room = a_room()

@@ -58,7 +58,7 @@ async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
         room.bus.listen(ROOT.space, CATALOGUE) as ear,
     ):
         look = await room.set_profile(ROOT, "mail", NARROW)
-        await asyncio.wait_for(ear.wait(), 1)
+        await asyncio.wait_for(ear.wait(), 30)
 
     assert (await room.servers.get(ROOT, "mail")).profile == NARROW
     assert look.held.confinement.stated

@@ -24,7 +24,7 @@ from portico.testing.gateway import a_tool
 from portico.testing.kernel import TickingClock
 from portico.testing.upstreams import text
 from tests.gateway.open_room import ANA, DELETE, READ, VIEWER, WEATHER, WRITE, OpenRoom, ref
-from tests.gateway.test_catalogue import SlowEncoder, running, settled
+from tests.gateway.test_catalogue import SlowEncoder, completed, running
 
 
 async def test_the_tool_that_does_it_comes_first_and_says_why(room: OpenRoom) -> None:
@@ -136,7 +136,7 @@ async def test_a_search_goes_on_without_an_encoder_that_has_become_slow() -> Non
     encoder = SlowEncoder()
     room = OpenRoom(encoder=encoder)
     async with running(room):
-        finder = await settled(room)
+        finder = await completed(room)
         encoder.answers.clear()
         encode = room.use.find_tools.look_up.encode
         assert encode is not None

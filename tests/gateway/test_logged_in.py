@@ -16,7 +16,7 @@ from portico.testing.gateway import a_server
 from portico.testing.upstreams import ScriptedUpstreams
 from tests.guard.test_log_in import URL, Stage
 
-AMPLE = timedelta(seconds=5)
+AMPLE = timedelta(seconds=30)
 BEARER = 'Bearer resource_metadata="https://tools.example/m"'
 
 

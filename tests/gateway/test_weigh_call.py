@@ -144,7 +144,6 @@ async def a_used_room() -> OpenRoom:
     return room
 
 
-@pytest.mark.timeout(30)  # several rooms, one after another
 async def test_what_is_not_on_the_list_is_not_shown() -> None:
     for name, look in LOOKS.items():
         room = await a_used_room()

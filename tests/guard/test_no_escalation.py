@@ -282,7 +282,6 @@ class Scheming(RuleBasedStateMachine):
         self.given_clearance = join([self.given_clearance, now.clearance])
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.requirement("guard:principals:no-escalation")
 def test_no_sequence_of_use_cases_gives_anybody_more_than_they_were_given() -> None:
     run_state_machine_as_test(

@@ -106,7 +106,6 @@ def _below(error: type[PorticoError]) -> Iterator[type[PorticoError]]:
         yield from _below(child)
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.requirement("kernel:errors:kind-and-code")
 def test_every_error_has_a_kind_a_title_and_a_code_of_its_own() -> None:
     errors = every_error()

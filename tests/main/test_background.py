@@ -4,7 +4,6 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -78,12 +77,15 @@ popen = meanwhile.subprocess.Popen
 
 def told(*given, **how):
     process = popen(*given, **how)
+    end = process.send_signal
+    process.send_signal = lambda number: (end(number), print("ending", flush=True))
     print(process.pid, flush=True)
     time.sleep(float(sys.argv[1]))  # as one that is not known to anybody yet
     return process
 
 meanwhile.subprocess.Popen = told
 with meanwhile.serving_meanwhile(SimpleNamespace(private_socket="there")):
+    print("under way", flush=True)
     time.sleep(60)
 """
 
@@ -96,11 +98,12 @@ def test_nothing_stays(number: signal.Signals, being_started: float) -> None:
     ) as process:
         assert process.stdout is not None
         server = int(process.stdout.readline())
-        time.sleep(0.3)
+        if not being_started:
+            assert process.stdout.readline() == "under way\n"
         process.send_signal(number)
-        time.sleep(0.2)
+        assert process.stdout.readline() == "ending\n"
         process.send_signal(number)
         code = process.wait(30)
 
     assert code == 128 + number
-    assert gone(server, patience=10)
+    assert gone(server)

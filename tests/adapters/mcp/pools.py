@@ -31,7 +31,7 @@ from portico.testing.kernel import SeededEntropy
 from portico.testing.walls import NoWalls
 
 HOME = SpaceId(UUID(int=1))
-AMPLE = timedelta(seconds=20)
+AMPLE = timedelta(seconds=30)
 EVERYTHING = frozenset(Wanted)
 
 

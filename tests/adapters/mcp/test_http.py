@@ -48,8 +48,6 @@ from tests.adapters.mcp.pools import (
 from tests.adapters.mcp.servers.everyday import Everyday
 from tests.adapters.mcp.serving import served, sse_app
 
-pytestmark = pytest.mark.timeout(30)
-
 WAYS = ["modern", "modern json", "legacy", "legacy json", "sse"]
 
 

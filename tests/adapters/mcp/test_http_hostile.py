@@ -40,8 +40,6 @@ from tests.adapters.mcp.serving import served
 from tests.adapters.web.canary import canary
 from tests.adapters.web.sites import a_site
 
-pytestmark = pytest.mark.timeout(20)
-
 Message = dict[str, Any]
 Rude = Callable[[Request, Message], Response | None]
 SECRET = "s3cr3t-of-the-server"

@@ -42,7 +42,6 @@ from tests.adapters.mcp.pools import (
 )
 from tests.children import lives
 
-pytestmark = pytest.mark.timeout(30)
 PLAIN = target(launched("plain"))
 
 

@@ -40,8 +40,6 @@ from tests.adapters.mcp.pools import (
 )
 from tests.children import lives
 
-pytestmark = pytest.mark.timeout(40)
-
 PLAIN = target(launched("plain"))
 RUN = """
 import asyncio, sys

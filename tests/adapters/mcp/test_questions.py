@@ -48,8 +48,6 @@ from tests.adapters.mcp.servers.everyday import FORM, Everyday
 from tests.adapters.mcp.serving import served, sse_app
 from tests.adapters.mcp.test_duplex import Tray
 
-pytestmark = pytest.mark.timeout(40)
-
 ANA: dict[str, Any] = {"action": "accept", "content": {"name": "Ana"}}
 BEN: dict[str, Any] = {"action": "accept", "content": {"name": "Ben"}}
 WORDS: dict[str, Any] = {

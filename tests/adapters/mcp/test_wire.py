@@ -206,9 +206,6 @@ def test_arguments_that_are_wanted_in_headers_are_known_by_tool() -> None:
     assert wanted_headers(tools) == {"good": {("region",): "Region"}}
 
 
-pytestmark = pytest.mark.timeout(30)
-
-
 def _nested(levels: int, inside: str = "") -> str:
     """With the message itself, and its result, `levels` in all."""
     inner = levels - 2

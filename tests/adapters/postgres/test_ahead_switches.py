@@ -113,7 +113,7 @@ async def test_a_switch_thrown_in_one_process_ends_what_is_under_way_in_all(town
 
     await here.switch(town.root, AheadWish(mode=AheadMode.OFF))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         for process in [here, *others]:
             await process.lane.ended.wait()
     modes = {(await process.board.current(town.root)).mode for process in town.processes}

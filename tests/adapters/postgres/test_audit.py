@@ -247,7 +247,7 @@ async def test_an_entry_in_another_s_transaction_is_still_one_s_own(room: Room) 
 
 async def test_what_is_noted_early_in_a_transaction_holds_nobody_up(room: Room) -> None:
     """The head is locked at the very end: two transactions may note in any order."""
-    async with asyncio.timeout(20), room.transactions.begin(room.ana):
+    async with asyncio.timeout(30), room.transactions.begin(room.ana):
         await room.audit.note(room.ana, an_entry("first"))
         other = asyncio.ensure_future(room.audit.note(room.ana, an_entry("second")))
         await other

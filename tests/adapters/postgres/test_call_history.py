@@ -60,7 +60,7 @@ class Room:
         return int(row[0])
 
     async def wrote(self, count: int) -> bool:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while self.written < count:  # noqa: ASYNC110 # it is another process that writes
                 await asyncio.sleep(0.02)
         return self.written == count

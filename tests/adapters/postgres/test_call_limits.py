@@ -116,7 +116,7 @@ async def test_a_slot_is_free_again_after_the_window(transactions: Transactions)
 
 
 async def when_there_is_one(limits: PostgresCallLimits) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             try:
                 return await limits.take_own(an_act())

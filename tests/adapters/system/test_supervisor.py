@@ -28,8 +28,6 @@ from portico.engine.core.supervision import Patience
 from portico.kernel.json import JsonObject
 from tests.children import gone
 
-pytestmark = pytest.mark.timeout(40)
-
 HASTY = Patience(quick=30, most=20, first=0.001, longest=0.01, to_end=5)
 NOTES_ITS_PID = 'echo $$ >> "$0/pids"; exec sleep 60'
 
@@ -321,7 +319,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "notes" / "one"
 
 
-@pytest.mark.timeout(30)
 def test_a_note_lives_as_long_as_its_process_however_that_ends(file: Path) -> None:
     with holder(file) as process:
         alive = living_note(file)
@@ -337,7 +334,6 @@ def test_a_note_lives_as_long_as_its_process_however_that_ends(file: Path) -> No
     assert last_note(file) == alive
 
 
-@pytest.mark.timeout(30)
 def test_looking_on_keeps_nobody_from_taking_it(file: Path) -> None:
     with holder(file) as process:
         process.kill()
@@ -372,7 +368,6 @@ def test_a_note_of_before_is_nobodys_even_when_its_lock_is_held(file: Path) -> N
     assert living_note(file) is None
 
 
-@pytest.mark.timeout(30)
 def test_a_process_that_only_has_the_pid_is_left_alone() -> None:
     with subprocess.Popen(["sleep", "30"]) as stranger:
         told: JsonObject = {"pid": stranger.pid, "began": (began(stranger.pid) or 0) - 1}

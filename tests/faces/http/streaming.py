@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message
 from portico.faces.http.line import Line, put_line
 from tests.faces.http.asgi import Header, http_scope, written
 
-PATIENCE = 20.0
+PATIENCE = 30.0
 
 
 @dataclass(frozen=True)

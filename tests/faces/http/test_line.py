@@ -20,7 +20,7 @@ from tests.faces.http.conftest import Site, nothing_running
 from tests.servers import free_port
 
 RUN = str(RunId.mint(BEGINNING, SeededEntropy("a run")))
-PATIENCE = 20.0
+PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ async def serving(site: Site, manners: Manners) -> AsyncIterator[Served]:
         http=LineProtocol,
         log_config=None,
         lifespan="on",
-        timeout_graceful_shutdown=30,
+        timeout_graceful_shutdown=None,  # for whoever does not end it waits for good
     )
     server = uvicorn.Server(config)
     root = (await site.use.authenticate(site.key)).principal
@@ -100,14 +100,11 @@ async def test_a_server_with_open_streams_ends_without_waiting_for_them(site: Si
         for reader, _ in lines:
             await read_to(reader, b"event: a.a\n")
         assert served.streams == 20
-        began = asyncio.get_running_loop().time()
-    took = asyncio.get_running_loop().time() - began
 
     rests = [await reader.read() for reader, _ in lines]
     for _, writer in lines:
         writer.close()
     assert all(rest.endswith(b"\r\n0\r\n\r\n") for rest in rests)
-    assert took < 10  # not the thirty seconds that it would have waited
     assert served.streams == 0
 
 

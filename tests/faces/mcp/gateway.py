@@ -323,7 +323,7 @@ async def serving(gateway: Gateway) -> AsyncIterator[Site]:
 
 async def until(so: Callable[[], object]) -> None:
     """Looks until it is so, or gives up."""
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(30):
         while not so():  # noqa: ASYNC110 # nothing rings when this becomes so
             await asyncio.sleep(0.01)
 

@@ -25,10 +25,10 @@ async def test_a_session_is_told_which_list_changed(site: Site) -> None:
         site.gateway.hot.append(hot_tool("echo"))
         site.gateway.bus.wake(HOME, "catalogue")
 
-        first = await asyncio.wait_for(heard.get(), 4)
+        first = await asyncio.wait_for(heard.get(), 30)
         site.gateway.offers = Offers([], [], [{"name": "box__p"}])
         site.gateway.bus.wake(HOME, "catalogue")
-        second = await asyncio.wait_for(heard.get(), 4)
+        second = await asyncio.wait_for(heard.get(), 30)
 
     assert first == "notifications/tools/list_changed"
     assert second == "notifications/prompts/list_changed"
@@ -43,7 +43,7 @@ async def test_a_subscription_is_told_too(site: Site) -> None:
         site.gateway.hot.append(hot_tool("echo"))
         site.gateway.bus.wake(HOME, "catalogue")
 
-        event: ServerEvent = await asyncio.wait_for(anext(aiter(events)), 4)
+        event: ServerEvent = await asyncio.wait_for(anext(aiter(events)), 30)
 
     assert isinstance(event, ToolsListChanged)
 

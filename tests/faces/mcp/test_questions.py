@@ -147,7 +147,7 @@ async def test_a_call_that_nobody_answers_is_given_up() -> None:
     await asyncio.sleep(0)
 
     state = waiting.hold(made)
-    await asyncio.wait_for(ended.wait(), 2)
+    await asyncio.wait_for(ended.wait(), 30)
 
     assert len(waiting) == 0
     with pytest.raises(NoSuchQuestion):
@@ -167,7 +167,7 @@ async def test_only_so_many_wait_of_one_caller_and_of_all() -> None:
     with pytest.raises(TooManyWaiting):
         waiting.hold(of_all)
 
-    await asyncio.wait_for(given_up.wait(), 2)
+    await asyncio.wait_for(given_up.wait(), 30)
     with waiting.open():
         pass
     assert len(waiting) == 0
@@ -181,7 +181,7 @@ async def test_at_the_end_those_that_wait_are_given_up() -> None:
     with waiting.open():
         waiting.hold(made)
 
-    await asyncio.wait_for(ended.wait(), 2)
+    await asyncio.wait_for(ended.wait(), 30)
 
 
 async def test_two_questions_of_one_name_are_told_apart() -> None:

@@ -54,7 +54,7 @@ class Pipes:
         self.written.put_nowait(json.loads(line))
 
     async def hear(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.written.get(), 4)
+        return await asyncio.wait_for(self.written.get(), 30)
 
 
 @asynccontextmanager
@@ -140,7 +140,7 @@ async def test_giving_up_is_passed_on(site: Site, era: str) -> None:
     async with client(site, era) as made:
         with pytest.raises(MCPError):
             await made.call_tool("call_read", {"tool": "box.slow"}, read_timeout_seconds=0.1)
-        await asyncio.wait_for(cancelled.wait(), 3)
+        await asyncio.wait_for(cancelled.wait(), 30)
 
 
 async def test_changes_are_heard_through_it(site: Site, era: str) -> None:
@@ -155,13 +155,13 @@ async def test_changes_are_heard_through_it(site: Site, era: str) -> None:
             await until(lambda: site.gateway.bus.listening)
             site.gateway.hot.append(hot_tool("echo"))
             site.gateway.bus.wake(HOME, "catalogue")
-            assert (await asyncio.wait_for(heard.get(), 4)).method.endswith("tools/list_changed")
+            assert (await asyncio.wait_for(heard.get(), 30)).method.endswith("tools/list_changed")
         else:
             async with made.listen(tools_list_changed=True) as events:
                 await until(lambda: site.gateway.bus.listening)
                 site.gateway.hot.append(hot_tool("echo"))
                 site.gateway.bus.wake(HOME, "catalogue")
-                await asyncio.wait_for(anext(aiter(events)), 4)
+                await asyncio.wait_for(anext(aiter(events)), 30)
 
 
 async def test_arguments_that_a_tool_wants_in_headers_are_sent_there(site: Site) -> None:

@@ -348,7 +348,6 @@ async def test_of_a_thousand_steps_a_part_stays_small_and_says_that_there_is_mor
     assert len(sent) + len(more) == 60
 
 
-@pytest.mark.timeout(30)
 async def test_pages_and_parts_of_a_thousand_steps_are_small(console: Browser) -> None:
     await opened(console)
     for plan in (fan(998), wide(1000)):
@@ -362,7 +361,6 @@ async def test_pages_and_parts_of_a_thousand_steps_are_small(console: Browser) -
         assert whole.count('class="run-node') <= 60
 
 
-@pytest.mark.timeout(30)
 async def test_one_looks_into_a_group_and_finds_a_step_in_it(console: Browser) -> None:
     await opened(console)
     run = await queued(console, fan(998))

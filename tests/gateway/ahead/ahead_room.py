@@ -185,7 +185,7 @@ class AheadRoom(OpenRoom):
                 task.cancel()
 
     async def until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not true():  # noqa: ASYNC110 # the script has no event for it
                 await asyncio.sleep(0)
 

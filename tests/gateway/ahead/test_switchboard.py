@@ -76,7 +76,7 @@ class Process:
         self.board.obeyed_by(lane)
         task = asyncio.create_task(self.board.run())
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await lane.ended.wait()
         finally:
             task.cancel()

@@ -327,7 +327,7 @@ async def test_what_is_being_written_when_the_house_is_closed_is_not_lost(room: 
     room.graphs.every = timedelta(0)
     room.note("files.read -> sky.forecast")
     running = asyncio.create_task(room.graphs.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not book.begun:  # noqa: ASYNC110 # seen only so
             await asyncio.sleep(0)
 
@@ -343,7 +343,7 @@ async def test_it_is_written_down_and_read_again_by_itself(room: GraphRoom) -> N
     room.note("files.read -> sky.forecast")
 
     running = asyncio.create_task(room.graphs.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not room.world.edges:  # noqa: ASYNC110 # seen only so
             await asyncio.sleep(0.001)
     running.cancel()

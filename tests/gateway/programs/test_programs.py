@@ -302,7 +302,7 @@ async def test_it_is_waited_for_until_it_ends_or_waits_for_people(
 ) -> None:
     wait, run = room.program_use.wait_for_program, await room.begin(code)
 
-    async with room.working(), asyncio.timeout(20):
+    async with room.working(), asyncio.timeout(30):
         report = await wait(await room.bot(), run, patience=timedelta(seconds=20))
 
     assert report.status is status

@@ -44,7 +44,7 @@ def _take_a_while(room: SuggestRoom, space: SpaceId, place: ToolPlace) -> None:
 
 
 async def read_ahead(room: SuggestRoom, times: int = 1) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while room.made[f"read {HERE}"] < times:  # noqa: ASYNC110 # a server says nothing to us
             await asyncio.sleep(0.001)
 

@@ -122,7 +122,6 @@ async def test_undisturbed_it_does_everything_once() -> None:
     assert set(states.values()) == {StepStanding.DONE}
 
 
-@pytest.mark.timeout(30)  # several rooms, one after another
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("moments", [range(8), range(8, 16)])
 async def test_killed_before_or_after_any_note_nothing_is_done_twice(
@@ -206,7 +205,6 @@ class _DyingUpstreams:
         return answer
 
 
-@pytest.mark.timeout(30)  # several rooms, one after another
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("where", ["intent", "effect", "answer"])
 async def test_killed_between_intent_effect_and_answer_nothing_is_done_twice(

@@ -155,7 +155,7 @@ async def a_clearing_that_waits(room: PlanRoom) -> Approval:
         await use.call_tool(bot, ref("clear"), {})
     asked = ApprovalId.parse(pending.value.approval)
     await use.approvals.answer_approval(ANA, asked, Reply(kind=AnswerKind.ONCE, via=Via.CLI))
-    async with room.working(), asyncio.timeout(10):
+    async with room.working(), asyncio.timeout(30):
         while (await room.approvals.approvals.get(ANA, asked)).outcome is None:  # noqa: ASYNC110 # nobody tells
             await asyncio.sleep(0.01)
     [inner] = [each for each in room.world.approvals.values() if each.approval.id != asked]

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -339,7 +338,6 @@ FLOWS = st.dictionaries(
 )
 
 
-@pytest.mark.timeout(30)
 @settings(max_examples=50)
 @given(PLANS, FLOWS)
 def test_every_edge_is_from_an_earlier_step_to_a_parameter_that_was_wanted(
