@@ -135,6 +135,7 @@ async def _serve(
 async def _bring_up_to_date(ground: Ground) -> None:
     """Our own database is migrated unasked; somebody else's only if they said so."""
     store, automatic = ground.store, ground.loaded.settings.database.auto_migrate
+    await store.until_it_accepts()
     if automatic if automatic is not None else store.source is not Source.DSN:
         async for _ in ground.migrate()():
             pass

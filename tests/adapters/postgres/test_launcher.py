@@ -295,6 +295,31 @@ def _until_there_are(many: int, store: EmbeddedStore) -> None:
             time.sleep(0.02)
 
 
+def test_one_that_still_recovers_is_waited_for(
+    made: EmbeddedStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It recovers until it is told that this is over; a crash leaves less to replay, or more."""
+    made.server.prepare()
+    account, data = account_for("portico" if IS_ROOT else None), made.server.data
+    account.writes(data / "standby.signal", "")
+    with (data / "postgresql.conf").open("a") as settings:
+        settings.write("hot_standby = off\n")
+    pg_ctl: list[str | Path] = [made.server.binaries["pg_ctl"], f"--pgdata={data}"]
+    with ThreadPoolExecutor(1) as starting:
+        started = starting.submit(made.start_here, create=False)
+        while not _said(caplog, "accepting connections"):
+            assert not started.done(), started.exception()
+            time.sleep(0.02)
+        account.run([*pg_ctl, "promote"], timeout=60)
+        started.result()
+
+    assert made.server.running()
+
+
+def _said(caplog: pytest.LogCaptureFixture, words: str) -> bool:
+    return any(words in each for each in caplog.messages)
+
+
 @pytest.mark.parametrize("name", ["sleep", "postgres"])
 def test_a_pid_file_that_names_a_stranger_does_not_keep_it_from_starting(
     store: EmbeddedStore, name: str, folder: Path

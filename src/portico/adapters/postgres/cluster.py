@@ -4,6 +4,7 @@ Whether it lives is asked by connecting, never by looking for a pid: after a cra
 belong to a stranger, or to a zombie.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from portico.adapters.postgres.passwords import ADMIN, Passwords
 from portico.adapters.postgres.server_log import complaint, passes, size
 from portico.engine.core.errors import StoreRefused, StoreUnavailable
 
+_log: Final = logging.getLogger("portico.postgres")
 _PATIENCE: Final = 120.0
 """Seconds for a start: recovery after a crash may have much to replay."""
 _PAUSE: Final = 0.1
@@ -96,7 +98,7 @@ class Cluster:
         self.configure()
         if size(self.log) > _LONG_LOG:
             self.must(["mv", self.log, self.log.with_suffix(".log.1")])
-        deadline = time.monotonic() + _PATIENCE
+        deadline, told = time.monotonic() + _PATIENCE, None
         while True:
             before = size(self.log)
             self._pg_ctl("start", "--log", self.log)
@@ -109,6 +111,9 @@ class Cluster:
                     f"The embedded database does not start: {reason or 'it does not say why'}.",
                     fix=f"See more in {self.log}, then: portico doctor",
                 )
+            if reason != told:
+                _log.warning("the embedded database does not accept connections yet: %s", reason)
+                told = reason
             self._forget_stranger()
             time.sleep(_PAUSE)
 

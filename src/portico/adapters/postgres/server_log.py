@@ -9,6 +9,7 @@ _COMPLAINT: Final = re.compile(r"(?:FATAL|PANIC): +(?! |terminating |postmaster 
 to start, and say nothing of it."""
 _PASSES: Final = re.compile(
     'lock file ".*" (?:already exists|is empty)|in use|starting up|recovery|shutting down'
+    "|not (?:yet )?accepting connections"
 )
 _MOST: Final = 100_000
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from portico.adapters.postgres.addresses import Addresses, without_password
+from portico.adapters.postgres.recovering import until_it_accepts
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.postgres.survey import server_version, survey, unsafe
 from portico.engine.core.errors import NotProvisioned, StoreRefused, StoreUnavailable
@@ -41,6 +42,10 @@ class PostgresStore(ABC):
 
     @abstractmethod
     async def stop(self, *, force: bool = False) -> bool: ...
+
+    async def until_it_accepts(self) -> None:
+        """Wait for one that runs and takes nobody yet. Raises `StoreUnavailable`."""
+        await until_it_accepts(self.addresses.app)
 
     async def settle(self) -> bool:
         """Stop one of ours that nobody uses any more; whether there was one."""
@@ -101,9 +106,14 @@ class RemoteStore(PostgresStore):
         """Nothing to start."""
 
     async def start(
-        self, *, create: bool, keep: bool = False, progress: Progress = lambda _: None
+        self,
+        *,
+        create: bool,  # noqa: ARG002 # the same question
+        keep: bool = False,  # noqa: ARG002 # likewise
+        progress: Progress = lambda _: None,  # noqa: ARG002 # likewise
     ) -> None:
-        """Nothing to start."""
+        """Nothing to start; but it may be starting by itself."""
+        await self.until_it_accepts()
 
     def restart(self) -> None:
         """Not ours to start."""
