@@ -17,6 +17,7 @@ from portico.settings.errors import InvalidSettings
 from portico.settings.kinds import typed
 from portico.settings.limits import LimitSettings
 from portico.settings.model import EmbeddingSettings, LogSettings, Settings, TelemetrySettings
+from portico.settings.models import ProviderEntry
 from portico.settings.secrets import SecretsSettings
 from tests.settings.conftest import Machine, Read
 
@@ -192,6 +193,10 @@ def vectors(address: str) -> EmbeddingSettings:
     return EmbeddingSettings(url=address)
 
 
+def provider(address: str) -> ProviderEntry:
+    return ProviderEntry(kind="compatible", url=address)
+
+
 def telemetry(address: str) -> TelemetrySettings:
     return TelemetrySettings(otlp_endpoint=address)
 
@@ -211,6 +216,21 @@ def test_what_this_one_does_not_take_is_refused(
 ) -> None:
     with pytest.raises(ValidationError):
         made(address)
+
+
+@pytest.mark.parametrize("made", [vectors, telemetry, provider])
+@pytest.mark.parametrize(
+    "address", ["http://h:0/v1", "http://h:x/v1", "http://h:65536/v1", "http://[::1", "http://:1"]
+)
+def test_an_address_that_nobody_can_reach_is_refused_with_one_that_can_be(
+    made: Callable[[str], object], address: str
+) -> None:
+    told = r"must be an address, its port from 1 to 65535 .* as in http://127\.0\.0\.1:\d+"
+
+    with pytest.raises(ValidationError, match=told) as caught:
+        made(address)
+
+    assert len(caught.value.errors()) == 1
 
 
 def test_what_is_allowed_to_the_web_is_a_place() -> None:

@@ -60,10 +60,16 @@ def _is_an_endpoint(value: str | None) -> str | None:
     """An address with a path, and nothing that would be told on: no password."""
     if value is None:
         return None
-    parts = urlsplit(value)
-    usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None
-    if not usable or set(value) & set("?#@\\ "):
-        raise ValueError("must be an address, as in http://127.0.0.1:4318")
+    try:
+        parts = urlsplit(value)
+        usable = parts.hostname and parts.port != 0 and parts.username is None
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"http", "https"} or set(value) & set("?#@\\ "):
+        raise ValueError(
+            "must be an address, its port from 1 to 65535 and an IPv6 host in brackets, "
+            "as in http://127.0.0.1:4318 or http://[::1]:4318"
+        )
     return value.rstrip("/")
 
 

@@ -68,10 +68,16 @@ class ProviderEntry(BaseModel):
     def _is_an_address(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None
-        if not usable or set(value) & set("?#@\\ "):
-            raise ValueError("must be an address, as in http://127.0.0.1:8080/v1")
+        try:
+            parts = urlsplit(value)
+            usable = parts.hostname and parts.port != 0 and parts.username is None
+        except ValueError:
+            usable = False
+        if not usable or parts.scheme not in {"http", "https"} or set(value) & set("?#@\\ "):
+            raise ValueError(
+                "must be an address, its port from 1 to 65535 and an IPv6 host in brackets, "
+                "as in http://127.0.0.1:8080/v1 or http://[::1]:8080/v1"
+            )
         return value.rstrip("/")
 
     @field_validator("key")
