@@ -268,6 +268,8 @@ async def test_what_waits_is_counted_by_asker_and_by_label_and_no_further_than_a
     high = replace(mia, clearance=RESTRICTED)
     secret = an_approval(high, "s", label=RESTRICTED, act=an_act(high, path="/s"))
     await approvals.add(high, secret, b"")
+    assert await approvals.waiting(high, BEGINNING) == 4
+    assert await approvals.waiting(mia, BEGINNING) == 3  # what is above her counts for nothing
     await approvals.add(root, an_approval(root, "own"), b"")
 
     async def counted(by: Principal, **asked: Any) -> dict[Label, int]:

@@ -33,8 +33,8 @@ class Approvals(Protocol):
         ...
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
-        """How many of the caller's own wait; inside `Together`, nobody adds one of theirs until
-        it ends."""
+        """How many of the caller's own wait, but for those above their clearance; inside
+        `Together`, nobody adds one of theirs until it ends."""
         ...
 
     async def get(self, caller: Principal, approval: ApprovalId) -> Approval:

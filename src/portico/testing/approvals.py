@@ -58,8 +58,7 @@ class MemoryApprovals:
         return sorted(found, key=lambda each: each.id.value)
 
     async def waiting(self, caller: Principal, now: datetime) -> int:
-        kept = [each.approval for each in self._world.approvals.values()]
-        own = [each for each in kept if (each.space, each.asker.id) == (caller.space, caller.id)]
+        own = [each for each in self._visible(caller) if each.asker.id == caller.id]
         return sum(each.status_at(now) is Status.WAITING for each in own)
 
     async def get(self, caller: Principal, approval: ApprovalId) -> Approval:
