@@ -113,7 +113,7 @@ async def test_a_call_that_is_given_up_is_cancelled_at_the_server_and_told_of_it
     async with reached(way, everyday) as (pool, there):
         await pool.look(there)
         with pytest.raises(UpstreamTimedOut):
-            await pool.call(there, "slow", slow, timeout=timedelta(seconds=0.3))
+            await pool.call(there, "slow", slow, timeout=timedelta(seconds=2))
         await until(lambda: everyday.cancelled == ["slow"])
         leaving, served = (
             asyncio.ensure_future(pool.call(there, "slow", slow, timeout=AMPLE)) for _ in range(2)
@@ -136,7 +136,7 @@ async def test_words_of_change_and_of_how_far_a_call_is_are_heard(way: str) -> N
         await pool.call(everyday, "slow", {"steps": 3}, timeout=AMPLE, line=caller)
         await pool.look(everyday)
         changes.told.clear()
-        for _ in range(100):  # it may not listen yet when the first one comes
+        for _ in range(500):  # it may not listen yet when the first one comes
             await pool.call(everyday, "grow", {}, timeout=AMPLE)
             await asyncio.sleep(0.05)
             if changes.told:

@@ -466,7 +466,7 @@ async def test_the_first_kind_of_server_may_not_send_us_to_another_host() -> Non
 
         async def stream() -> AsyncIterator[str]:
             yield f"event: endpoint\ndata: {elsewhere}/messages\n\n"
-            await asyncio.sleep(5)
+            await asyncio.sleep(60)
 
         def luring(_request: Request, message: Message) -> Response:
             if message["method"] == "GET":
@@ -484,7 +484,7 @@ async def test_a_server_that_hangs_in_many_calls_delays_no_other() -> None:
     def hanging(_request: Request, message: Message) -> Response | None:
         async def stream() -> AsyncIterator[str]:
             yield ": still here\n\n"
-            await asyncio.sleep(20)
+            await asyncio.sleep(60)
 
         slow = message["method"] == "tools/call"
         return StreamingResponse(stream(), media_type="text/event-stream") if slow else None
@@ -573,7 +573,7 @@ async def test_words_of_change_are_listened_for_again_when_the_stream_was_lost(
 async def test_the_first_kind_of_server_that_takes_no_message_is_down() -> None:
     async def stream() -> AsyncIterator[str]:
         yield "event: endpoint\ndata: /messages\n\n"
-        await asyncio.sleep(5)
+        await asyncio.sleep(60)
 
     def deaf(_request: Request, message: Message) -> Response:
         if message["method"] == "GET":

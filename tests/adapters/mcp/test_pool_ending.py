@@ -79,7 +79,7 @@ async def test_a_server_that_is_being_called_is_not_idle() -> None:
 async def test_whoever_is_being_served_when_a_server_is_stopped_is_told(pool: UpstreamPool) -> None:
     await pool.look(PLAIN)
     calls = [
-        asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 9}, timeout=AMPLE))
+        asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=AMPLE))
         for _ in range(3)
     ]
     await until(lambda: pool.vitals(HOME, "server").calls_now == 3)
@@ -279,7 +279,7 @@ async def test_a_child_that_is_killed_in_a_call_is_down_and_the_next_call_starts
 ) -> None:
     first = await pool.call(PLAIN, "where", {}, timeout=AMPLE)
     calls = [
-        asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 9}, timeout=AMPLE))
+        asyncio.ensure_future(pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=AMPLE))
         for _ in range(3)
     ]
     await until(lambda: pool.vitals(HOME, "server").calls_now == 3)
@@ -309,8 +309,9 @@ async def test_what_a_server_prints_logs_and_says_last_is_kept_for_people(
 
 
 async def test_a_server_that_dies_of_every_call_is_left_alone_from_the_second_on(
-    pool: UpstreamPool,
+    pool: UpstreamPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 60.0)
     for _ in range(2):
         with pytest.raises(UpstreamDown):
             await pool.call(PLAIN, "die", {}, timeout=AMPLE)
@@ -368,8 +369,8 @@ async def test_a_server_that_has_not_said_a_word_to_three_calls_is_started_anew(
 
 async def test_a_server_that_is_slow_but_speaks_is_not_taken_to_hang(pool: UpstreamPool) -> None:
     await pool.look(PLAIN)
-    for _ in range(4):
-        late = pool.call(PLAIN, "sleep", {"seconds": 30}, timeout=SOON)
+    for _ in range(3):
+        late = pool.call(PLAIN, "sleep", {"seconds": 60}, timeout=timedelta(seconds=1))
         await together(late, pool.call(PLAIN, "echo", {}, timeout=AMPLE))
 
     assert pool.vitals(HOME, "server").starts == 1

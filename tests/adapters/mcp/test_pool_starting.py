@@ -237,8 +237,10 @@ async def test_another_launch_is_another_process_and_the_former_serves_to_the_en
 
 
 async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tried_again(
-    pool: UpstreamPool,
+    pool: UpstreamPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 3_600.0)
+    monkeypatch.setattr("portico.adapters.mcp.breaker._LONGEST", 3_600.0)
     crashing = target(launched("crashing"), era=Era.LEGACY)
 
     for _ in range(2):
@@ -248,7 +250,9 @@ async def test_a_server_that_cannot_start_is_left_alone_for_a_while_and_then_tri
     with pytest.raises(UpstreamDown, match="exit code 3"):
         await pool.call(crashing, "echo", {}, timeout=AMPLE)
     still = pool.vitals(HOME, "server").starts
-    await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
+    [station] = pool._stations.of(HOME, "server")
+    station.breaker.until = 0.0  # it has rested for long enough
+    assert pool.vitals(HOME, "server").phase is Phase.IDLE
     await together(*(pool.call(crashing, "echo", {}, timeout=AMPLE) for _ in range(10)))
     probed = pool.vitals(HOME, "server").starts
     await pool.stop(HOME, "server")
@@ -265,7 +269,8 @@ LATER = target(launched("plain", "--more"), pin="later")
 
 async def _starting(pool: UpstreamPool) -> "asyncio.Task[Answer]":
     call = asyncio.ensure_future(pool.call(FORMER, "where", {}, timeout=AMPLE))
-    await until(lambda: pool.vitals(HOME, "server").phase is Phase.STARTING)
+    await asyncio.sleep(0)  # no longer, or it may have started
+    assert pool.vitals(HOME, "server").phase is Phase.STARTING
     return call
 
 
@@ -356,7 +361,7 @@ async def test_while_all_are_busy_one_waits_a_moment_and_is_then_told() -> None:
 
     async with a_pool(processes=1, wait=timedelta(milliseconds=200)) as pool:
         await pool.look(one)
-        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 5}, timeout=AMPLE))
+        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 60}, timeout=AMPLE))
         await until(lambda: pool.vitals(HOME, one.server).calls_now)
         with pytest.raises(UpstreamBusy, match="All 1 processes are at work"):
             await pool.call(two, "echo", {}, timeout=AMPLE)
@@ -413,12 +418,13 @@ async def test_two_hundred_callers_of_twenty_servers_never_make_more_than_eight(
 async def test_a_call_that_is_given_up_while_it_waits_leaves_no_place_taken() -> None:
     one, two, three = servers(3)
 
-    async with a_pool(processes=1, wait=timedelta(milliseconds=300)) as pool:
+    async with a_pool(processes=1, wait=timedelta(seconds=2)) as pool:
         await pool.look(one)
-        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 5}, timeout=AMPLE))
+        working = asyncio.ensure_future(pool.call(one, "sleep", {"seconds": 60}, timeout=AMPLE))
         await until(lambda: pool.vitals(HOME, one.server).calls_now)
         waiting = asyncio.ensure_future(pool.call(two, "echo", {}, timeout=AMPLE))
-        await until(lambda: pool.vitals(HOME, two.server).phase is Phase.STARTING)
+        await asyncio.sleep(0)
+        assert pool.vitals(HOME, two.server).phase is Phase.STARTING
         waiting.cancel()
         await until(lambda: pool.vitals(HOME, two.server).phase is Phase.IDLE)
         working.cancel()
@@ -522,14 +528,17 @@ async def test_a_server_that_changes_whenever_it_is_looked_at_is_put_to_sleep_an
     async with a_pool(changed=changes, idle=timedelta(milliseconds=600)) as pool:
         entered.append(pool)
         await pool.call(RESTLESS, "echo", {}, timeout=AMPLE)
-        await until(lambda: len(changes.told) > 2)
+        await until(lambda: changes.told)
         await until(lambda: pool.vitals(HOME, "server").phase is Phase.IDLE)
         await asyncio.sleep(0.5)
 
         assert pool.vitals(HOME, "server").starts == 1
 
 
-async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone() -> None:
+async def test_a_server_that_lists_well_and_hangs_when_it_is_called_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("portico.adapters.mcp.breaker._FIRST", 60.0)
     entered: list[UpstreamPool] = []
     hung = target(launched("hung"))
     changes = Looker(entered, hung)

@@ -160,12 +160,10 @@ async def test_nobody_is_sent_to_an_address_and_no_ones_folders_are_told(
 
 
 async def test_the_time_that_a_person_takes_is_not_the_tools(pool: UpstreamPool) -> None:
-    thinking = Caller([ANA], slow=0.6)
+    thinking = Caller([ANA], slow=2.5)
 
     await pool.look(target(OLD))
-    answer = await pool.call(
-        target(OLD), "ask", {}, timeout=timedelta(milliseconds=300), line=thinking
-    )
+    answer = await pool.call(target(OLD), "ask", {}, timeout=timedelta(seconds=2), line=thinking)
 
     assert "Ana" in said(answer)
 
@@ -188,20 +186,21 @@ async def test_a_server_that_dies_while_somebody_is_asked_is_down_at_once(
 async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(
     pool: UpstreamPool, tmp_path: Path
 ) -> None:
-    go = tmp_path / "go"
+    go, end = tmp_path / "go", tmp_path / "end"
     ana, ben = Caller([ANA]), Caller([BEN])
-    arguments = {"file": str(go)}
+    sleep = {"seconds": 60, "file": str(end)}
 
     old = target(OLD)
     await pool.look(old)
-    calls = asyncio.gather(
-        pool.call(old, "twice", arguments, timeout=AMPLE, line=ana),
-        pool.call(old, "sleep", {"seconds": 0.5}, timeout=AMPLE, line=ben),
-        return_exceptions=True,
+    asking, sleeping = (
+        asyncio.ensure_future(pool.call(old, tool, arguments, timeout=AMPLE, line=line))
+        for tool, arguments, line in [("twice", {"file": str(go)}, ana), ("sleep", sleep, ben)]
     )
     await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
     go.touch()
-    first, second = await calls
+    [first] = await together(asking)
+    end.touch()
+    [second] = await together(sleeping)
 
     # The tool of the one fails, as nobody answered it; the other's is none the wiser.
     assert isinstance(first, InputRefused)
@@ -270,14 +269,17 @@ async def test_a_question_on_the_standing_stream_is_put_to_nobody_if_it_may_mean
 
     async with reached("legacy http", server) as (pool, everyday):
         await pool.look(everyday)
-        calls = asyncio.gather(
-            pool.call(everyday, "aside", {"wait": True}, timeout=AMPLE, line=ana),
-            pool.call(everyday, "slow", {"seconds": 0.5}, timeout=AMPLE, line=ben),
-            return_exceptions=True,
+        asking, waiting = (
+            asyncio.ensure_future(
+                pool.call(everyday, tool, {"wait": True}, timeout=AMPLE, line=line)
+            )
+            for tool, line in [("aside", ana), ("slow", ben)]
         )
         await server.started.wait()
         server.let_go.set()
-        first, second = await calls
+        [first] = await together(asking)
+        server.finish.set()
+        [second] = await together(waiting)
 
     assert isinstance(first, InputRefused)
     assert isinstance(second, Answer)
@@ -289,12 +291,12 @@ async def test_who_waits_for_a_turn_too_long_is_told_that_the_server_is_busy(
 ) -> None:
     old = target(OLD)
     await pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA]))
-    slow = asyncio.ensure_future(
-        pool.call(old, "ask", {}, timeout=AMPLE, line=Caller([ANA], slow=1.0))
-    )
-    await until(lambda: pool.vitals(HOME, "server").calls_now)
+    thinking = Thinking()
+    slow = asyncio.ensure_future(pool.call(old, "ask", {}, timeout=AMPLE, line=thinking))
+    await until(lambda: thinking.asked)
     with pytest.raises(UpstreamBusy, match="busy with another call"):
         await pool.call(old, "ask", {}, timeout=timedelta(milliseconds=200), line=Caller())
+    thinking.go.set()
 
     assert "Ana" in said(await slow)
 

@@ -30,6 +30,7 @@ class Everyday:
         self.headers: list[dict[str, str]] = []
         self.started = anyio.Event()
         self.let_go = anyio.Event()
+        self.finish = anyio.Event()
         self.names = [
             "echo",
             "structured",
@@ -106,6 +107,8 @@ class Everyday:
         try:
             for step in range(arguments.get("steps", 0)):
                 await context.session.report_progress(step + 1, arguments["steps"], "on the way")
+            if arguments.get("wait"):
+                await self.finish.wait()
             await anyio.sleep(arguments.get("seconds", 0))
         except anyio.get_cancelled_exc_class():
             self.cancelled.append("slow")

@@ -129,9 +129,11 @@ def _die(_speaker: Speaker, params: Message) -> Message:
 
 
 def _sleep(speaker: Speaker, params: Message) -> Message:
+    """For so many seconds, or until it is cancelled, or there is a file."""
     end = time.monotonic() + params["arguments"]["seconds"]
+    file = Path(params["arguments"].get("file", "/no/such/file"))
     before = len(speaker.cancelled)
-    while time.monotonic() < end and len(speaker.cancelled) == before:
+    while time.monotonic() < end and len(speaker.cancelled) == before and not file.exists():
         time.sleep(0.01)
     return content("woke up")
 
