@@ -188,13 +188,16 @@ async def test_an_old_servers_question_is_put_to_nobody_if_it_may_mean_two(
 ) -> None:
     go, end = tmp_path / "go", tmp_path / "end"
     ana, ben = Caller([ANA]), Caller([BEN])
-    sleep = {"seconds": 60, "file": str(end)}
+    asked: list[tuple[str, JsonObject, Caller]] = [
+        ("twice", {"file": str(go)}, ana),
+        ("sleep", {"seconds": 60, "file": str(end)}, ben),
+    ]
 
     old = target(OLD)
     await pool.look(old)
     asking, sleeping = (
         asyncio.ensure_future(pool.call(old, tool, arguments, timeout=AMPLE, line=line))
-        for tool, arguments, line in [("twice", {"file": str(go)}, ana), ("sleep", sleep, ben)]
+        for tool, arguments, line in asked
     )
     await until(lambda: pool.vitals(HOME, "server").calls_now == 2)
     go.touch()

@@ -18,7 +18,7 @@ from tests.faces.http.test_servers import LAUNCH
 LOOK, NOTE = ToolRef("box", "look"), ToolRef("box", "note")
 PLANS = "/api/v1/workflows"
 SAVED = "/api/v1/saved-workflows"
-WAIT: Header = (b"prefer", b"wait=5")
+WAIT: Header = (b"prefer", b"wait=60")
 PLAN: dict[str, Any] = {
     "steps": [
         {"id": "look", "tool": "box.look"},
@@ -138,7 +138,7 @@ async def test_what_was_stopped_is_resumed_and_forked(site: Site) -> None:
 
     resumed = await site.ask("POST", f"{PLANS}/{run}/resume")
     async with site.working():
-        over = await site.ask("GET", f"{PLANS}/{run}", query="wait=5")
+        over = await site.ask("GET", f"{PLANS}/{run}", query="wait=60")
     forked = await site.ask("POST", f"{PLANS}/{run}/fork", {"step": "note"})
     cancelled = await site.ask("POST", f"{PLANS}/{forked.json['run']}/cancel")
 

@@ -11,7 +11,9 @@ from portico.kernel.json import JsonObject, JsonValue
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -85,7 +87,7 @@ def test_what_lies_too_deep_to_be_looked_through_is_marked_as_that() -> None:
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.text(max_size=9), JSON))
+@given(st.dictionaries(st.text(max_size=9), JSON, max_size=4))
 def test_every_mark_points_to_something(arguments: dict[str, JsonValue]) -> None:
     for mark in marked(arguments):
         found: Any = arguments
