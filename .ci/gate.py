@@ -69,7 +69,7 @@ def checks(steps: Steps, costs: Path, size: Path) -> None:
         ],
     )
     others = [f"--ignore=tests/{each}" for each in (*CORES, WHEEL)]
-    steps.run([Step("everything else", pytest(costs, "-n3", *others))])
+    steps.run([Step("everything else", pytest(costs, "-n5", *others))])
 
 
 def pytest(costs: Path, *arguments: str) -> Sequence[str]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 
 import psutil
 
+from tests.forks import keepers
 from tests.real_servers.watching import eventually
 
 PATIENCE = 30.0
@@ -13,7 +14,9 @@ PATIENCE = 30.0
 
 
 def children() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
+    """All but those that make forks."""
+    found, kept = psutil.Process().children(recursive=True), keepers()
+    return {each for each in found if each.pid not in kept}
 
 
 def lives(pid: int) -> bool:

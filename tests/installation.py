@@ -12,12 +12,15 @@ from functools import cache
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx2
 
+from tests.forks import Forked
 from tests.servers import RUN_AS, free_port, reachable_folder
 
 PORTICO = Path(sys.executable).with_name("portico")
+Process = Forked | subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True)
@@ -48,32 +51,19 @@ class Installation:
         return {**_without_portico(os.environ), **wanted}
 
     def run(self, *arguments: str) -> "Said":
-        done = subprocess.run(
-            [self.program, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            timeout=120,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+        with TemporaryDirectory(prefix="portico-said-") as name:
+            out, err = Path(name, "out"), Path(name, "err")
+            with Forked(arguments, self.environment, self.home, out, err) as command:
+                try:
+                    code = command.wait(120)
+                finally:
+                    command.kill()
+            return Said(code, out.read_text(), err.read_text())
 
     @contextmanager
-    def serving(self) -> Iterator["subprocess.Popen[bytes]"]:
-        log = (self.home / "serve.log").open("ab")
-        with (
-            log,
-            subprocess.Popen(
-                [self.program, "serve"],
-                env=self.environment,
-                cwd=self.home,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-            ) as process,
-        ):
+    def serving(self) -> Iterator[Forked]:
+        log = self.home / "serve.log"
+        with Forked(["serve"], self.environment, self.home, log, log) as process:
             try:
                 self.wait_ready(process)
                 yield process
@@ -81,7 +71,7 @@ class Installation:
                 process.terminate()
                 process.wait(60)
 
-    def wait_ready(self, process: "subprocess.Popen[bytes]", patience: float = 240) -> None:
+    def wait_ready(self, process: Process, patience: float = 240) -> None:
         deadline = time.monotonic() + patience
         while not self.ready():
             assert process.poll() is None, self.log

@@ -1,7 +1,6 @@
 """A running Portico with a model that plays what it is told to, and a real server of tools."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests.installation import Installation, installation
+from tests.installation import Installation, Process, installation
 from tests.real_servers.gateway import Gateway
 from tests.real_servers.world import give_away
 from tests.scenarios.scripted_model import MODEL, ScriptedModel, scripted_model
@@ -24,7 +23,7 @@ class AgentHouse:
     house: Installation
     gateway: Gateway
     model: ScriptedModel
-    process: "subprocess.Popen[bytes]"
+    process: Process
 
     def agent(self, name: str, **said: Any) -> dict[str, Any]:
         spec = {"name": name, "model": f"script:{MODEL}", "tools": ["library.*"], **said}

@@ -1,4 +1,4 @@
-"""What several journeys and storms start with."""
+"""What several journeys start with."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,3 @@ from tests.installation import Installation, installation
 def house() -> Iterator[Installation]:
     with installation() as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def fork_server() -> Iterator[None]:
-    from tests.storm.conductor import forking  # late: it loads the whole engine
-
-    with forking():
-        yield

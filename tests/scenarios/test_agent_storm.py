@@ -106,7 +106,6 @@ PATIENCE = 120.0
 AGENT = "worker"
 
 pytestmark = [
-    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -200,6 +199,7 @@ async def storm() -> AsyncIterator[Storm]:
         yield made
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("agents:storm:every-point")
 async def test_killed_at_any_point_a_run_finishes_elsewhere_and_nothing_is_paid_for_twice(
     storm: Storm, capsys: pytest.CaptureFixture[str]

@@ -38,7 +38,7 @@ from portico.testing.approvals import AnyArguments
 from tests.servers import reachable_folder
 from tests.storm.approval_model import Model
 from tests.storm.approving import POINTS, ApprovalHouse, approval_house, main
-from tests.storm.conductor import Conductor, Said, conducting, forking
+from tests.storm.conductor import Conductor, Said, conducting
 from tests.storm.house import storm_house
 from tests.storm.oracle import effects
 
@@ -179,7 +179,7 @@ def storm() -> Iterator[Storm]:
     storm, around = Storm(), AsyncExitStack()
     thread = threading.Thread(target=storm.loop.run_forever, daemon=True)
     thread.start()
-    with forking(), reachable_folder() as folder:
+    with reachable_folder() as folder:
         try:
             storm.run(storm.open(folder, around))
             yield storm

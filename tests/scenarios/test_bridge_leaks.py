@@ -12,8 +12,8 @@ from tests.storm.leak_oracle import watched_log
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(7200)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-READS = 1_000_000 if FULL_SIZE else 8_000
-READS_WITH_ONE_WALL = 100_000 if FULL_SIZE else 4_000
+READS = 1_000_000 if FULL_SIZE else 5_000
+READS_WITH_ONE_WALL = 100_000 if FULL_SIZE else 2_500
 
 
 @pytest.mark.requirement("bridge:leaks:none")

@@ -76,6 +76,7 @@ async def test_what_is_hidden_changes_nothing_for_who_may_not_see_it(
     print(f"\n{PAIRS} pairs, {told} steps alike beside {hidden} hidden ones")
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("bridge:leaks:twins")
 async def test_nor_over_rest() -> None:
     lives = []

@@ -28,7 +28,7 @@ from tests.storm.leak_oracle import CANARY
 pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(7200)]
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-READS = 50_000 if FULL_SIZE else 1_500
+READS = 50_000 if FULL_SIZE else 600
 AT_ONCE = 3
 """Of each reader."""
 A_ROUND = 30

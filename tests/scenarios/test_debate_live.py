@@ -2,7 +2,6 @@
 and a program side by side."""
 
 import json
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.installation import Installation, installation
+from tests.installation import Installation, Process, installation
 from tests.models.llama_server import LlamaServer, llama_server
 from tests.scenarios.voting_models import MODELS, VotingModels, vote, voting_models
 
@@ -36,7 +35,7 @@ echo '%s'
 class DebateHouse:
     house: Installation
     models: VotingModels
-    process: "subprocess.Popen[bytes]"
+    process: Process
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         with self.house.client() as client:

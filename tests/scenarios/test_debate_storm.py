@@ -129,7 +129,6 @@ PATIENCE = 120.0
 CAP = 200_000
 
 pytestmark = [
-    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -242,6 +241,7 @@ async def storm() -> AsyncIterator[Storm]:
 
 
 @EACH
+@pytest.mark.nightly
 @pytest.mark.requirement("debate:storm:every-step")
 async def test_killed_after_any_step_it_comes_to_the_same_decision_and_pays_for_nothing_twice(
     storm: Storm, kind: str, capsys: pytest.CaptureFixture[str]

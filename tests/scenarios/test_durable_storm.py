@@ -21,19 +21,18 @@ from tests.storm.house import House, storm_house
 from tests.storm.oracle import effects
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-RUNS = 10_000 if FULL_SIZE else 240
+RUNS = 10_000 if FULL_SIZE else 160
 KILLS = 1_000 if FULL_SIZE else 24
 DATABASE_KILLS = 20 if FULL_SIZE else 3
 EACH_POINT = 100 if FULL_SIZE else 6
 WORKERS = 4
-IN_FLIGHT = 1_000 if FULL_SIZE else 160
+IN_FLIGHT = 1_000 if FULL_SIZE else 60
 GRAPHS = 3 if FULL_SIZE else 1
 POINTS = ("before effect", "after effect", "after checkpoint")
 PATIENCE = 1 if FULL_SIZE else 4
 """In the gate a deadline is four times as long: the machine is not ours alone."""
 
 pytestmark = [
-    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.timeout(7200 if FULL_SIZE else 1500),
@@ -115,7 +114,13 @@ async def _kill_database(house: House, times: int) -> None:
 
 
 @pytest.mark.requirement("engine:storm:nothing-lost")
-@pytest.mark.parametrize("database_kills", [0, DATABASE_KILLS], ids=["workers", "and database"])
+@pytest.mark.parametrize(
+    "database_kills",
+    [
+        pytest.param(0, id="workers", marks=pytest.mark.nightly),
+        pytest.param(DATABASE_KILLS, id="and database"),
+    ],
+)
 async def test_no_effect_is_lost_or_doubled_in_a_storm_of_kills(
     house: House, folder: Path, database_kills: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

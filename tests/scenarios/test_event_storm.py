@@ -35,7 +35,7 @@ from tests.scenarios.event_writer import Job
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 WRITERS = 8
-EVENTS = 20_000 if FULL_SIZE else 2_000
+EVENTS = 20_000 if FULL_SIZE else 500
 READERS = 20
 TOPICS = [f"topic-{number}" for number in range(6)]
 QUIET = 12.0

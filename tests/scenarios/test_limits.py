@@ -32,9 +32,9 @@ PROCESSES = 4
 STARTING = 6.0
 """Seconds until the processes have surely loaded."""
 TOLERANCE = 0.05
-NEAR = 0.95 if FULL_SIZE else 0.5
-"""How much of a limit can be used at least. Beside other tests, in short windows, whoever calls
-does not always come to it: that says nothing of the limit."""
+NEAR = 0.95
+"""How much of a limit can be used at least. Looked at in long windows on a machine of its own only:
+whoever calls comes to it only if there is time enough."""
 
 RATES = {"burst.*": 1000, "even.*": 600, "few.*": 7, "idle.*": 400, "spare.*": 900}
 
@@ -95,7 +95,7 @@ async def test_four_processes_stay_within_each_limit_and_close_to_it(
     for tool in ("burst", "even", "few", "idle"):
         most = RATES[f"{tool}.*"]
         assert load.most_in_a_window(f"{tool}.call") <= most, tool
-        assert load.least_in_a_window(f"{tool}.call") >= most * NEAR, tool
+        assert not FULL_SIZE or load.least_in_a_window(f"{tool}.call") >= most * NEAR, tool
     assert load.refused > 0
 
 

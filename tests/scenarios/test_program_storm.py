@@ -42,7 +42,6 @@ CHANGES = Counter(["call-2", "call-3", "call-5", "call-7"])
 SAID = ("done", ["call-1", "call-1"], "first call-1\ncaught RuntimeError\ndeleted\n")
 
 pytestmark = [
-    pytest.mark.usefixtures("fork_server"),
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
@@ -73,6 +72,7 @@ def faults(house: PlanHouse, name: str, report: dict[str, Any]) -> list[str]:
     return [*found, *([f"it said {said}, {report['error']}"] if said != SAID else [])]
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("programs:storm:every-event")
 async def test_killed_at_any_point_a_program_goes_on_and_changes_nothing_twice(
     house: PlanHouse, capsys: pytest.CaptureFixture[str]
@@ -95,6 +95,7 @@ async def test_killed_at_any_point_a_program_goes_on_and_changes_nothing_twice(
     assert sum(killed.values()) - killed["never"] >= min(POINTS, 4)
 
 
+@pytest.mark.requirement("programs:storm:every-event")
 @pytest.mark.requirement("programs:storm:uncertain")
 async def test_killed_between_a_change_and_its_note_a_person_is_asked(house: PlanHouse) -> None:
     house.conductor.start_all()

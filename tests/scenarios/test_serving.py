@@ -83,7 +83,9 @@ def test_before_init_serving_says_what_to_do(house: Installation) -> None:
 
 
 @pytest.mark.requirement("guard:keys:revoked-at-once")
-def test_a_revoked_key_is_refused_by_every_server_the_next_time_it_is_shown(house: Installation) -> None:
+def test_a_revoked_key_is_refused_by_every_server_the_next_time_it_is_shown(
+    house: Installation,
+) -> None:
     second = replace(house, port=free_port())
 
     with house.serving(), second.serving(), house.client() as client:

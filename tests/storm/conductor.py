@@ -2,38 +2,26 @@
 
 import asyncio
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from multiprocessing import forkserver, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from portico.adapters.postgres.addresses import Addresses
+from tests.forks import FORKS
 from tests.storm import worker
 
 Said = dict[str, Any]
 Verdict = Callable[[Said], bool]
 """Whether whoever said this dies here."""
-
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        "tests.storm.worker",
-        "tests.storm.approving",
-        "tests.storm.plan_worker",
-        "tests.storm.agent_worker",
-        "tests.storm.debate_worker",
-    ]
-)
 
 
 @dataclass(slots=True)
@@ -52,7 +40,7 @@ class Conductor:
     heard: list[Said] = field(default_factory=list)
 
     def start(self, **changes: Any) -> int:
-        process = _FORKS.Process(target=self.work, args=[replace(self.orders, **changes)])
+        process = FORKS.Process(target=self.work, args=[replace(self.orders, **changes)])
         process.daemon = True
         process.start()
         assert process.pid is not None
@@ -134,18 +122,6 @@ async def killed_at_points(
         found += [f"{executioner.killed}: {each}" for each in wrong]
         killed[executioner.killed["point"] if executioner.killed else "never"] += 1
     return found, killed
-
-
-@contextmanager
-def forking() -> Iterator[None]:
-    """Workers come from a process that has read their program already. It and the one that keeps
-    account for it would stay until we end ourselves; there is no public way to ask them to."""
-    try:
-        yield
-    finally:
-        keepers: list[Any] = [forkserver._forkserver, resource_tracker._resource_tracker]
-        for keeper in keepers:
-            keeper._stop()
 
 
 @asynccontextmanager

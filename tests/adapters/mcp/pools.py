@@ -29,6 +29,7 @@ from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.testing.kernel import SeededEntropy
 from portico.testing.walls import NoWalls
+from tests.forks import keepers
 
 HOME = SpaceId(UUID(int=1))
 AMPLE = timedelta(seconds=30)
@@ -142,8 +143,9 @@ async def until(true: Callable[[], object], seconds: float = 30.0) -> None:
 
 
 def children() -> list[psutil.Process]:
-    """Ours that live or are not yet buried, but for the warden."""
-    return [child for child in psutil.Process().children() if not _is_warden(child)]
+    """Ours that live or are not yet buried, but for the warden and what makes forks."""
+    found, kept = psutil.Process().children(), keepers()
+    return [each for each in found if each.pid not in kept and not _is_warden(each)]
 
 
 def _is_warden(process: psutil.Process) -> bool:
