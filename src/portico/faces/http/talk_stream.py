@@ -3,6 +3,7 @@ asked."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final, Generic, Protocol, TypeVar
 
@@ -130,18 +131,15 @@ class TalkStream(Lasting, Generic[Told]):
             if until is not None and asyncio.get_running_loop().time() >= until:
                 await _send(connection, self._telling.gave_up())
                 return
-            await self._inbox.stirred()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._inbox.stirred()
 
     def _until(self, until: float | None) -> float | None:
-        """When its patience is over, if it waits; whoever sleeps is woken then."""
+        """When its patience is over, if it waits."""
         if self._patience is None or not self._telling.waits:
             return None
-        if until is not None:
-            return until
-        loop = asyncio.get_running_loop()
-        if self._patience > 0:
-            loop.call_later(self._patience, self._inbox.stir)
-        return loop.time() + self._patience
+        return asyncio.get_running_loop().time() + self._patience if until is None else until
 
     async def _heard_still(self) -> bool:
         """Whether whoever follows still is who they were: what a run says is its starter's."""
