@@ -23,16 +23,16 @@ check:
     lint-imports --no-logo
     ty check
     mypy
-    pytest -n 2 --dist loadscope --timeout=60 --hypothesis-profile=quick -m "not scenario and not postgres and not process"
+    pytest -n 2 --dist loadscope --hypothesis-profile=quick -m "not scenario and not postgres and not process"
 
 # the gate's tests: real PostgreSQL, real servers, small storms; --nightly adds the others
 test *arguments:
-    pytest -n 2 --dist loadscope --no-loadscope-reorder --timeout=60 {{ arguments }}
+    pytest -n 2 --dist loadscope --no-loadscope-reorder {{ arguments }}
 
 # kernel and cores: every branch
 coverage *arguments:
     coverage erase
-    coverage run --rcfile=.ci/coverage-cores.toml -m pytest -n 2 --dist loadscope --timeout=60 {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
+    coverage run --rcfile=.ci/coverage-cores.toml -m pytest -n 2 --dist loadscope {{ arguments }} tests/kernel tests/guard tests/box tests/engine tests/gateway tests/agents tests/bridge tests/debate
     bash .ci/branches
 
 # a part of the nightly run, or all that are due; --list shows them

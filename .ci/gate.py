@@ -74,7 +74,7 @@ def checks(steps: Steps, costs: Path, size: Path) -> None:
 
 def pytest(costs: Path, *arguments: str) -> Sequence[str]:
     return (
-        *("pytest", "--dist=loadscope", "--no-loadscope-reorder", "--timeout=60"),
+        *("pytest", "--dist=loadscope", "--no-loadscope-reorder"),
         *("--hypothesis-profile=gate", f"--costs={costs}", *arguments),
     )
 

@@ -89,7 +89,7 @@ def steps_of(name: str, costs: Path) -> Iterator[Step]:
     if part.get("tests"):
         command = (
             *("pytest", "--nightly", "-n3", "--dist=loadscope", "--no-loadscope-reorder"),
-            *("--timeout=60", "-m", "not planted", f"--costs={costs}"),
+            *("-m", "not planted", f"--costs={costs}"),
             *selected(name),
         )
         yield Step(

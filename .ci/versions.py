@@ -52,7 +52,7 @@ def fast_tests(
     run(*install, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
     os.environ["PATH"] = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
     pytest = str(venv / "bin" / "pytest")
-    run(pytest, "-n3", "--dist=loadscope", "--timeout=180", "--hypothesis-profile=gate", *_FAST)
+    run(pytest, "-n3", "--dist=loadscope", "--hypothesis-profile=gate", *_FAST)
 
 
 def interpreters(version: str) -> Iterator[str]:

@@ -24,7 +24,6 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("house:floors:hold")
 def test_the_import_contracts_hold() -> None:
     done = subprocess.run(

@@ -46,7 +46,6 @@ def loaded_by(arguments: Sequence[str], home: Path) -> set[str]:
     return set(re.findall(r"^import time:.*\|\s+(\w+)", done.stderr, flags=re.MULTILINE))
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("house:start:loads-late")
 @pytest.mark.parametrize(
     ("arguments", "needed"),
@@ -70,7 +69,6 @@ def test_a_command_loads_only_what_it_uses(
     assert loaded & HEAVY <= needed
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("release:import:light")
 def test_importing_the_package_takes_next_to_nothing() -> None:
     """Processor time, of the quickest of three: what else runs here does not count."""

@@ -94,7 +94,6 @@ def a_room(fuse: Fuse) -> Room:
 
 
 @pytest.mark.requirement("agents:loop:cut-off-anywhere")
-@pytest.mark.timeout(60)
 async def test_a_run_that_is_cut_off_anywhere_ends_as_if_it_had_not_been() -> None:
     places: list[str] = []
     for length in range(1, 100):

@@ -53,7 +53,6 @@ def test_rounds_are_compared_by_their_medians() -> None:
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(180)
 def test_it_measures_every_figure_with_a_baseline_of_the_same_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

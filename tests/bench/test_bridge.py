@@ -83,7 +83,6 @@ def test_places_have_no_gaps_and_what_is_counted_is_what_was_said() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(120)
 @pytest.mark.requirement("bridge:bench:names")
 async def test_it_measures_under_the_names_that_are_promised(
     embedded_database: Addresses, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -63,7 +63,6 @@ def rows(file: Path) -> list[Row]:
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(120)
 def test_every_figure_is_there(
     file: Path,
     tmp_path: Path,

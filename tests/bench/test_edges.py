@@ -44,7 +44,6 @@ def plans(tmp_path: Path) -> dict[str, tuple[GoldPlan, ...]]:
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(60)
 def test_every_figure_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +62,6 @@ def test_every_figure_is_there(
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(60)
 def test_with_an_encoder_it_is_measured_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,6 @@ def test_the_baseline_computes_the_same() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("seed001:07")
 async def test_it_measures_under_the_names_that_are_promised(
     embedded_database: Addresses, capsys: pytest.CaptureFixture[str], tmp_path: Path

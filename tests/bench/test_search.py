@@ -45,7 +45,6 @@ class CountingEncoder:
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(60)
 def test_without_an_encoder_its_figures_are_null_and_say_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,7 +66,6 @@ def test_without_an_encoder_its_figures_are_null_and_say_why(
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(60)
 def test_with_an_encoder_every_figure_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

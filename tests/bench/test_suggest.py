@@ -53,7 +53,6 @@ def ready(tmp_path: Path) -> dict[str, Ready]:
 
 
 @pytest.mark.scenario
-@pytest.mark.timeout(60)
 def test_every_figure_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

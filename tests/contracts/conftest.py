@@ -17,7 +17,7 @@ from tests.contracts.bridge_people import a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation
 from tests.contracts.doors import Doors, memory_doors, postgres_doors
 
-_REAL = [pytest.mark.postgres, pytest.mark.timeout(60)]
+_REAL = [pytest.mark.postgres]
 _BY_NIGHT = [*_REAL, pytest.mark.nightly]
 
 

@@ -34,8 +34,6 @@ from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine, inline_engine
 
-pytestmark = [pytest.mark.timeout(120)]
-
 QUEUES = [
     Queue(name="narrow", a_process=1, look=timedelta(milliseconds=50)),
     Queue(name="fair", a_partition=1, look=timedelta(milliseconds=50)),

@@ -70,7 +70,6 @@ async def test_one_migrator_at_a_time(schema: Schema) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("engine:migrations:forward-only")
 async def test_a_migration_that_fails_half_way_leaves_nothing(
     embedded_database: Addresses,

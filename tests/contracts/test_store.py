@@ -9,8 +9,6 @@ from portico.engine.ports import Store
 from portico.testing.engine import MemoryStore
 from tests.servers import embedded_store, migrate, reachable_folder
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def quiet(_text: str) -> None:
     """Says nothing of what is being done."""

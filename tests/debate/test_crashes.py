@@ -184,7 +184,6 @@ async def _cut_off_everywhere(make: Callable[[], list[ScriptedVoice]], **wish: A
     raise AssertionError("It never came to its end.")
 
 
-@pytest.mark.timeout(60)
 def test_a_debate_that_is_cut_off_anywhere_is_decided_as_if_it_had_not_been() -> None:
     story = _cut_off_everywhere(split, preset=Preset.DEBATE, thoroughness=0.5)
 
@@ -195,7 +194,6 @@ def test_a_debate_that_is_cut_off_anywhere_is_decided_as_if_it_had_not_been() ->
     assert any("said:2:" in place for place in places)
 
 
-@pytest.mark.timeout(60)
 def test_an_open_debate_that_is_cut_off_anywhere_is_decided_the_same() -> None:
     places = in_no_time(_cut_off_everywhere(writers, kind=QuestionKind.OPEN))
 
@@ -203,7 +201,6 @@ def test_an_open_debate_that_is_cut_off_anywhere_is_decided_the_same() -> None:
     assert any("synthesis" in place for place in places)
 
 
-@pytest.mark.timeout(120)
 def test_an_analysis_that_is_cut_off_anywhere_comes_to_the_same() -> None:
     places = in_no_time(_cut_off_everywhere(writers, analyze=True))
 
@@ -217,7 +214,6 @@ def one_model() -> list[ScriptedVoice]:
     return [ScriptedVoice(name="m:1", answer="yes")]
 
 
-@pytest.mark.timeout(60)
 def test_a_model_that_speaks_twice_pays_for_each_of_its_answers_wherever_it_is_cut_off() -> None:
     places = in_no_time(_cut_off_everywhere(one_model, roles=("critic", "architect")))
 

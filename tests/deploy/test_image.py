@@ -18,7 +18,6 @@ OURS = ("setup", "portico")
 
 
 @pytest.mark.process
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("release:image:linted")
 def test_the_dockerfile_has_nothing_that_hadolint_would_change() -> None:
     program = shutil.which("hadolint", path=str(Path(sys.executable).parent))

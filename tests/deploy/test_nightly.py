@@ -42,7 +42,6 @@ def test_a_part_covers_its_own_tests_and_what_its_groups_stand_for() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.timeout(60)
 def test_a_green_run_holds_until_something_that_it_covers_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

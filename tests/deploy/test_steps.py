@@ -9,7 +9,7 @@ import pytest
 
 from tests.deploy.scripts import script
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process]
 
 RUN = """
 import sys

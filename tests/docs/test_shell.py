@@ -26,7 +26,6 @@ GATE = "docs/tutorial/first-minute.md"
 
 @pytest.mark.scenario
 @pytest.mark.requirement("first-hour:tutorials:as-printed")
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page",
     [

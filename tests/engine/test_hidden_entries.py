@@ -146,7 +146,6 @@ def as_met(looks: list[list[Sent]]) -> list[list[tuple[str, int, int]]]:
 
 
 @pytest.mark.requirement("engine:events:labels")
-@pytest.mark.timeout(120)
 @settings(max_examples=60)
 @given(ACTS, st.sampled_from([("t",), TOPICS]))
 def test_a_stream_is_as_if_hidden_entries_had_never_been_there(

@@ -122,7 +122,6 @@ async def live_through(story: Story) -> None:
         assert earlier == final[: len(earlier)], "what was seen once was not seen again"
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.requirement("runs:replay:same-order")
 @given(stories())
 @settings(max_examples=150)

@@ -9,7 +9,7 @@ from portico.testing.agent_data import an_agent, an_agent_spec
 from portico.testing.guard import a_person
 from tests.models.fake_ollama import MODEL, FakeOllama
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process]
 ANA = a_person("ana")
 
 

@@ -129,7 +129,6 @@ def _sealed_row(owner: str, sealed: bytes) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(60)
 async def test_the_doctor_says_which_keys_are_missing(
     fleet: Fleet, tcp_database: Addresses
 ) -> None:
@@ -151,7 +150,6 @@ async def test_the_doctor_says_which_keys_are_missing(
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(60)
 async def test_the_key_is_exchanged_while_another_process_has_the_vault_open(
     fleet: Fleet, tcp_database: Addresses
 ) -> None:

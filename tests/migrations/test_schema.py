@@ -17,7 +17,7 @@ from portico.engine.migrate_store import MigrateStore
 from tests.migrations.fixture import FIXTURES, load_fixture
 from tests.servers import wheel
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 SCHEMA = Path(str(migrations.__file__)).parent.parent / "schema.sql"
 _NOT_KEPT = "tool_result"

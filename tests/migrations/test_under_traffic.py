@@ -14,7 +14,7 @@ from portico.engine.migrate_store import MigrateStore
 from tests.migrations.fixture import FIXTURES, load_fixture
 from tests.migrations.writers import Traffic, forms
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres]
 
 _WRITERS = 2
 _IN_USE = "LOCK TABLE portico.principal IN ROW EXCLUSIVE MODE"

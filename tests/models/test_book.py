@@ -17,7 +17,7 @@ from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support,
 from tests.adapters.embeddings.serving import serving
 from tests.models.doors import Doors, opened
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process]
 
 KEYS = {"env:KEY": "sk-test-0123456789abcdef"}
 LIST = {"object": "list", "data": [{"id": "some-model", "object": "model", "owned_by": "me"}]}

@@ -18,7 +18,7 @@ from portico.agents.core.message import UNREADABLE
 from tests.adapters.embeddings.serving import serving
 from tests.models.doors import Doors, asked, opened
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process]
 LOOK = ToolShown("look", "Look.", {"type": "object"})
 
 

@@ -16,7 +16,7 @@ from tests.models.doors import Doors, asked, opened
 from tests.models.llama_server import LlamaServer, llama_server
 from tests.models.vocabulary import vocabulary
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process]
 
 CAPITAL = "What is the capital of France? Answer with one word."
 FORM = {

@@ -19,7 +19,7 @@ from tests.models.doors import asked, opened
 from tests.models.fake_ollama import MODEL, FakeOllama
 from tests.models.vocabulary import vocabulary
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process]
 
 REF = f"ollama:{MODEL}"
 LINE = "The heron stands in the reeds and waits for a fish that does not come. "

@@ -31,7 +31,7 @@ from portico.kernel.errors import PorticoError
 from tests.models.doors import Doors, asked, opened
 from tests.models.mock_server import MockServer, mock_server
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process]
 
 KEY = "sk-test-0123456789abcdef"
 SAID = "bad key sk-abcdefghijklmnopqrstuvwxyz"

@@ -34,7 +34,6 @@ def call(tool: str, **arguments: object) -> tuple[str, Json]:
     return "tools/call", {"name": tool, "arguments": arguments}
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", serve.NAMES)
 def test_every_one_says_what_its_tools_take_give_and_do(name: str) -> None:
     greeted, listed = told(name, ("initialize", {}), ("tools/list", {}))
@@ -47,7 +46,6 @@ def test_every_one_says_what_its_tools_take_give_and_do(name: str) -> None:
     assert any(tool["annotations"]["readOnlyHint"] for tool in tools)
 
 
-@pytest.mark.timeout(60)
 def test_what_is_changed_lasts_for_as_long_as_it_runs() -> None:
     gone, again, other = told(
         "tickets",
@@ -63,7 +61,6 @@ def test_what_is_changed_lasts_for_as_long_as_it_runs() -> None:
     assert not fresh["result"]["isError"]
 
 
-@pytest.mark.timeout(60)
 def test_what_cannot_be_done_is_said() -> None:
     once, twice, dear, wrong, none, unknown = told(
         "orders",
@@ -80,7 +77,6 @@ def test_what_cannot_be_done_is_said() -> None:
     assert [each["error"]["code"] for each in (none, unknown)] == [-32602, -32601]
 
 
-@pytest.mark.timeout(60)
 def test_a_note_that_is_written_is_found() -> None:
     written, found, nameless = told(
         "notes",

@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(300),
 ]
 
 LEND = ("library__lend_book", {"book_id": "book-1"})

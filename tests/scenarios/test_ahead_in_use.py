@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(300),
 ]
 
 LIBRARY: Final = Path(__file__).with_name("slow_library.py")

@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(180),
 ]
 
 _SERVER = Path(__file__).with_name("mail_server.py")

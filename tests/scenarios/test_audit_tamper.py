@@ -20,7 +20,7 @@ from portico.guard.core.audit_entry import AuditEntry
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING as NOW
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario]
 
 LENGTH = 1_000 if os.environ.get("PORTICO_PROOF") else 60
 ANA = a_person("ana")

@@ -11,7 +11,7 @@ from tests.installation import Installation, installation
 from tests.scenarios.nginx import Proxy, nginx_before
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ FOR_ROOT_ALONE = {
     *("signal_keeper", "dump_memory"),
 }
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.scenario]
 
 
 @pytest.fixture

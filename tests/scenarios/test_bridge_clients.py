@@ -18,7 +18,7 @@ from tests.installation import PORTICO, Installation, installation
 from tests.scenarios.node_packages import installed, node
 from tests.scenarios.test_mcp_clients import INSPECTOR
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario]
 
 SOON = 30.0
 """Seconds; a wake-up takes milliseconds, unless the machine does something else."""

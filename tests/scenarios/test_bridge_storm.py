@@ -339,7 +339,6 @@ async def test_every_acknowledged_message_is_there_once_and_in_order_after_a_sto
     assert all(journal[-1]["what"] == "finished" for journal in journals.values())
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.planted
 async def test_a_server_that_loses_one_message_is_caught(servers: Servers) -> None:
     """A red run: what the journals are for."""

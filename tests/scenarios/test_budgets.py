@@ -22,7 +22,7 @@ from portico.testing.kernel import SeededEntropy
 from tests.contracts.doors import PEPPER, a_key
 from tests.scenarios.budget_spender import Job
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 
 @pytest.mark.requirement("guard:budgets:never-passed")

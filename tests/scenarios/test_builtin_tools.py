@@ -16,7 +16,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(120),
 ]
 
 

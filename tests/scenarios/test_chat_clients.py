@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(300),
 ]
 
 PATIENCE: Final = 4

@@ -32,7 +32,7 @@ from tests.real_servers.catalogue import SERVERS, RealServer, chosen, each_serve
 from tests.real_servers.install import Installed, install
 from tests.real_servers.world import World, world
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 PYTHON = "/usr/bin/python3"
 PROBE = Path(canary_probe.__file__).read_text()

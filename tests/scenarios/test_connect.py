@@ -13,7 +13,7 @@ from portico.gateway.core.client_files.document import parsed
 from tests.adapters.client_files.prepared import PLACES, Prepared, prepared
 from tests.installation import PORTICO, Installation, installation
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.scenario]
 
 USED: Final = {"zed": "context_servers", "codex": "mcp_servers"}
 """One of each form: JSON with comments, and TOML."""

@@ -13,7 +13,7 @@ import pytest
 
 from tests.scenarios.agent_house import PATIENCE, AgentHouse, a_house
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 ME = getpass.getuser()
 """Who sets a Portico up is its first person, under the name of their account."""

@@ -25,7 +25,7 @@ from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices, a_reply, a_vote
 from tests.storm.debate_house import DebateHouse, debate_house
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 TEAM, CONFIDENTIAL = Label.parse("team"), Label.parse("confidential+finance")
 TOP = Label.parse("restricted+finance+law")

@@ -10,7 +10,7 @@ from tests.children import named
 from tests.installation import Installation, installation
 from tests.real_servers.watching import eventually
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario]
 
 
 def told(house: Installation, *arguments: str) -> Any:

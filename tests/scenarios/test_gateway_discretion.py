@@ -34,7 +34,7 @@ CALLERS: Mapping[str, str] = {
 VERBS = ("call_read", "call_write", "call_destructive")
 OURS = {"X-Upstream-Key": "from-our-configuration"}
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from tests.sign_in.town import (
     tool_server,
 )
 
-pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario]
 
 CALLS = int(os.environ.get("PORTICO_LOGIN_CALLS", "200"))
 AT_ONCE = 10

@@ -15,7 +15,7 @@ from tests.installation import PORTICO, Installation, installation
 from tests.scenarios.let_in import conformance_launch, let_in
 from tests.scenarios.node_packages import installed, node
 
-pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario]
 
 INSPECTOR = ("@modelcontextprotocol/inspector", "2.12.0")
 MODES: Final = ("auto", "legacy")

@@ -83,7 +83,7 @@ def keyed_door(listener: socket.socket, url: str, key: str) -> Iterator[None]:
         thread.join(10)
 
 
-pytestmark = [pytest.mark.nightly, pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.nightly, pytest.mark.scenario]
 
 ERAS: Final = ("modern", "legacy")
 PACKAGE = "@modelcontextprotocol/conformance"

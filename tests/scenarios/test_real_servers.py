@@ -12,7 +12,7 @@ from tests.real_servers.gateway import Gateway, said
 from tests.real_servers.install import install
 from tests.real_servers.world import World, world
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 
 @dataclass(frozen=True)

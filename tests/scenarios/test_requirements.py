@@ -12,8 +12,6 @@ from tests.selection import QUARANTINE, quarantined
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.timeout(30)
-
 
 @cache
 def modules() -> list[tuple[str, ast.Module]]:

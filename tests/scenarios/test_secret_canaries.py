@@ -24,7 +24,7 @@ from tests.real_servers.gateway import echo, write_plan
 from tests.real_servers.recording import Recording, recording
 from tests.servers import wheel
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 LEAKY: Final = Path(__file__).with_name("leaky_server.py")
 CANARIES: Final[Mapping[str, str]] = {

@@ -11,7 +11,7 @@ import pytest
 from tests.installation import Installation
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.scenario, pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.scenario, pytest.mark.postgres]
 
 
 def database_runs(house: Installation) -> bool:

@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.scenario,
     pytest.mark.postgres,
-    pytest.mark.timeout(200),
 ]
 
 LOADED: Mapping[str, str] = {

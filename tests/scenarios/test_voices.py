@@ -21,7 +21,7 @@ from portico.kernel.label import PUBLIC
 from tests.models.doors import ANA, Doors, opened
 from tests.models.mock_server import MockServer, mock_server
 
-pytestmark = [pytest.mark.scenario, pytest.mark.process, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario, pytest.mark.process]
 
 QUESTION = Question(
     text="Which is the capital of France?",

@@ -28,8 +28,6 @@ from tests.adapters.web.spellings import KNOWN, hosts, urls
 
 SPELLINGS = 10_000 if os.environ.get("PORTICO_PROOF") else 2_500
 
-pytestmark = pytest.mark.timeout(120)
-
 OF_THE_SITE: Page = (404, {}, b"a page of the site itself")
 ELSEWHERE = "93.184.216.34"
 NAMES = {

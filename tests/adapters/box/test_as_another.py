@@ -13,7 +13,6 @@ SYSTEM = "/usr/bin/python3"
 
 
 @pytest.mark.root
-@pytest.mark.timeout(240)
 def test_all_that_holds_for_root_holds_for_an_ordinary_user() -> None:
     account = pwd.getpwnam("portico")
     names = ("test_running", "test_seeing", "test_reaching")

@@ -230,7 +230,7 @@ def test_they_are_handed_in_as_one_text_that_needs_nothing_of_ours() -> None:
     assert told == ["own_environment", "raise_limits"]
 
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process]
 _STARTS_ONE = """
 import signal, sys
 from pathlib import Path

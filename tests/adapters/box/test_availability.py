@@ -18,9 +18,6 @@ from portico.adapters.box.leavings import name_for
 from portico.box.core.errors import BoxUnavailable
 from portico.box.core.report import Backend
 
-pytestmark = pytest.mark.timeout(60)
-
-
 NO_NAMESPACES = ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED")
 
 

@@ -15,8 +15,6 @@ from portico.box.core.profile import Network, Place, Profile
 from portico.box.core.report import Backend
 from tests.adapters.box.boxes import Made
 
-pytestmark = pytest.mark.timeout(60)
-
 TALK = """
 import socket
 with socket.create_connection(({host!r}, {port}), 10) as connection:

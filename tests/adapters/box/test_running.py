@@ -37,8 +37,6 @@ from tests.adapters.box.boxes import (
     until,
 )
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def a_word() -> str:
     """By which a process is found again."""

@@ -13,8 +13,6 @@ from portico.box.core.profile import Order, Profile
 from portico.box.core.report import Backend
 from tests.adapters.box.boxes import ROOM, Made, python, shell
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def a_folder(path: Path, *, mode: int = 0o777) -> Path:
     path.mkdir(parents=True)

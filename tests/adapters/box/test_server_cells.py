@@ -27,7 +27,6 @@ from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.adapters.box.boxes import Made
 from tests.adapters.mcp.pools import AMPLE, HOME, a_pool, launched, said, target
 
-pytestmark = pytest.mark.timeout(60)
 SHELL = target(Stdio("/bin/sh", (Plain("-c"), Plain("~/x"), Plain("--at=~/y"))))
 COMMAND = Command("/bin/sh", ("-c", "~/x", "--at=~/y"), {}, None, frozenset())
 

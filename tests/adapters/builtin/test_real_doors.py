@@ -51,7 +51,6 @@ from portico.testing.world import MemoryWorld
 from tests.adapters.builtin.bench import ANA, BEN, SECONDS, Bench, every_tool, facts, target
 from tests.servers import reachable_folder
 
-pytestmark = pytest.mark.timeout(60)
 LINUX = pytest.mark.skipif(not Path("/proc/self/ns").exists(), reason="the box is Linux's")
 
 

@@ -204,7 +204,6 @@ print(*sys.modules, sep="\\n")
 """
 
 
-@pytest.mark.timeout(60)
 def test_interpreter_and_files_are_loaded_when_they_are_first_used(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],

@@ -15,7 +15,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.postgres]
 RARE = Queue(name="rare", a_process=10, look=timedelta(hours=1))
 NARROW = Queue(name="narrow", a_process=1, look=timedelta(hours=1))
 """Nobody looks at them while a test lasts."""

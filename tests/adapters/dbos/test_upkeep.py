@@ -30,7 +30,7 @@ from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.contracts.engines import Engine, dbos_engine
 from tests.servers import reachable_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.postgres]
 
 
 async def quick(durable: Durable, _given: JsonObject) -> JsonValue:

@@ -16,7 +16,7 @@ from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.scenario, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.scenario]
 
 
 @pytest.fixture

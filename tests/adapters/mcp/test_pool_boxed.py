@@ -271,7 +271,6 @@ async def a_server(backend: Backend, word: str, words: LastWords) -> Duplex:
 
 
 @pytest.mark.parametrize("backend", Backend)
-@pytest.mark.timeout(60)
 async def test_who_begins_something_at_the_end_leaves_nothing(
     backend: Backend, sent: list[signal.Signals]
 ) -> None:

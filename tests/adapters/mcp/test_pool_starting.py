@@ -384,7 +384,6 @@ async def test_who_waits_gets_the_place_as_soon_as_a_call_is_over() -> None:
         assert pool.running() == 1
 
 
-@pytest.mark.timeout(90)
 async def test_two_hundred_callers_of_twenty_servers_never_make_more_than_eight() -> None:
     twenty = servers(20)
     most = 0

@@ -18,8 +18,6 @@ from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.box.core.code import CodeLimits
 from portico.box.core.errors import BoxUnavailable
 
-pytestmark = pytest.mark.timeout(60)
-
 LIMITS = CodeLimits(seconds=5, whole_seconds=30)
 
 

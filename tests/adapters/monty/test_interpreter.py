@@ -19,8 +19,6 @@ from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome, Raised
 from portico.box.core.errors import BoxUnavailable, CodeBusy, CodeRefused, FileTrouble
 from portico.kernel.json import JsonValue
 
-pytestmark = pytest.mark.timeout(60)
-
 LIMITS = CodeLimits(
     seconds=2, whole_seconds=10, memory=32_000_000, depth=100, calls=20, output=10_000
 )

@@ -22,7 +22,7 @@ from portico.kernel.principal import Principal
 from portico.testing.guard import a_person
 from tests.engine.room import nothing
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 TURN = Turn(Leg(RunId(UUID(int=1)), 1), Place())
 
 

@@ -27,7 +27,7 @@ from portico.gateway.core.ahead.terms import AheadTerms
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 HOUR = timedelta(hours=1)
 

@@ -20,7 +20,7 @@ from portico.engine.migrate_store import MigrateStore
 from tests.migrations.test_schema import SCHEMA, dumped
 from tests.servers import reachable_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 
 @pytest.fixture

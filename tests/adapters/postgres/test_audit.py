@@ -21,7 +21,7 @@ from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.adapters.postgres.conftest import Install
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 BEFORE = 3
 """Entries that a space is born with."""

@@ -16,7 +16,7 @@ from tests.contracts.bridge_people import SECRET, TEAM, a_project, cleared_root,
 from tests.contracts.bridge_talk import a_conversation, say, to
 from tests.contracts.doors import Doors
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 _HIDDEN = 20_000
 _MORE = """

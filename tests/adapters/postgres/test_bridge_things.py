@@ -28,7 +28,7 @@ from tests.contracts.bridge_people import FINANCE, a_project, cleared_root
 from tests.contracts.bridge_talk import a_conversation, at, edited, say
 from tests.contracts.doors import Doors
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 TEAM, SECRET = Label(Level.TEAM), Label(Level.RESTRICTED)
 

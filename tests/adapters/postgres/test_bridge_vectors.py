@@ -24,7 +24,7 @@ from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, clea
 from tests.contracts.bridge_talk import a_conversation, at, edited, say
 from tests.contracts.doors import Doors
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 MODEL = "a model"
 

@@ -18,7 +18,7 @@ from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, clea
 from tests.contracts.bridge_talk import a_conversation, at, say
 from tests.contracts.doors import Doors
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres]
 
 SAID = 500
 ONE_IN = {"always": 1, "often": 4, "sometimes": 25, "seldom": 120}

@@ -18,7 +18,7 @@ from portico.adapters.system.clock import system_entropy
 from portico.engine.ports import Wakeups
 from portico.testing.guard import a_space
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres]
 
 HOME = a_space("home").id
 PATIENCE = 40.0

@@ -26,7 +26,7 @@ from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.principal import Principal
 from portico.testing.vault import ClosedVault
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 CLOCK = SystemClock()
 

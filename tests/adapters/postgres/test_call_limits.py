@@ -18,7 +18,7 @@ from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 ANA = a_person("ana")
 

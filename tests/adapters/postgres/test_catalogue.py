@@ -6,7 +6,7 @@ import pytest
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.survey import unsafe
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 
 PAYLOADS = [

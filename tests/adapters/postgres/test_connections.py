@@ -10,7 +10,7 @@ from portico.adapters.postgres.connections import Connections
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.transaction import open_pool
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 MOMENTS = range(8)
 """Turns of the loop between the return of a connection and the cancellation: more than it takes

@@ -19,7 +19,7 @@ from portico.kernel.principal import Principal
 from portico.testing.events import MemoryBus
 from tests.adapters.postgres.conftest import Install
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 SECRET = Label(Level.RESTRICTED)
 

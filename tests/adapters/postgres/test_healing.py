@@ -14,7 +14,7 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
 from tests.servers import embedded_store, reachable_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.postgres]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.adapters.postgres.debate_town import DEBATE_TABLES
 from tests.adapters.postgres.town import ROWS, Town, built, counted, enter
 from tests.copies import Template
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres]
 
 QUERIES = 2_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from tests.adapters.postgres.conftest import Install
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 CLOCK = SystemClock()
 

@@ -34,7 +34,7 @@ from portico.engine.core.errors import (
 from portico.engine.core.store import Source
 from tests.servers import IS_ROOT, embedded_store, reachable_folder, wheel
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.postgres]
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="becoming another user needs root")
 

@@ -9,7 +9,7 @@ from portico.guard.core.login import LoginPlace, digest_of
 from tests.contracts.doors import Doors
 from tests.contracts.test_logins import a_town, begun, tokens
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 
 @pytest.fixture

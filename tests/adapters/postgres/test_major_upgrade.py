@@ -26,7 +26,7 @@ from tests.migrations.test_schema import SCHEMA, dumped
 from tests.servers import RUN_AS, embedded_store, reachable_folder, wheel
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.postgres]
 
 _NAMED = r"CONSTRAINT \w+_not_null (?=NOT NULL)"
 """16 has no names for these, and what comes from there has those of 18's own choice."""

@@ -19,7 +19,7 @@ from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, TickingClock
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 TEAM = Label(Level.TEAM)
 RULE = Rule(name="no", ruling=Ruling.DENY, tools=("*",), made_by="root", made_at=BEGINNING)

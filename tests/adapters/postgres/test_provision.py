@@ -22,7 +22,7 @@ from portico.engine.core.errors import (
 )
 from tests.servers import free_port, migrate, tcp_server
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(90)]
+pytestmark = [pytest.mark.postgres]
 
 
 @pytest.fixture(scope="module", params=[pytest.param(16, marks=pytest.mark.nightly), 18])

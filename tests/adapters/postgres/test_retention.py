@@ -50,7 +50,7 @@ from tests.contracts.debate_table import a_debate, cost, said
 from tests.contracts.doors import Doors
 from tests.guard.approvals import an_act, an_approval, approved
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 NOW = SystemClock().now()
 MONTH = timedelta(days=30)

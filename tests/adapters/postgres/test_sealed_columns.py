@@ -19,7 +19,7 @@ from portico.guard.core.vault_keys import VaultKeys
 from portico.kernel.ids import ApprovalId, Id, PrincipalId, SpaceId
 from portico.testing.kernel import SeededEntropy
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 ENTROPY = SeededEntropy("columns")
 OLD, NEW, STRANGE = (VaultKeys.fresh(ENTROPY) for _ in range(3))

@@ -23,7 +23,7 @@ from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.kernel import SeededEntropy, TickingClock
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 ENTROPY, CLOCK = SeededEntropy("transactions"), TickingClock()
 

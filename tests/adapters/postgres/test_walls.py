@@ -36,7 +36,7 @@ from tests.contracts.debate_table import (
 )
 from tests.contracts.doors import Doors
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.postgres]
 
 MUCH_LATER = BEGINNING + timedelta(days=999)
 

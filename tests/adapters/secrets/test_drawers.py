@@ -171,7 +171,6 @@ for number in range(10):
 """
 
 
-@pytest.mark.timeout(60)
 def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     drawer = age_file(tmp_path)
     program = [sys.executable, "-c", _WRITER, str(drawer.file), str(drawer.identity)]

@@ -244,7 +244,6 @@ CANNOT_BE_BROKEN_OFF = """
 """
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("programs", "code", "said"),
     [

@@ -38,7 +38,7 @@ from tests.adapters.joins.debate_asks import FORM, a_voice, an_ask
 from tests.children import gone
 from tests.real_servers.watching import eventually
 
-pytestmark = [pytest.mark.process, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.process]
 
 ANA = a_person("ana")
 STAND_IN = f"{sys.executable} {Path(__file__).with_name('stand_in.py')}"

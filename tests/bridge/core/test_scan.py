@@ -176,7 +176,6 @@ def test_what_is_beside_it_is_left_as_it_was(text: str) -> None:
     assert left == "".join(a + b for a, b in zip(kept, shown, strict=True))
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece",
     [

@@ -214,7 +214,6 @@ REFUSED: Final[list[tuple[str, object, str]]] = [
 
 
 @pytest.mark.requirement("http:problems:rfc9457")
-@pytest.mark.timeout(60)
 async def test_what_cannot_be_meant_is_refused_with_its_code_and_makes_nothing(site: Site) -> None:
     """And with the field that is wrong, where it is one."""
     wrong = []
@@ -238,7 +237,6 @@ async def test_what_cannot_be_meant_is_refused_with_its_code_and_makes_nothing(s
 
 @pytest.mark.requirement("http:writes:idempotent")
 @pytest.mark.requirement("runs:start:once")
-@pytest.mark.timeout(60)
 async def test_a_write_repeated_under_its_key_is_done_once_and_answered_alike(site: Site) -> None:
     await open_box(site)
     project = (await site.ask("POST", f"{API}/projects", {"name": "heron"})).json["id"]
@@ -273,7 +271,6 @@ async def test_a_write_repeated_under_its_key_is_done_once_and_answered_alike(si
         assert (other.status, other.json["code"]) == (422, "idempotency_key_reused"), path
 
 
-@pytest.mark.timeout(60)
 async def test_lists_are_read_page_by_page(site: Site) -> None:
     await open_box(site)
     _, bot = await agent(site)

@@ -92,7 +92,6 @@ async def read_to(reader: asyncio.StreamReader, text: bytes) -> bytes:
 
 
 @pytest.mark.requirement("http:events:shutdown")
-@pytest.mark.timeout(60)
 async def test_a_server_with_open_streams_ends_without_waiting_for_them(site: Site) -> None:
     async with serving(site, Manners()) as served:
         await served.tell("a.a")
@@ -109,7 +108,6 @@ async def test_a_server_with_open_streams_ends_without_waiting_for_them(site: Si
 
 
 @pytest.mark.requirement("http:events:slow-clients")
-@pytest.mark.timeout(60)
 async def test_a_client_that_does_not_read_is_cut_off_with_all_that_waits_for_it(
     site: Site,
 ) -> None:
@@ -129,7 +127,6 @@ async def test_a_client_that_does_not_read_is_cut_off_with_all_that_waits_for_it
         writer.close()
 
 
-@pytest.mark.timeout(60)
 async def test_after_the_end_of_a_run_the_connection_can_be_used_again(site: Site) -> None:
     async with serving(site, Manners()) as served:
         await served.tell("a.a", "run.done")
@@ -145,7 +142,6 @@ async def test_after_the_end_of_a_run_the_connection_can_be_used_again(site: Sit
 
 
 @pytest.mark.requirement("engine:events:no-leak")
-@pytest.mark.timeout(60)
 async def test_clients_that_vanish_leave_nothing_behind(site: Site) -> None:
     async with serving(site, Manners()) as served:
         await served.tell("a.a")

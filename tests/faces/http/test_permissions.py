@@ -68,7 +68,6 @@ def turned_away(answer: Answer, door: Door) -> bool:
 
 @pytest.mark.requirement("guard:table:every-route")
 @pytest.mark.requirement("telemetry:metrics:behind-a-key")
-@pytest.mark.timeout(120)
 async def test_a_key_without_the_scope_is_turned_away_and_one_with_only_it_is_let_through(
     site: Site,
 ) -> None:
@@ -89,7 +88,6 @@ async def test_a_key_without_the_scope_is_turned_away_and_one_with_only_it_is_le
 
 @pytest.mark.requirement("guard:table:every-route")
 @pytest.mark.requirement("telemetry:metrics:behind-a-key")
-@pytest.mark.timeout(120)
 async def test_each_role_opens_the_doors_of_its_scopes_and_no_other(site: Site) -> None:
     keys = {role: await key_of(site, role) for role in Role}
     wrong: list[tuple[Route, Role, int]] = []

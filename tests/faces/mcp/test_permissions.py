@@ -219,7 +219,6 @@ async def test_every_method_and_every_tool_is_in_the_table(table: Table) -> None
 
 
 @pytest.mark.requirement("guard:table:every-route")
-@pytest.mark.timeout(120)
 @every_era
 @every_face
 async def test_without_any_one_scope_that_it_needs_nothing_is_reached(
@@ -241,7 +240,6 @@ async def test_without_any_one_scope_that_it_needs_nothing_is_reached(
 
 
 @pytest.mark.requirement("guard:table:every-route")
-@pytest.mark.timeout(120)
 @every_era
 @every_face
 async def test_with_the_scopes_that_it_needs_and_no_other_it_is_reached(
@@ -266,7 +264,6 @@ async def test_with_the_scopes_that_it_needs_and_no_other_it_is_reached(
 
 
 @pytest.mark.requirement("guard:table:every-route")
-@pytest.mark.timeout(120)
 @every_era
 @every_face
 async def test_each_role_is_let_through_by_its_scopes(table: Table, era: str) -> None:

@@ -36,7 +36,6 @@ SERVER = Stdio(
 PAGE = Http("https://example.com/mcp", {"Authorization": FromEnvironment("TOKEN")})
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.requirement("gateway:pins:every-mutation")
 def test_ten_thousand_single_mutations_of_real_definitions_each_change_the_pin() -> None:
     random = Random(20261114)

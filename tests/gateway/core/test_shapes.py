@@ -56,7 +56,6 @@ def test_nor_does_who_puts_which_of_them_together(
     assert merged(merged(a, b), c) == merged(a, merged(b, c))
 
 
-@pytest.mark.timeout(60)  # what is large takes long to think up
 @given(st.lists(st.dictionaries(st.text(max_size=9), VALUES, max_size=90), max_size=6))
 def test_a_shape_is_never_larger_than_is_kept(results: list[JsonValue]) -> None:
     shape = seen(results, *results)

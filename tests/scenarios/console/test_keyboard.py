@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
-    pytest.mark.timeout(300),
     pytest.mark.requirement("console:screens:keyboard"),
 ]
 _LONGER_THAN_IT_TAKES = 1_000

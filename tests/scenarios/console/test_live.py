@@ -20,7 +20,6 @@ pytestmark = [
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
-    pytest.mark.timeout(300),
 ]
 LIVE = pytest.mark.requirement("console:screens:live")
 STATES = pytest.mark.requirement("console:screens:states")

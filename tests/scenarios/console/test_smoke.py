@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.scenario,
     pytest.mark.postgres,
     pytest.mark.process,
-    pytest.mark.timeout(300),
 ]
 
 SCREENS: Final = {

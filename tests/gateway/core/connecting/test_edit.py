@@ -30,7 +30,6 @@ def is_part(small: str, large: str) -> bool:
 
 
 @pytest.mark.requirement("first-hour:connect:own-bytes")
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("file", "names", "texts"), [(JSON, JSON_NAMES, json_files()), (TOML, TOML_NAMES, toml_files())]
 )
@@ -51,7 +50,6 @@ def test_what_is_put_in_is_taken_out_to_the_byte(
 
 
 @pytest.mark.requirement("first-hour:connect:rewritten")
-@pytest.mark.timeout(60)
 @given(
     st.data(),
     json_files(),
