@@ -1,8 +1,12 @@
 """What every test may ask for."""
 
+import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -99,6 +103,24 @@ def _allowed(item: pytest.Item) -> float:
     """Seconds that it says it may take at most."""
     marker = item.get_closest_marker("timeout")
     return float(marker.args[0]) if marker and marker.args else 0.0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """A signal that comes while the loop is idle would leave the test in it, and its fixtures wait
+    for the test without end: so this time limit ends the test from within, just before."""
+    if iscoroutinefunction(pyfuncitem.obj):
+        default = pyfuncitem.config.getoption("timeout") or pyfuncitem.config.getini("timeout")
+        pyfuncitem.obj = _ended(pyfuncitem.obj, 0.98 * (_allowed(pyfuncitem) or float(default)))
+
+
+def _ended(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
+    @wraps(test)
+    async def within(**given: Any) -> None:
+        async with asyncio.timeout(seconds):
+            await test(**given)
+
+    return within
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

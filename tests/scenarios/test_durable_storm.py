@@ -57,7 +57,7 @@ class Executioner:
     def __init__(self, kills: int, passages: int) -> None:
         self._left = kills
         self._chance = random.Random(5)
-        self._pause = passages * 9 // (kills * 5)  # so that it lasts for nine tenths of the work
+        self._pause = passages * 6 // (kills * 5)  # so that it lasts for six tenths of the work
         self._next = iter(POINTS * (kills // len(POINTS) + 1))
         self._wanted = next(self._next)
         self._skip = 20
@@ -101,8 +101,8 @@ async def _storm(
         async with asyncio.TaskGroup() as group:
             group.create_task(_start_all(house, runs))
             group.create_task(_kill_database(house, database_kills))
-        while executioner.left:  # noqa: ASYNC110 # it changes as other processes come by
-            await asyncio.sleep(0.1)
+        while executioner.left and await asyncio.to_thread(house.left):  # noqa: ASYNC110 # elsewhere
+            await asyncio.sleep(0.2)
         took = await house.all_over(60 * PATIENCE)
         return conductor, Counter(each["key"] for each in effects(ledger)), took
 

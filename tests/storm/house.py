@@ -76,13 +76,14 @@ class House:
         """Seconds until no run is left that is not over."""
         began = time.monotonic()
         while True:
-            left = await asyncio.to_thread(self._left)
+            left = await asyncio.to_thread(self.left)
             if left == 0:
                 return time.monotonic() - began
             assert time.monotonic() - began < patience, self.statuses()
             await asyncio.sleep(0.2)
 
-    def _left(self) -> int:
+    def left(self) -> int:
+        """Runs that are not over."""
         over = {"done", "failed", "cancelled", "stuck"}
         return sum(count for status, count in self.statuses().items() if status not in over)
 
