@@ -34,7 +34,7 @@ AT_ONCE = 4
 MOST_GROWTH = 16_000_000
 """Bytes, after warm-up: what a few programs' output takes for a moment."""
 LIMITS = Limits(
-    seconds=1.5,
+    seconds=4,
     memory=100_000_000,
     processes=40,
     file_size=20_000_000,

@@ -145,10 +145,10 @@ async def until(true: Callable[[], object], seconds: float = 30.0) -> None:
 def children() -> list[psutil.Process]:
     """Ours that live or are not yet buried, but for the warden and what makes forks."""
     found, kept = psutil.Process().children(), keepers()
-    return [each for each in found if each.pid not in kept and not _is_warden(each)]
+    return [each for each in found if each.pid not in kept and not is_warden(each)]
 
 
-def _is_warden(process: psutil.Process) -> bool:
+def is_warden(process: psutil.Process) -> bool:
     try:
         return any(word.endswith("warden.py") for word in process.cmdline())
     except psutil.Error:

@@ -32,12 +32,14 @@ from tests.adapters.mcp.pools import (
     Changes,
     a_pool,
     children,
+    is_warden,
     launched,
     said,
     target,
     together,
     until,
 )
+from tests.children import children as descendants
 from tests.children import lives
 
 PLAIN = target(launched("plain"))
@@ -181,7 +183,7 @@ async def test_when_the_pool_is_left_nothing_runs_any_more_and_nothing_is_starte
     async with a_pool() as pool:
         many = [target(launched("plain"), f"server-{number}") for number in range(5)]
         await asyncio.gather(*(pool.look(each) for each in many))
-        ours = [child.pid for child in psutil.Process().children(recursive=True)]
+        ours = [child.pid for child in descendants()]
 
     await until(lambda: not any(lives(pid) for pid in ours))  # the warden among them
     with pytest.raises(UpstreamBusy):
@@ -239,8 +241,7 @@ async def test_the_warden_is_there_again_after_it_was_killed(pool: UpstreamPool)
 
 
 def _wardens() -> list[psutil.Process]:
-    ours = {child.pid for child in children()}
-    return [child for child in psutil.Process().children() if child.pid not in ours]
+    return [child for child in psutil.Process().children() if is_warden(child)]
 
 
 ROOT = Path(__file__).parents[3]
