@@ -16,14 +16,14 @@ fmt:
     ruff format
     ruff check --fix
 
-# the inner loop: everything that is fast, in under a minute
+# the inner loop, under a minute: format, lint, import contracts, types, the kernel and the cores
 check:
     ruff format --check
     ruff check
     lint-imports --no-logo
     ty check
     mypy
-    pytest -n 2 --dist loadscope --hypothesis-profile=quick -m "not scenario and not postgres and not process"
+    pytest -n 2 --dist loadscope --hypothesis-profile=quick tests/kernel tests/*/core
 
 # the gate's tests: real PostgreSQL, real servers, small storms; --nightly adds the others
 test *arguments:

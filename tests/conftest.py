@@ -83,7 +83,7 @@ def tcp_database(tcp_template: Template) -> Iterator[Addresses]:
 
 
 STRANGERS = ("mcp", "box", "monty", "builtin", "web")
-"""Adapters whose tests start strangers' programs and talk to servers: too long for `just check`."""
+"""Adapters whose tests start strangers' programs and talk to servers."""
 
 
 @pytest.hookimpl(trylast=True)
