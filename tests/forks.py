@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -55,10 +55,14 @@ class Forked:
         folder: Path,
         out: Path,
         err: Path,
+        *,
+        plant: Callable[[], None] | None = None,
     ) -> None:
+        """`plant` takes a safeguard out of it, for a test that shows what it is for."""
         self._process: BaseProcess = FORKS.Process(
             target=_portico,
             args=(list(arguments), dict(environment), folder, out, err),
+            kwargs={"plant": plant},
             daemon=True,
         )
         self._process.start()
@@ -98,7 +102,13 @@ class Forked:
 
 
 def _portico(
-    arguments: list[str], environment: dict[str, str], folder: Path, out: Path, err: Path
+    arguments: list[str],
+    environment: dict[str, str],
+    folder: Path,
+    out: Path,
+    err: Path,
+    *,
+    plant: Callable[[], None] | None,
 ) -> None:
     os.environ.clear()
     os.environ.update(environment)
@@ -111,4 +121,6 @@ def _portico(
     sys.argv = [str(Path(sys.executable).with_name("portico")), *arguments]
     from portico.__main__ import main
 
+    if plant is not None:
+        plant()
     main()

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -61,9 +61,9 @@ class Installation:
             return Said(code, out.read_text(), err.read_text())
 
     @contextmanager
-    def serving(self) -> Iterator[Forked]:
+    def serving(self, plant: Callable[[], None] | None = None) -> Iterator[Forked]:
         log = self.home / "serve.log"
-        with Forked(["serve"], self.environment, self.home, log, log) as process:
+        with Forked(["serve"], self.environment, self.home, log, log, plant=plant) as process:
             try:
                 self.wait_ready(process)
                 yield process

@@ -81,12 +81,6 @@ class Watching:
     def most_servers(self) -> int:
         return max(sample.servers for sample in self.samples)
 
-    def unburied(self, samples: int = 10) -> int:
-        """Dead children that stayed so for a second: one is always dead for a moment."""
-        last = [sample.zombies for sample in self.samples]
-        windows = zip(*(last[place:] for place in range(samples)), strict=False)
-        return len(frozenset().union(*(frozenset.intersection(*seen) for seen in windows)))
-
     def memory(self, begin: int, end: int) -> Memory:
         """Medians over the time in which so many sessions were over."""
         then = [sample for sample in self.samples if begin <= sample.done <= end]

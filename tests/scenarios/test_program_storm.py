@@ -106,3 +106,18 @@ async def test_killed_between_a_change_and_its_note_a_person_is_asked(house: Pla
     assert executioner.killed is not None
     assert faults(house, "one", report) == []
     assert house.said["step done"] >= 1
+
+
+@pytest.mark.planted
+async def test_without_a_look_at_intents_the_same_check_finds_a_change_made_twice(
+    house: PlanHouse,
+) -> None:
+    """A red run: what the intents are for."""
+    house.conductor.replace_workers(remembers=False)
+    house.conductor.verdict = executioner = AtPoint(point=AFTER_CALL, what="change")
+
+    report = await house.over(await start(house, "twice"), PATIENCE)
+
+    assert executioner.killed is not None
+    both = {"call-2 was made twice", "call-3 was made twice"}
+    assert both & set(faults(house, "twice", report))

@@ -1,19 +1,26 @@
 """A server with very many streams at once: each is complete, and the server does not grow."""
 
+import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
+import httpx2
 import psutil
 import pytest
+from starlette.types import Receive
 
+from portico.faces.http.lasting import Connection
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.main.ground import Ground
 from tests.installation import Installation
+from tests.real_servers.watching import eventually
 from tests.scenarios.event_writer import Job
 from tests.scenarios.sse_clients import Crowd
 
@@ -23,6 +30,8 @@ SECONDS = 60 if FULL_SIZE else 6
 A_SECOND = 100
 BREAKS = 50 if FULL_SIZE else 10
 MOST_GROWTH = 0.10
+LEAVING = 30.0
+"""Seconds in which whoever has gone must have been noticed."""
 
 pytestmark = [
     pytest.mark.scenario,
@@ -38,6 +47,8 @@ class Soaked:
     end: int
     busy: float
     """Of one core, the server's."""
+    left: int
+    """Readers that the server still has when all have gone."""
 
     @property
     def growth(self) -> float:
@@ -51,8 +62,10 @@ def app_address(house: Installation, monkeypatch: pytest.MonkeyPatch) -> str:
     return Ground().store.addresses.app
 
 
-def soak(house: Installation, address: str, topics: list[str]) -> Soaked:
-    with house.serving() as server, house.client() as client:
+def soak(
+    house: Installation, address: str, topics: list[str], plant: Callable[[], None] | None = None
+) -> Soaked:
+    with house.serving(plant) as server, house.client() as client:
         me = client.get("/me").json()
         crowd = Crowd(
             port=house.port,
@@ -88,10 +101,17 @@ def soak(house: Installation, address: str, topics: list[str]) -> Soaked:
                 )
             told = json.loads(_line(clients))
             end = process.memory_info().rss
+        eventually(lambda: _readers(client) == 0, LEAVING)
+        left = _readers(client)
         assert server.poll() is None
         # Not of its end: how long that may take is a matter of the clock.
         assert "Traceback" not in house.log, house.log[-3000:]
-    return Soaked(told, warm, end, busy)
+    return Soaked(told, warm, end, busy, left)
+
+
+def _readers(client: httpx2.Client) -> int:
+    figures = client.get(client.base_url.copy_with(path="/metrics")).text
+    return int(float(re.findall(r"^portico_sse_clients\S* (\S+)$", figures, re.MULTILINE)[0]))
 
 
 def _python(module: str) -> "subprocess.Popen[str]":
@@ -145,3 +165,26 @@ def test_every_stream_is_complete_and_the_server_does_not_grow(
     assert soaked.told["whole"] == CLIENTS
     assert soaked.told["breaks"] > SECONDS * BREAKS / 2
     assert soaked.growth < MOST_GROWTH
+    assert soaked.left == 0
+
+
+def never_left() -> None:
+    """Nobody waits for a reader to go."""
+
+    async def until_left(_: Connection, __: Receive) -> None:
+        await asyncio.Event().wait()
+
+    Connection.until_left = until_left  # type: ignore[assignment, method-assign] # a red run
+
+
+@pytest.mark.planted
+def test_once_nobody_sees_readers_go_the_same_check_finds_what_is_left_of_them(
+    house: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A red run: what it is for that a stream sees its reader go."""
+    address = app_address(house, monkeypatch)
+
+    soaked = soak(house, address, ["soak-0"], never_left)
+
+    assert soaked.told["whole"] == CLIENTS
+    assert soaked.left > CLIENTS

@@ -99,19 +99,46 @@ async def a_model(addresses: Addresses, doors: Doors, name: str) -> Forgetful:
     return Forgetful(addresses, doors, root, readers, talks)
 
 
-@pytest.mark.requirement("bridge:unread:exact")
-async def test_the_count_of_what_is_unread_is_exact(embedded_database: Addresses) -> None:
-    buses = [PostgresBus(embedded_database.app, system_entropy) for _ in range(2)]
+async def storm(addresses: Addresses) -> set[str]:
+    """Every count is compared after each step. Which verbs there were."""
+    buses = [PostgresBus(addresses.app, system_entropy) for _ in range(2)]
     verbs = set[str]()
-    async with open_pool(embedded_database.app, 2) as pool:
+    async with open_pool(addresses.app, 2) as pool:
         real = postgres_doors(Transactions(pool), *buses)
         for number in range(WORLDS):
             dated, random = cast("Messages", Dated(real.messages)), Random(number)
             doors = replace(real, messages=dated)
-            model = await a_model(embedded_database, doors, f"space {number}")
+            model = await a_model(addresses, doors, f"space {number}")
             for _ in range(STEPS):
                 step = Step(*(random.randrange(1_000) for _ in range(4)))
                 verbs.add(model.verbs[step.verb % len(model.verbs)].__name__)
                 await model.take(step)
+    return verbs
 
-    assert len(verbs) == 11
+
+@pytest.mark.requirement("bridge:unread:exact")
+async def test_the_count_of_what_is_unread_is_exact(embedded_database: Addresses) -> None:
+    assert len(await storm(embedded_database)) == 11
+
+
+@pytest.mark.parametrize(
+    ("function", "condition"),
+    [
+        ("bridge_unread", "AND NOT t.muted"),
+        ("bridge_read_to", "AND m.label = ANY (visible)"),
+        ("bridge_forget", "AND t.last_seq < m.seq"),
+    ],
+)
+@pytest.mark.planted
+async def test_without_one_condition_a_count_is_wrong(
+    embedded_database: Addresses, function: str, condition: str
+) -> None:
+    """A red run: what each of them is for."""
+    with psycopg.connect(str(embedded_database.owner), autocommit=True) as owner:
+        asked = "SELECT pg_get_functiondef(%s::regproc)"
+        ((text,),) = owner.execute(asked, [f"portico.{function}"])
+        assert condition in text
+        owner.execute(text.replace(condition, ""))
+
+    with pytest.raises(AssertionError):
+        await storm(embedded_database)
