@@ -3,6 +3,8 @@
 python .ci/size.py                 the source and the tests, in a few seconds
 python .ci/size.py --installed     also the wheel, and what an installation from the lock takes
 python .ci/size.py [--installed] --check   exits with 1 if anything is above its budget
+python .ci/size.py --shape         by package: files, folders, imports, classes, modules, circles
+python .ci/size.py --shape         by package: files, folders, imports, classes, modules, circles
     --json                         one JSON object
     --write FILE                   the same, into a file
 """
@@ -23,23 +25,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from shape import Module, shapes, table  # beside this file
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "portico"
 PACKAGES = ("code_lines", "statements", "files")
 """What is counted for each package of src/portico."""
 
 
+def source_modules() -> dict[Path, Module]:
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        found[path] = Module(name, code_lines(text, tree), statements(tree), tree)
+    return found
+
+
 def source_sizes() -> dict[str, dict[str, int]]:
     """By package of src/portico; a module beside them counts for `portico`."""
     sizes: dict[str, Counter[str]] = {each: Counter() for each in PACKAGES}
-    for path in sorted(SOURCE.rglob("*.py")):
-        inside = path.relative_to(SOURCE)
-        package = inside.parts[0] if len(inside.parts) > 1 else "portico"
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        sizes["code_lines"][package] += code_lines(text, tree)
-        sizes["statements"][package] += statements(tree)
-        sizes["files"][package] += 1
+    for module in source_modules().values():
+        sizes["code_lines"][module.package] += module.code_lines
+        sizes["statements"][module.package] += module.statements
+        sizes["files"][module.package] += 1
     return {name: dict(sorted(counts.items())) for name, counts in sizes.items()}
 
 
@@ -204,9 +216,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What Portico weighs.")
     parser.add_argument("--installed", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--shape", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", type=Path)
     wish = parser.parse_args()
+    if wish.shape:
+        rows = shapes(source_modules())
+        print(json.dumps(rows) if wish.json else table(rows))
+        return 0
     found = sizes(installed=wish.installed)
     if wish.write:
         wish.write.write_text(json.dumps(found))

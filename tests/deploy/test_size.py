@@ -7,6 +7,7 @@ from tests.deploy.dockerfile import ROOT
 from tests.deploy.scripts import script
 
 size = script(".ci/size.py")
+shape = script(".ci/shape.py")
 
 MODULE = '''"""What it is for,
 over two lines."""
@@ -56,3 +57,19 @@ def test_every_package_has_a_budget_and_no_budget_is_for_nothing() -> None:
     }
 
     assert {each for each in allowed if "." in each} == by_package
+
+
+def test_modules_that_need_each_other_are_a_circle_unless_they_import_late() -> None:
+    late = "def act() -> None:\n    import portico.one"
+    texts = {
+        "portico.one": "from portico import two",
+        "portico.two": "from typing import TYPE_CHECKING\nimport portico.one",
+        "portico.three": f"from portico.one import act\n{late}",
+        "portico.four": "if TYPE_CHECKING:\n    import portico.five",
+        "portico.five": "from portico.four import act",
+        "portico.six.__init__": "",
+        "portico.six.seven": "from portico.six import act",
+    }
+    modules = [shape.Module(name, 1, 1, ast.parse(text)) for name, text in texts.items()]
+
+    assert shape.circles_of(modules) == [["portico.one", "portico.two"]]
