@@ -53,8 +53,8 @@ class Without:
     def how(self) -> Mapping[str, Any]:
         """An `AheadHouse` without these gates."""
         return {
-            "gates": [gate for gate in GATES if gate.__name__ not in self.gates],
-            "arrival": [gate for gate in ARRIVAL if gate.__name__ not in self.gates],
+            "gates": [gate for gate in GATES if gate.name not in self.gates],
+            "arrival": [gate for gate in ARRIVAL if gate.name not in self.gates],
             **self.house,
         }
 
@@ -69,7 +69,8 @@ def _looser(seen: Callable[[Attempt], Attempt] = _all_the_same) -> Mapping[str, 
     def stays(attempt: Attempt) -> bool:
         return stays_here(seen(attempt))
 
-    return {"gates": [stays if gate is stays_here else gate for gate in GATES]}
+    looser = {"stays_here": stays}
+    return {"gates": [gate._replace(is_open=looser.get(gate.name, gate.is_open)) for gate in GATES]}
 
 
 def _opened(attempt: Attempt) -> Attempt:

@@ -81,7 +81,7 @@ async def test_whoever_foretells_nothing_unsafe_is_done_and_nothing_is_given_to_
 
 def test_every_gate_is_taken_out_once() -> None:
     """But for the one that is about memory and not about safety: the room that an answer takes."""
-    gates = {gate.__name__ for gate in GATES} | {gate.__name__ for gate in ARRIVAL}
+    gates = {gate.name for gate in GATES} | {gate.name for gate in ARRIVAL}
     looser = {"stays_here"}
 
     assert {name for without in OUT.values() for name in without.gates} | looser == (

@@ -27,7 +27,7 @@ from portico.engine.core.run import Discreet, Failure
 from portico.engine.run_leg import patiently
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
-from portico.kernel.errors import Kind, PorticoError
+from portico.kernel.errors import Kind, PorticoError, type_name
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 
@@ -208,7 +208,7 @@ class TakeTurn:
 
 def _kind_of(error: Exception) -> Failure:
     """And no word of it: whoever may see runs may not read what they are about."""
-    name = type(error).__name__
+    name = type_name(error)
     if isinstance(error, PorticoError):
         return Failure(name, f"{error.title}.", error.code)
     return Failure(name, f"{name}, and nobody knows more of it here.")

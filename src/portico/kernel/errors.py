@@ -48,3 +48,12 @@ class PorticoError(Exception):
         super().__init__(message)
         if fix is not None:
             self.fix = fix
+
+
+def type_name(error: BaseException) -> str:
+    """The `type` of a stored or published failure: the class's own `type_name`, or else its name.
+
+    A class that is renamed keeps its earlier name as `type_name`.
+    """
+    kind = type(error)
+    return str(vars(kind).get("type_name", kind.__name__))

@@ -408,7 +408,7 @@ async def test_what_has_not_happened_is_zero_and_not_missing(measure: Measure) -
         'portico_ahead_predicted_total{mode="live"}',
         'portico_ahead_predicted_total{mode="shadow"}',
         'portico_ahead_refused_total{gate="proven_for_caller"}',
-        *(f'portico_ahead_refused_total{{gate="{gate.__name__}"}}' for gate in GATES),
+        *(f'portico_ahead_refused_total{{gate="{gate.name}"}}' for gate in GATES),
         *(f'portico_ahead_wasted_total{{why="{why}"}}' for why in Waste),
     }
 

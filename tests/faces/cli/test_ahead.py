@@ -121,11 +121,11 @@ lab.list, lab.find	lab.read	live, rate limited	38 of 40	90%	18	17	16.9 s
 
 def test_of_every_gate_it_is_said_what_it_kept_out(cli: CommandLine) -> None:
     """The name of a gate says what must be true, and would here say the contrary."""
-    closed = [EDGE | {"turned_down": gate.__name__} for gate in GATES]
+    closed = [EDGE | {"turned_down": gate.name} for gate in GATES]
 
     said = [row[2] for row in cli("ahead edges", edges(*closed)).rows]
 
-    names = {f"live, {gate.__name__.replace('_', ' ')}" for gate in GATES}
+    names = {f"live, {gate.name.replace('_', ' ')}" for gate in GATES}
     assert len(said) == len(GATES)
     assert names.isdisjoint(said)
 

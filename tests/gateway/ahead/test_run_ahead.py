@@ -253,7 +253,7 @@ async def test_what_was_read_and_not_taken_in_yet_counts_for_where_it_may_be_sen
 
     assert await begun(room, first) == ["files.read"]
     assert room.closed == [("sky.forecast", "stays_here")]
-    others = [gate for gate in GATES if gate.__name__ != "stays_here"]
+    others = [gate for gate in GATES if gate.name != "stays_here"]
     room.run_ahead = replace(room.run_ahead, gates=others)
     assert await begun(room, replace(first, arguments={"path": "b"})) == ["files.read"] * 2
     assert room.closed[1:] == [("sky.forecast", "allowed")]

@@ -264,16 +264,19 @@ def _wish(ask: VoiceAsk, again: str = "") -> AgentRunWish:
     """How long there is for it is no part of it: that is less each time it is asked again."""
     cost = ask.voice.cost(prompt=ask.prompt_tokens, output=ask.most_output)
     money = Limits().money if ask.voice.tariff is None else cost.money
+    its = Limits(turns=1_000, tokens=cost.tokens, money=money, seconds=86_400.0, calls=1_000_000)
     wish = AgentRunWish(
         agent=ask.voice.target,
         message=f"{ask.system}\n\n{ask.prompt}",
-        limits=Limits(
-            turns=1_000, tokens=cost.tokens, money=money, seconds=86_400.0, calls=1_000_000
-        ),
+        limits=its,
         label=ask.label,
         clearance=ask.ceiling,
     )
-    what = (ask.key, wish.message, wish.limits, wish.label, wish.clearance, again)
+    limits = (  # spelled out: a renamed class must not start the same run a second time
+        f"Limits(turns={its.turns}, tokens={its.tokens}, money={its.money!r}, "
+        f"seconds={its.seconds}, calls={its.calls})"
+    )
+    what = (ask.key, wish.message, limits, wish.label, wish.clearance, again)
     digest = sha256("\0".join(map(str, what)).encode("utf-8", "surrogatepass")).hexdigest()
     return replace(wish, key=f"debate:{digest[:40]}")
 

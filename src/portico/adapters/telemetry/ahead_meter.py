@@ -65,7 +65,7 @@ def show_zeros() -> None:
         counter.add(0)
     for mode in ("live", "shadow"):
         _predicted.add(0, {"mode": mode})
-    for gate in (PROVEN_FOR_CALLER, *(each.__name__ for each in GATES)):
+    for gate in (PROVEN_FOR_CALLER, *(each.name for each in GATES)):
         _refused.add(0, {"gate": gate})
     for why in Waste:
         _wasted.add(0, {"why": str(why)})

@@ -23,6 +23,7 @@ from opentelemetry.trace import (
 )
 
 from portico.adapters.telemetry.conventions import ERROR_TYPE
+from portico.kernel.errors import type_name
 
 Attribute = str | bool | int | float
 Attributes = Mapping[str, Attribute]
@@ -40,7 +41,7 @@ def span(
         try:
             yield made
         except BaseException as error:
-            made.set_attribute(ERROR_TYPE, type(error).__name__)
+            made.set_attribute(ERROR_TYPE, type_name(error))
             raise
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from portico.kernel.errors import PorticoError
+from portico.kernel.errors import PorticoError, type_name
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label
@@ -186,8 +186,9 @@ def failure_of(
     if isinstance(error, Discreet):
         return replace(error.failure, step=step or error.failure.step)
     code = error.code if isinstance(error, PorticoError) else None
-    message = str(clean(str(error))) or type(error).__name__
-    return Failure(type(error).__name__, message, code, step or _step_behind(error))
+    name = type_name(error)
+    message = str(clean(str(error))) or name
+    return Failure(name, message, code, step or _step_behind(error))
 
 
 def _step_behind(error: BaseException) -> str | None:

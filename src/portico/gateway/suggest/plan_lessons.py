@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
 from portico.kernel.label import may_read
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger("portico.gateway.suggest.plan_lessons")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,8 +4,8 @@ Each gate is one predicate, and all of them stand in one row: none knows of anot
 out something that all the others would let through.
 """
 
-from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from portico.gateway.core.ahead.attempt import Arrival, Attempt
 from portico.gateway.core.ahead.predicted import Origin, Source
@@ -14,19 +14,17 @@ from portico.guard.core.act import Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 
-_Facts_contra = TypeVar("_Facts_contra", contravariant=True)
 _Either = TypeVar("_Either", Attempt, Arrival)
 
 
-class _Predicate(Protocol[_Facts_contra]):
-    __name__: str
+class NamedGate(NamedTuple, Generic[_Either]):
+    name: str
     """What it is called where it is told that it was closed."""
+    is_open: Callable[[_Either], bool]
 
-    def __call__(self, facts: _Facts_contra, /) -> bool: ...
 
-
-Gate = _Predicate[Attempt]
-ArrivalGate = _Predicate[Arrival]
+Gate = NamedGate[Attempt]
+ArrivalGate = NamedGate[Arrival]
 
 _AT_A_SERVER: Final = 4
 """Calls at once at one that is reached over a network, beyond which nothing is put on top."""
@@ -123,25 +121,25 @@ def affordable(attempt: Attempt) -> bool:
 
 
 GATES: Final[tuple[Gate, ...]] = (
-    switched_on,
-    in_good_standing,
-    still_approved,
-    pinned_as_foretold,
-    only_reads,
-    no_workflow,
-    stays_here,
-    complete,
-    fits_its_schema,
-    proven,
-    worth_it,
-    allowed,
-    settled,
-    awake,
-    not_in_the_way,
-    few_at_once,
-    few_of_one,
-    few_a_minute,
-    affordable,
+    Gate("switched_on", switched_on),
+    Gate("in_good_standing", in_good_standing),
+    Gate("still_approved", still_approved),
+    Gate("pinned_as_foretold", pinned_as_foretold),
+    Gate("only_reads", only_reads),
+    Gate("no_workflow", no_workflow),
+    Gate("stays_here", stays_here),
+    Gate("complete", complete),
+    Gate("fits_its_schema", fits_its_schema),
+    Gate("proven", proven),
+    Gate("worth_it", worth_it),
+    Gate("allowed", allowed),
+    Gate("settled", settled),
+    Gate("awake", awake),
+    Gate("not_in_the_way", not_in_the_way),
+    Gate("few_at_once", few_at_once),
+    Gate("few_of_one", few_of_one),
+    Gate("few_a_minute", few_a_minute),
+    Gate("affordable", affordable),
 )
 
 
@@ -176,19 +174,19 @@ def small_enough(arrival: Arrival) -> bool:
 
 
 ARRIVAL: Final[tuple[ArrivalGate, ...]] = (
-    same_aim,
-    still_on,
-    not_overtaken,
-    succeeded,
-    asked_nothing,
-    orders_nothing,
-    small_enough,
+    ArrivalGate("same_aim", same_aim),
+    ArrivalGate("still_on", still_on),
+    ArrivalGate("not_overtaken", not_overtaken),
+    ArrivalGate("succeeded", succeeded),
+    ArrivalGate("asked_nothing", asked_nothing),
+    ArrivalGate("orders_nothing", orders_nothing),
+    ArrivalGate("small_enough", small_enough),
 )
 
 
-def closed(facts: _Either, gates: Sequence[_Predicate[_Either]]) -> str | None:
+def closed(facts: _Either, gates: Sequence[NamedGate[_Either]]) -> str | None:
     """The name of the first gate that is, if one is."""
-    return next((gate.__name__ for gate in gates if not gate(facts)), None)
+    return next((gate.name for gate in gates if not gate.is_open(facts)), None)
 
 
 def _no_strangers(source: Source, attempt: Attempt) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 
 from portico.engine.core.run import Failure
 from portico.gateway.core.plan.report import Trouble
-from portico.kernel.errors import PorticoError
+from portico.kernel.errors import PorticoError, type_name
 from portico.kernel.json import JsonObject, JsonValue
 
 _LONGEST: Final = 500
@@ -23,7 +23,7 @@ _KEPT: Final = re.compile(r"(The step '[^']*' failed: )?(.*) \[in full: (res_[0-
 
 def words_of(error: Exception) -> JsonObject:
     """What is kept for the caller."""
-    words = {"words": str(error) or type(error).__name__}
+    words = {"words": str(error) or type_name(error)}
     fix = error.fix if isinstance(error, PorticoError) else None
     return {**words, "fix": fix} if fix else words
 
@@ -35,7 +35,7 @@ def discreet(error: Exception, step: str | None, kept: str | None) -> Failure:
     if isinstance(error, PorticoError):
         title, code = error.title, error.code
     message = title if kept is None else f"{title} [in full: {kept}]"
-    return Failure(type(error).__name__, message, code, step)
+    return Failure(type_name(error), message, code, step)
 
 
 def kept_words(message: str) -> str | None:
