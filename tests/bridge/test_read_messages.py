@@ -243,6 +243,8 @@ async def test_whoever_waits_is_answered_when_something_is_said(room: TalkRoom) 
         waiting = tasks.create_task(room.read_messages(ana, [talk.id], cursor=here, wait=LONG))
         await settled()
         await room.says(bob, talk, "b")
+        await settled()
+        assert waiting.done()
 
     assert bodies(waiting.result()) == ["b"]
     assert room.bulletin.size == 0

@@ -120,6 +120,8 @@ async def _serve(
         server_header=False,
         proxy_headers=False,
         lifespan="on",
+        # Longer than clients and proxies keep a connection: else they ask on one that just closes.
+        timeout_keep_alive=75,
         timeout_graceful_shutdown=5,
     )
     host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
