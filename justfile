@@ -53,13 +53,13 @@ docs:
 serve *arguments:
     portico serve {{ arguments }}
 
-# measure: just bench start --json
+# measure: just bench start --json; `benchmarks/requirements.txt` has what some need
 bench *arguments:
-    portico bench {{ arguments }}
+    python -m benchmarks {{ arguments }}
 
 # measure some anew, and write the page of benchmarks: just benchmarks start call
 benchmarks *names:
-    for name in {{ names }}; do portico bench "$name" --json > "build-$name.json" && mv "build-$name.json" "docs/benchmarks/$name.json" || exit; done
+    for name in {{ names }}; do python -m benchmarks "$name" --json > "build-$name.json" && mv "build-$name.json" "docs/benchmarks/$name.json" || exit; done
     python docs/generate.py
 
 # pictures of every screen in both themes, into build/screenshots or the folder that is named

@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def checks(steps: Steps, costs: Path, size: Path) -> None:
-    steps.run([Step("compile", ("python", "-m", "compileall", "-q", "src", "tests"))])
+    steps.run([Step("compile", ("python", "-m", "compileall", "-q", "src", "benchmarks", "tests"))])
     covered = ("coverage", "run", "--rcfile=.ci/coverage-cores.toml", "-m")
     cores = [f"tests/{each}" for each in CORES]
     steps.run(

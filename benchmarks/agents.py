@@ -8,21 +8,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from portico.bench.agents_llama import lacking, llama
-from portico.bench.agents_measured import Measured, serving
-from portico.bench.agents_report import report
-from portico.bench.agents_setting_up import (
+from benchmarks.agents_llama import lacking, llama
+from benchmarks.agents_measured import Measured, serving
+from benchmarks.agents_report import report
+from benchmarks.agents_setting_up import (
     describe,
     describe_real,
     write_real_settings,
     write_settings,
 )
-from portico.bench.agents_stage import stage
-from portico.bench.agents_work import ALL
-from portico.bench.letting_in import rest
-from portico.bench.processes import PORTICO, environment
+from benchmarks.agents_stage import stage
+from benchmarks.agents_work import ALL
+from portico.bench.clients import rest
+from portico.bench.processes import PORTICO, environment, free_port, scratch_home
 from portico.bench.report import skipped
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 

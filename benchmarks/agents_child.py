@@ -1,9 +1,9 @@
-"""The process under measurement in `portico bench agents`: it carries runs out, and nothing else.
+"""The process under measurement in `just bench agents`: it carries runs out, and nothing else.
 
 It does what it is told, a line at a time, until there are no more: whole runs, the questions of a
 run to the model without one, or its calls through the gateway without one.
 
-    python -m portico.bench.agents_child NAME
+    python -m benchmarks.agents_child NAME
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from portico.bench.agents_figures import Ended
-from portico.bench.agents_house import AgentHouse, agent_house
-from portico.bench.agents_scripts import Script
-from portico.bench.agents_work import ALL
+from benchmarks.agents_figures import Ended
+from benchmarks.agents_house import AgentHouse, agent_house
+from benchmarks.agents_scripts import Script
+from benchmarks.agents_work import ALL
 
 _SCRIPTS: Final = {script.name: script for script in ALL}
 

@@ -1,4 +1,4 @@
-"""What `portico bench agents` makes of what the model, the tools and the runs have seen."""
+"""What `just bench agents` makes of what the model, the tools and the runs have seen."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, quantiles
 
-from portico.bench.agents_model import Asked
-from portico.bench.agents_scripts import Script
-from portico.bench.agents_work import wanted_answer
+from benchmarks.agents_model import Asked
+from benchmarks.agents_scripts import Script
+from benchmarks.agents_work import wanted_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

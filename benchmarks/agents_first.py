@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import httpx2
 
-from portico.bench.agents_setting_up import body
+from benchmarks.agents_setting_up import body
 
 _TEXT: Final = "text.added"
 

@@ -1,4 +1,4 @@
-"""The gateway, the engine and the agents of `portico bench agents`, in the process measured."""
+"""The gateway, the engine and the agents of `just bench agents`, in the process measured."""
 
 import asyncio
 import time
@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from benchmarks.agents_figures import Ended
+from benchmarks.agents_scripts import Script
+from benchmarks.agents_setting_up import AGENT, SERVER
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
@@ -17,9 +20,6 @@ from portico.agents.core.asking import ModelAsk, Piece
 from portico.agents.core.happening import RunEnded
 from portico.agents.core.message import UserSaid
 from portico.agents.start_run import AgentRunWish
-from portico.bench.agents_figures import Ended
-from portico.bench.agents_scripts import Script
-from portico.bench.agents_setting_up import AGENT, SERVER
 from portico.faces.http.agent_run_use_cases import AgentRunUseCases
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.principal import Principal

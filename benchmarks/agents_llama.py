@@ -1,8 +1,8 @@
-"""A real small model for `portico bench agents --weights`: llama.cpp's own server.
+"""A real small model for `just bench agents --weights`: llama.cpp's own server.
 
 In a process of its own, with one thread, so that it leaves a core to whoever is measured.
 
-    python -m portico.bench.agents_llama PORT WEIGHTS
+    python -m benchmarks.agents_llama PORT WEIGHTS
 """
 
 import importlib
@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from portico.bench.agents_setting_up import REAL
-from portico.bench.processes import answering
-from portico.bench.scratch import free_port
+from benchmarks.agents_setting_up import REAL
+from portico.bench.processes import answering, free_port
 
 _PACKAGE: Final = "xllamacpp"
-_SERVER: Final = (sys.executable, "-m", "portico.bench.agents_llama")
+_SERVER: Final = (sys.executable, "-m", "benchmarks.agents_llama")
 
 
 def lacking(weights: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""What `portico bench agents` measures, on a house of its own."""
+"""What `just bench agents` measures, on a house of its own."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import httpx2
 
-from portico.bench.agents_figures import (
+from benchmarks.agents_figures import (
     Ended,
     Overheads,
     lost,
@@ -18,22 +18,21 @@ from portico.bench.agents_figures import (
     miscounted,
     overheads,
 )
-from portico.bench.agents_first import Reader
-from portico.bench.agents_model import MODEL
-from portico.bench.agents_scripts import Script
-from portico.bench.agents_setting_up import AGENT, REAL, TELLER
-from portico.bench.agents_stage import Stage
-from portico.bench.agents_tools import counted
-from portico.bench.agents_work import EARLY, EARLY_TURNS, HELLO, LEAN, PLAIN, SHORT, STORM
-from portico.bench.postgres_cpu import postgres_cpu
-from portico.bench.processes import PORTICO, answering
-from portico.bench.scratch import free_port
-from portico.bench.workflow_children import Child, child
+from benchmarks.agents_first import Reader
+from benchmarks.agents_model import MODEL
+from benchmarks.agents_scripts import Script
+from benchmarks.agents_setting_up import AGENT, REAL, TELLER
+from benchmarks.agents_stage import Stage
+from benchmarks.agents_tools import counted
+from benchmarks.agents_work import EARLY, EARLY_TURNS, HELLO, LEAN, PLAIN, SHORT, STORM
+from benchmarks.postgres_cpu import postgres_cpu
+from benchmarks.workflow_children import Child, child
+from portico.bench.processes import PORTICO, answering, free_port
 
 AT_A_TIME: Final = 5
 """Runs of a round, one after the other."""
 _EARLY_RUNS: Final = 6
-_MODULE: Final = "portico.bench.agents_child"
+_MODULE: Final = "benchmarks.agents_child"
 
 
 @contextmanager

@@ -1,10 +1,10 @@
-"""The model of `portico bench agents`: a server of OpenAI's protocol that plays scripts.
+"""The model of `just bench agents`: a server of OpenAI's protocol that plays scripts.
 
 It says each piece when its script says so, and keeps account of every question: whose run, which
 turn, when it came and when the answer was out. In the fewest words that the protocol has, so that
 what is measured is whoever asks it.
 
-    python -m portico.bench.agents_model PORT [LEDGER]
+    python -m benchmarks.agents_model PORT [LEDGER]
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from portico.bench.agents_scripts import Json, Place, Script, Timed, Turn, place_of, played, seen_in
+from benchmarks.agents_scripts import Json, Place, Script, Timed, Turn, place_of, played, seen_in
 
 MODEL: Final = "scripted"
 WINDOW: Final = 128_000

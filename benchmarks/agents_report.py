@@ -1,10 +1,10 @@
-"""The figures of `portico bench agents`, and what they were measured beside."""
+"""The figures of `just bench agents`, and what they were measured beside."""
 
 from importlib.metadata import version
 
-from portico.bench.agents_figures import median_ms, p95_ms, ratio
-from portico.bench.agents_measured import AT_A_TIME, Measured, Storm
-from portico.bench.agents_work import (
+from benchmarks.agents_figures import median_ms, p95_ms, ratio
+from benchmarks.agents_measured import AT_A_TIME, Measured, Storm
+from benchmarks.agents_work import (
     EARLY,
     LEAN,
     PLAIN,

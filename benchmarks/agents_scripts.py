@@ -1,4 +1,4 @@
-"""What the scripted model of `portico bench agents` says, turn by turn, and when."""
+"""What the scripted model of `just bench agents` says, turn by turn, and when."""
 
 import json
 import re

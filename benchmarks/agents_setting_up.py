@@ -1,14 +1,14 @@
-"""What an operator does before `portico bench agents` can measure anything: a provider of models,
+"""What an operator does before `just bench agents` can measure anything: a provider of models,
 a server of tools, and an agent that may use both."""
 
-import sys
 from pathlib import Path
 from typing import Final
 
 import httpx2
 
-from portico.bench.agents_model import MODEL
-from portico.bench.letting_in import asked, let_in
+from benchmarks.agents_model import MODEL
+from benchmarks.agents_tools import PROGRAM
+from portico.bench.clients import asked, let_in
 
 AGENT: Final = "worker"
 SERVER: Final = "counting"
@@ -39,8 +39,8 @@ def write_real_settings(home: Path, url: str) -> None:
 def describe(client: httpx2.Client, ledger: Path) -> None:
     launch = {
         "type": "stdio",
-        "command": sys.executable,
-        "arguments": ["-m", "portico.bench.agents_tools", str(ledger)],
+        "command": PROGRAM[0],
+        "arguments": [*PROGRAM[1:], str(ledger)],
         "folder": str(_open_to_all(ledger).parent),
     }
     let_in(client, SERVER, launch)

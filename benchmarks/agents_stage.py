@@ -1,4 +1,4 @@
-"""The scripted model of `portico bench agents` from outside: what it plays, what it was asked."""
+"""The scripted model of `just bench agents` from outside: what it plays, what it was asked."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,12 +9,11 @@ from typing import Final
 
 import httpx2
 
-from portico.bench.agents_model import Asked
-from portico.bench.agents_scripts import Script
-from portico.bench.processes import answering
-from portico.bench.scratch import free_port
+from benchmarks.agents_model import Asked
+from benchmarks.agents_scripts import Script
+from portico.bench.processes import answering, free_port
 
-_SERVER: Final = (sys.executable, "-m", "portico.bench.agents_model")
+_SERVER: Final = (sys.executable, "-m", "benchmarks.agents_model")
 
 
 @dataclass(frozen=True, slots=True)

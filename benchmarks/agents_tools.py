@@ -1,9 +1,9 @@
-"""The tool server of `portico bench agents`: over stdio, in the fewest words the protocol has.
+"""The tool server of `just bench agents`: over stdio, in the fewest words the protocol has.
 
 `look` waits as long as it is told and gives back the name of its step. Every call is a line in a
 file, so that whoever counts them need not ask.
 
-    python -m portico.bench.agents_tools LEDGER
+    python -P benchmarks/agents_tools.py LEDGER
 """
 
 import asyncio
@@ -14,6 +14,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+PROGRAM: Final = (sys.executable, "-P", __file__)
+"""By its file, since in a box nothing else of this repository is seen."""
 TOOL: Final = {
     "name": "look",
     "description": "Looks something up, which takes its time.",

@@ -1,9 +1,9 @@
-"""The work of `portico bench agents`: what its scripted model says in each of its measurements."""
+"""The work of `just bench agents`: what its scripted model says in each of its measurements."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from portico.bench.agents_scripts import Script, Turn, Wish
+from benchmarks.agents_scripts import Script, Turn, Wish
 
 TURNS: Final = 10
 TOOL_SECONDS: Final = 0.1

@@ -8,15 +8,15 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.bench.ahead_flood import flood
-from portico.bench.ahead_foretold import Words
-from portico.bench.ahead_record import SERVERS, Plan, record_now
-from portico.bench.ahead_report import Runs
-from portico.bench.ahead_run import Job, go_through, jobs_of
-from portico.bench.ahead_sessions import Recording
-from portico.bench.ahead_splits import FOLDS, by_session, by_template
-from portico.bench.ahead_traces import TRACES, read_traces
-from portico.bench.real_programs import find_programs
+from benchmarks.ahead_flood import flood
+from benchmarks.ahead_foretold import Words
+from benchmarks.ahead_record import SERVERS, Plan, record_now
+from benchmarks.ahead_report import Runs
+from benchmarks.ahead_run import Job, go_through, jobs_of
+from benchmarks.ahead_sessions import Recording
+from benchmarks.ahead_splits import FOLDS, by_session, by_template
+from benchmarks.ahead_traces import TRACES, read_traces
+from benchmarks.real_programs import find_programs
 from portico.bench.report import skipped
 from portico.faces.cli.terminal import At
 from portico.kernel.json import canonical

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from random import Random
 
-from portico.bench.ahead_work import (
+from benchmarks.ahead_work import (
     Ask,
     Task,
     Template,
@@ -20,7 +20,7 @@ from portico.bench.ahead_work import (
     query,
     time_in,
 )
-from portico.bench.ahead_world import PEOPLE, PROJECTS, ZONES, World
+from benchmarks.ahead_world import PEOPLE, PROJECTS, ZONES, World
 
 _HOURS = ("09:00", "09:00", "12:30", "17:00")
 

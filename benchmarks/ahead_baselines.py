@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from portico.bench.ahead_foretold import Foretold, Replayed
-from portico.bench.ahead_sessions import Made, Session
-from portico.bench.ahead_truth import LetIn
+from benchmarks.ahead_foretold import Foretold, Replayed
+from benchmarks.ahead_sessions import Made, Session
+from benchmarks.ahead_truth import LetIn
 from portico.gateway.core.ahead.predicted import Origin, Source
 from portico.gateway.core.ahead.records import BANDS, band_of
 from portico.gateway.core.ahead.wanted import Wanted

@@ -7,10 +7,10 @@ from itertools import takewhile
 from random import Random
 from typing import Final, NamedTuple
 
-from portico.bench.ahead_foretold import Foretold, Replayed
-from portico.bench.ahead_sessions import Made, key_of
-from portico.bench.ahead_time import Spent
-from portico.bench.ahead_truth import TRULY_READS
+from benchmarks.ahead_foretold import Foretold, Replayed
+from benchmarks.ahead_sessions import Made, key_of
+from benchmarks.ahead_time import Spent
+from benchmarks.ahead_truth import TRULY_READS
 from portico.kernel.json import JsonObject, JsonValue
 
 _DRAWS: Final = 200

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from random import Random
 
-from portico.bench.ahead_work import Ask, Task, Template, Work, files, now_and_then
-from portico.bench.ahead_world import ENDINGS, World
+from benchmarks.ahead_work import Ask, Task, Template, Work, files, now_and_then
+from benchmarks.ahead_world import ENDINGS, World
 
 _OPEN = "read_text_file"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from portico.bench.ahead_sessions import Session
+from benchmarks.ahead_sessions import Session
 from portico.gateway.core.ahead.wanted import Wanted
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from benchmarks.ahead_foretold import Foretold
+from benchmarks.ahead_truth import LetIn
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.bench.ahead_foretold import Foretold
-from portico.bench.ahead_truth import LetIn
 from portico.gateway.core.ahead.attempt import Attempt, Use
 from portico.gateway.core.ahead.gates import GATES, closed
 from portico.gateway.core.ahead.switches import AheadMode

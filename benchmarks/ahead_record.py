@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from portico.bench import ahead_across, ahead_files, ahead_repositories, ahead_tables
-from portico.bench.ahead_sessions import Made, Recording, Session
-from portico.bench.ahead_work import Ask, Template, Work, code, files, git, memory, query, time_in
-from portico.bench.ahead_world import PROJECTS, TABLES, ZONES, World, make_world
-from portico.bench.real_programs import PACKAGES, Programs
+from benchmarks import ahead_across, ahead_files, ahead_repositories, ahead_tables
+from benchmarks.ahead_sessions import Made, Recording, Session
+from benchmarks.ahead_work import Ask, Template, Work, code, files, git, memory, query, time_in
+from benchmarks.ahead_world import PROJECTS, TABLES, ZONES, World, make_world
+from benchmarks.real_programs import PACKAGES, Programs
 from portico.kernel.json import JsonObject
 
 TEMPLATES: Final[Sequence[Template]] = (

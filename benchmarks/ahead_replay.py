@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from portico.bench.ahead_foretold import Foretold, Replayed, Words
-from portico.bench.ahead_sessions import Made, Session
-from portico.bench.ahead_truth import LetIn
+from benchmarks.ahead_foretold import Foretold, Replayed, Words
+from benchmarks.ahead_sessions import Made, Session
+from benchmarks.ahead_truth import LetIn
 from portico.gateway.core.ahead.course import Course
 from portico.gateway.core.ahead.layer import Layer
 from portico.gateway.core.ahead.nobodys import own_values, parameters_of

@@ -6,17 +6,17 @@ from importlib.metadata import version
 from statistics import median
 from typing import Final
 
-from portico.bench import ahead_figures as figures
-from portico.bench.ahead_baselines import THRESHOLD, by_threshold
-from portico.bench.ahead_foretold import Replayed
-from portico.bench.ahead_gates import TERMS, Lane
-from portico.bench.ahead_record import SERVERS
-from portico.bench.ahead_replay import PRINCIPALS
-from portico.bench.ahead_run import as_if_here
-from portico.bench.ahead_sessions import Recording
-from portico.bench.ahead_splits import FOLDS
-from portico.bench.ahead_time import SPREAD, THINKS, Pace, Spent, all_served, clocked
-from portico.bench.ahead_truth import TRULY_READS, LetIn, let_in
+from benchmarks import ahead_figures as figures
+from benchmarks.ahead_baselines import THRESHOLD, by_threshold
+from benchmarks.ahead_foretold import Replayed
+from benchmarks.ahead_gates import TERMS, Lane
+from benchmarks.ahead_record import SERVERS
+from benchmarks.ahead_replay import PRINCIPALS
+from benchmarks.ahead_run import as_if_here
+from benchmarks.ahead_sessions import Recording
+from benchmarks.ahead_splits import FOLDS
+from benchmarks.ahead_time import SPREAD, THINKS, Pace, Spent, all_served, clocked
+from benchmarks.ahead_truth import TRULY_READS, LetIn, let_in
 from portico.bench.report import Report
 from portico.gateway.core.ahead.calibration import SURE, SURE_WISHED
 from portico.gateway.core.ahead.records import GATE, LEAST_TRIED

@@ -3,8 +3,8 @@
 import re
 from random import Random
 
-from portico.bench.ahead_work import Task, Template, Work, code, files, git, now_and_then
-from portico.bench.ahead_world import ADJECTIVES, NOUNS, World
+from benchmarks.ahead_work import Task, Template, Work, code, files, git, now_and_then
+from benchmarks.ahead_world import ADJECTIVES, NOUNS, World
 
 
 def _commits(text: str) -> list[tuple[str, str]]:

@@ -8,13 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from portico.bench.ahead_baselines import FirstOrder
-from portico.bench.ahead_foretold import Foretold, Replayed, Words
-from portico.bench.ahead_replay import Gateway
-from portico.bench.ahead_sessions import Recording
-from portico.bench.ahead_splits import Split
-from portico.bench.ahead_traces import read_traces
-from portico.bench.ahead_truth import LetIn, let_in
+from benchmarks.ahead_baselines import FirstOrder
+from benchmarks.ahead_foretold import Foretold, Replayed, Words
+from benchmarks.ahead_replay import Gateway
+from benchmarks.ahead_sessions import Recording
+from benchmarks.ahead_splits import Split
+from benchmarks.ahead_traces import read_traces
+from benchmarks.ahead_truth import LetIn, let_in
 from portico.kernel.effect import Effect
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from portico.bench.ahead_sessions import Recording
+from benchmarks.ahead_sessions import Recording
 
 FOLDS: Final = 5
 

@@ -7,8 +7,8 @@ import json
 from random import Random
 from typing import Any
 
-from portico.bench.ahead_work import Ask, Task, Template, Work, memory, now_and_then, query
-from portico.bench.ahead_world import PEOPLE, PROJECTS, TABLES, World
+from benchmarks.ahead_work import Ask, Task, Template, Work, memory, now_and_then, query
+from benchmarks.ahead_world import PEOPLE, PROJECTS, TABLES, World
 
 _LIST = Ask("sqlite", "list_tables")
 

@@ -12,10 +12,10 @@ from math import log
 from random import Random
 from typing import Final
 
-from portico.bench.ahead_foretold import Foretold, Replayed
-from portico.bench.ahead_gates import TERMS, Lane
-from portico.bench.ahead_sessions import Made, Session, key_of
-from portico.bench.ahead_truth import LetIn
+from benchmarks.ahead_foretold import Foretold, Replayed
+from benchmarks.ahead_gates import TERMS, Lane
+from benchmarks.ahead_sessions import Made, Session, key_of
+from benchmarks.ahead_truth import LetIn
 from portico.gateway.core.ahead.attempt import Use
 
 THINKS: Final = (1.2, 0.5, 0.5, 3.0)

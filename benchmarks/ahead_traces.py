@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portico.bench.ahead_sessions import Made, Recording, Session
+from benchmarks.ahead_sessions import Made, Recording, Session
 from portico.kernel.json import JsonObject
 
 TRACES: Final = "traces/livemcpbench-sonnet.json"

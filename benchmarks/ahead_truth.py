@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from portico.bench.ahead_sessions import Recording
+from benchmarks.ahead_sessions import Recording
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.pin import definition_pin
 from portico.gateway.core.proposal import propose

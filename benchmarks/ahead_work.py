@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
-from portico.bench.ahead_world import World
+from benchmarks.ahead_world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.bench.box_calls import Calls, measure_calls
-from portico.bench.box_code import Code, measure_code
-from portico.bench.box_probes import Probed, measure_probes
-from portico.bench.box_starts import Starts, measure_starts
-from portico.bench.box_web import Requests, measure_requests
-from portico.bench.boxes import Boxes, boxes
+from benchmarks.box_calls import Calls, measure_calls
+from benchmarks.box_code import Code, measure_code
+from benchmarks.box_probes import Probed, measure_probes
+from benchmarks.box_starts import Starts, measure_starts
+from benchmarks.box_web import Requests, measure_requests
+from benchmarks.boxes import Boxes, boxes
 from portico.bench.report import Report, skipped
 from portico.box.core.report import Backend
 from portico.faces.cli.terminal import At

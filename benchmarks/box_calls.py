@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final
 
 import portico
-from portico.bench.boxes import Boxes, by_round
+from benchmarks.boxes import Boxes, by_round
 from portico.box.core.limits import Limits
 from portico.box.core.profile import Order, Profile
 from portico.box.core.report import Backend

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.boxes import Boxes
 from portico.adapters.box.probing.attempts import CanaryAttempts, situation
-from portico.bench.boxes import Boxes
 from portico.box.core.errors import BoxUnavailable
 from portico.box.core.probes import Situation, Verdict
 from portico.box.core.report import Backend, Probe

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median
 
-from portico.bench.boxes import Boxes
+from benchmarks.boxes import Boxes
 from portico.box.core.limits import Limits
 from portico.box.core.profile import Order
 from portico.box.core.report import Backend

@@ -1,6 +1,6 @@
 """A request through the guarded client beside one of a plain client, to the same small server.
 
-    python -m portico.bench.box_web
+    python -m benchmarks.box_web
 
 is that server; it says on which port it listens.
 """
@@ -17,8 +17,8 @@ from typing import Final
 
 import httpx2
 
+from benchmarks.boxes import by_round
 from portico.adapters.web.client import guarded_client
-from portico.bench.boxes import by_round
 from portico.box.core.profile import Place
 
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
@@ -79,7 +79,7 @@ async def measure_requests(rounds: int, requests: int) -> Requests:
 
 @contextmanager
 def _answering() -> Iterator[int]:
-    command = [sys.executable, "-m", "portico.bench.box_web"]
+    command = [sys.executable, "-m", "benchmarks.box_web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None  # noqa: S101 # for the types
         try:

@@ -11,7 +11,7 @@ from portico.adapters.box.bubblewrap import BubblewrapBox
 from portico.adapters.box.cgroup import find_groups
 from portico.adapters.box.landlock import LandlockBox
 from portico.adapters.web.dialer import Dialer
-from portico.bench.scratch import scratch_home
+from portico.bench.processes import scratch_home
 from portico.box.core.report import Backend, Report
 from portico.box.ports import Box
 

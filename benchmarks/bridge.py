@@ -9,12 +9,11 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from portico.bench.bridge_child import Sizes, spelled
-from portico.bench.bridge_report import report
-from portico.bench.bridge_vocabulary import NoWords, vocabulary
-from portico.bench.processes import PORTICO, answering, environment
+from benchmarks.bridge_child import Sizes, spelled
+from benchmarks.bridge_report import report
+from benchmarks.bridge_vocabulary import NoWords, vocabulary
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import skipped
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 _TIMES: Final = 10
@@ -68,7 +67,7 @@ def _child(
     env: Mapping[str, str], what: str, sizes: Sizes, progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """In a process of its own, so that nothing of the others is in its figures."""
-    command = [sys.executable, "-m", "portico.bench.bridge_child", what, spelled(sizes)]
+    command = [sys.executable, "-m", "benchmarks.bridge_child", what, spelled(sizes)]
     found: dict[str, Any] = {}
     with subprocess.Popen(command, env=dict(env), stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None  # noqa: S101 # it was asked for

@@ -1,4 +1,4 @@
-"""Who talks in `portico bench bridge`, where, and how secret it is; the same for the same seed."""
+"""Who talks in `just bench bridge`, where, and how secret it is; the same for the same seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The process under measurement in `portico bench bridge`."""
+"""The process under measurement in `just bench bridge`."""
 
 import asyncio
 import json
@@ -11,6 +11,15 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from benchmarks.bridge_cast import drawn_cast
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.bridge_explained import explaining
+from benchmarks.bridge_loading import load
+from benchmarks.bridge_meaning import Meanings
+from benchmarks.bridge_plans import buffers, grow
+from benchmarks.bridge_reading import Readers
+from benchmarks.bridge_sending import WRITERS, Senders
+from benchmarks.bridge_vocabulary import vocabulary
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_attachments import PostgresAttachments
 from portico.adapters.postgres.bridge_conversations import PostgresConversations
@@ -22,15 +31,6 @@ from portico.adapters.postgres.people import PostgresPeople
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bench.bridge_cast import drawn_cast
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.bridge_explained import explaining
-from portico.bench.bridge_loading import load
-from portico.bench.bridge_meaning import Meanings
-from portico.bench.bridge_plans import buffers, grow
-from portico.bench.bridge_reading import Readers
-from portico.bench.bridge_sending import WRITERS, Senders
-from portico.bench.bridge_vocabulary import vocabulary
 from portico.bridge.inbox import ShowInbox
 from portico.bridge.marks import Marks
 from portico.bridge.open_conversation import OpenConversation

@@ -1,4 +1,4 @@
-"""What was said in `portico bench bridge`: drawn by lot, in the order in which it was said, and how
+"""What was said in `just bench bridge`: drawn by lot, in the order in which it was said, and how
 far everybody has read."""
 
 from collections import Counter
@@ -9,8 +9,8 @@ from uuid import UUID
 
 import numpy as np
 
-from portico.bench.bridge_cast import LABELS, Cast, Talk
-from portico.bench.bridge_vocabulary import Speech
+from benchmarks.bridge_cast import LABELS, Cast, Talk
+from benchmarks.bridge_vocabulary import Speech
 
 _BEGAN: Final = 1_700_000_000_000
 """Milliseconds: when the first was said."""

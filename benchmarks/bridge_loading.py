@@ -1,4 +1,4 @@
-"""The corpus of `portico bench bridge`, put into a database at once: every row and every count as
+"""The corpus of `just bench bridge`, put into a database at once: every row and every count as
 they would be, had all of it been said and read one after the other."""
 
 from collections import Counter
@@ -11,8 +11,8 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from portico.bench.bridge_cast import LABELS
-from portico.bench.bridge_corpus import Corpus, Line, Reading
+from benchmarks.bridge_cast import LABELS
+from benchmarks.bridge_corpus import Corpus, Line, Reading
 from portico.kernel.label import Label
 
 _EVERY: Final = 25_000

@@ -1,4 +1,4 @@
-"""Finding by meaning in `portico bench bridge`: as the product does it, label by label, beside
+"""Finding by meaning in `just bench bridge`: as the product does it, label by label, beside
 comparing with every vector that somebody may see."""
 
 import time
@@ -12,13 +12,13 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
+from benchmarks.bridge_cast import LABELS
+from benchmarks.bridge_corpus import Corpus, Line
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.adapters.joins.message_meaning import MessageMeaning
 from portico.adapters.postgres.bridge_graphs import MessageGraphs
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch, vector_text
 from portico.adapters.postgres.transaction import Transactions
-from portico.bench.bridge_cast import LABELS
-from portico.bench.bridge_corpus import Corpus, Line
 from portico.kernel.principal import Principal
 
 _NEAREST: Final = 10

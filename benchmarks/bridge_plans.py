@@ -10,13 +10,13 @@ from typing import Final, LiteralString
 
 import psycopg
 
+from benchmarks.bridge_cast import LABELS
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.bridge_explained import Cost, Explaining
+from benchmarks.bridge_loading import without_indexes
 from portico.adapters.postgres.bridge_messages import PostgresMessages
 from portico.adapters.postgres.bridge_read_state import PostgresReadState
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bench.bridge_cast import LABELS
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.bridge_explained import Cost, Explaining
-from portico.bench.bridge_loading import without_indexes
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.message import MessageId, NewMessage
 from portico.bridge.ports import Stamp

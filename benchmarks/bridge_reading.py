@@ -1,4 +1,4 @@
-"""Reading in `portico bench bridge`: what is unread, pages and words, with walls and without."""
+"""Reading in `just bench bridge`: what is unread, pages and words, with walls and without."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,14 +8,14 @@ from random import Random
 from statistics import median
 from typing import Any, Final, LiteralString, TypeVar
 
+from benchmarks.bridge_cast import Cast
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.bridge_explained import Explaining
 from portico.adapters.postgres.bridge_messages import PostgresMessages
 from portico.adapters.postgres.bridge_read_state import PostgresReadState
 from portico.adapters.postgres.bridge_rows import placed_from
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch
 from portico.adapters.postgres.transaction import Transactions
-from portico.bench.bridge_cast import Cast
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.bridge_explained import Explaining
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.inbox import ShowInbox
 from portico.bridge.search_ports import Hit

@@ -1,11 +1,11 @@
-"""The figures of `portico bench bridge`, and what they were measured beside."""
+"""The figures of `just bench bridge`, and what they were measured beside."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from portico.bench.bridge_cast import CLEARANCES, LABELS
-from portico.bench.bridge_child import Sizes
-from portico.bench.bridge_sending import WRITERS
+from benchmarks.bridge_cast import CLEARANCES, LABELS
+from benchmarks.bridge_child import Sizes
+from benchmarks.bridge_sending import WRITERS
 from portico.bench.report import Report
 from portico.kernel.json import JsonValue
 

@@ -1,4 +1,4 @@
-"""Sending in `portico bench bridge`: eight at once, beside the same rows put into the same table by
+"""Sending in `just bench bridge`: eight at once, beside the same rows put into the same table by
 nothing but an INSERT; and how soon somebody elsewhere hears of it."""
 
 import asyncio
@@ -13,12 +13,12 @@ from typing import Any, Final, LiteralString
 
 import httpx2
 
+from benchmarks.bridge_cast import LABELS, Cast, Talk
+from benchmarks.bridge_corpus import Corpus
 from portico.adapters.postgres.bridge_messages import PostgresMessages
 from portico.adapters.postgres.bridge_rows import digest_of
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bench.bridge_cast import LABELS, Cast, Talk
-from portico.bench.bridge_corpus import Corpus
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.message import MessageId, NewMessage
 from portico.bridge.ports import Stamp

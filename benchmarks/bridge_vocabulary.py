@@ -1,4 +1,4 @@
-"""What messages of `portico bench bridge` are made of: the words of the table that gives them their
+"""What messages of `just bench bridge` are made of: the words of the table that gives them their
 vectors, some of them common and most of them rare, as in any language."""
 
 import json

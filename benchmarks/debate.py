@@ -10,13 +10,13 @@ from typing import Annotated, Final
 import numpy as np
 from cyclopts import Parameter
 
-from portico.bench.debate_figures import Frontier, ece, gain, selective, together
-from portico.bench.debate_fixed import Ran, fixed_rules
-from portico.bench.debate_liars import flipped
-from portico.bench.debate_plot import plot
-from portico.bench.debate_replay import POINTS, replay
-from portico.bench.debate_rows import FILE, Row, file_in, merged, read_rows
-from portico.bench.debate_teams import TEAMS, simulated
+from benchmarks.debate_figures import Frontier, ece, gain, selective, together
+from benchmarks.debate_fixed import Ran, fixed_rules
+from benchmarks.debate_liars import flipped
+from benchmarks.debate_plot import plot
+from benchmarks.debate_replay import POINTS, replay
+from benchmarks.debate_rows import FILE, Row, file_in, merged, read_rows
+from benchmarks.debate_teams import TEAMS, simulated
 from portico.bench.report import Report, skipped
 from portico.debate.core.rules import Preset
 from portico.faces.cli.terminal import At

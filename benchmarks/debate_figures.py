@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.debate_fixed import Ran, best_mixed, mixed
-from portico.bench.debate_replay import Held, Point
-from portico.bench.reliability import expected_error, reliability
+from benchmarks.debate_fixed import Ran, best_mixed, mixed
+from benchmarks.debate_replay import Held, Point
+from benchmarks.reliability import expected_error, reliability
 from portico.debate.core.rules import Preset
 
 _RESAMPLED: Final = 2_000

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.debate_rows import Row
+from benchmarks.debate_rows import Row
 
 Keys = Sequence[str | None]
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from portico.bench.debate_replay import WHEN
-from portico.bench.debate_teams import CHOICES, QUESTION, Team, said_of, voices_of
+from benchmarks.debate_replay import WHEN
+from benchmarks.debate_teams import CHOICES, QUESTION, Team, said_of, voices_of
 from portico.debate.core.decision import Why
 from portico.debate.core.outcome import Ballot, Known
 from portico.debate.core.panel import decide, panel_of

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.debate_rows import Row
+from benchmarks.debate_rows import Row
 from portico.debate.core.learning import Learnt, learnt_of
 from portico.debate.core.outcome import Ballot, Known
 from portico.debate.core.panel import Panel, critique_worth, next_voice, seated, settled, standing

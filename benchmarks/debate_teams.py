@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.debate_replay import WHEN
+from benchmarks.debate_replay import WHEN
 from portico.debate.core.learning import learnt_of
 from portico.debate.core.outcome import Ballot, Known
 from portico.debate.core.panel import seated, standing

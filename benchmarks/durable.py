@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from portico.bench.processes import PORTICO, answering, environment
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 
@@ -88,7 +87,7 @@ def _measure(
 
 def _child(env: Mapping[str, str], what: str, size: int) -> Measured:
     done = subprocess.run(
-        [sys.executable, "-m", "portico.bench.durable_child", what, str(size)],
+        [sys.executable, "-m", "benchmarks.durable_child", what, str(size)],
         env=dict(env),
         check=True,
         stdout=subprocess.PIPE,

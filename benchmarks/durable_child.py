@@ -1,4 +1,4 @@
-"""The processes under measurement in `portico bench durable`, one measurement each."""
+"""The processes under measurement in `just bench durable`, one measurement each."""
 
 import asyncio
 import json

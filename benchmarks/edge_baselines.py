@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Final
 
-from portico.bench.edge_sets import GoldPlan, Place
+from benchmarks.edge_sets import GoldPlan, Place
 from portico.gateway.core.edges.shape import OutputField, Parameter, StepShape
 
 _HUMP: Final = re.compile(r"([a-z0-9])([A-Z])")

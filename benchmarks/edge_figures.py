@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from portico.bench.edge_lessons import Asked, chosen, f1
-from portico.bench.edge_sets import GoldPlan, Place
+from benchmarks.edge_lessons import Asked, chosen, f1
+from benchmarks.edge_sets import GoldPlan, Place
 from portico.gateway.core.edges.candidates import Candidate
 from portico.gateway.core.edges.learnt import Floors, Weights
 from portico.gateway.core.edges.propose import confidences, nearly_as_good

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.edge_sets import GoldPlan, Place
-from portico.bench.minimise import Point, minimise
+from benchmarks.edge_sets import GoldPlan, Place
+from benchmarks.minimise import Point, minimise
 from portico.gateway.core.edges.candidates import Candidate, Sought, sought
 from portico.gateway.core.edges.flows import NO_FLOWS, Flows
 from portico.gateway.core.edges.learnt import Floors, Weights

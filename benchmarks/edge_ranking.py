@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.edge_lessons import Embed
-from portico.bench.edge_sets import FILES
-from portico.bench.minimise import Point, minimise
+from benchmarks.edge_lessons import Embed
+from benchmarks.edge_sets import FILES
+from benchmarks.minimise import Point, minimise
 from portico.gateway.core.edges.flows import Flow, Flows
 from portico.gateway.core.edges.learnt import RankWeights
 from portico.gateway.core.edges.meanings import Meanings

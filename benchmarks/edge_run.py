@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from portico.bench.edge_baselines import RULES, Rule, edges_by
-from portico.bench.edge_figures import (
+from benchmarks.edge_baselines import RULES, Rule, edges_by
+from benchmarks.edge_figures import (
     Score,
     Taught,
     between_tools,
@@ -16,7 +16,7 @@ from portico.bench.edge_figures import (
     right_fields,
     told_edges,
 )
-from portico.bench.edge_lessons import (
+from benchmarks.edge_lessons import (
     Asked,
     Embed,
     ask,
@@ -25,7 +25,7 @@ from portico.bench.edge_lessons import (
     learn,
     learn_seen,
 )
-from portico.bench.edge_sets import FOUR, GoldPlan, PlanSet
+from benchmarks.edge_sets import FOUR, GoldPlan, PlanSet
 from portico.gateway.core.edges.learnt import SHOWN, Floors
 from portico.kernel.json import JsonObject, JsonValue
 

@@ -11,16 +11,16 @@ import numpy as np
 from cyclopts import Parameter
 from numpy.typing import NDArray
 
+from benchmarks.edge_ranking import Catalogue, Ranking, read_catalogue
+from benchmarks.edge_run import EdgeRun, baseline_figures
+from benchmarks.edge_sets import PlanSet, missing_files, read_plans
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.search_models import PLAIN, Tables
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
 from portico.adapters.embeddings.errors import EncoderNotFound
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.bench.edge_ranking import Catalogue, Ranking, read_catalogue
-from portico.bench.edge_run import EdgeRun, baseline_figures
-from portico.bench.edge_sets import PlanSet, missing_files, read_plans
-from portico.bench.kept_vectors import KeptVectors
 from portico.bench.report import Report, skipped
-from portico.bench.search_models import PLAIN, Tables
 from portico.faces.cli.terminal import At
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.kernel.json import JsonObject
@@ -98,7 +98,7 @@ def _encoded(sets: Mapping[str, PlanSet], catalogue: Catalogue, ours: Path) -> J
             "toollinkos": {name: each.told() for name, each in hits.items()},
         }
     except (EncoderNotFound, EmbedderUnavailable) as error:
-        return {"skipped": f"{error} `portico bench search --encoder minilm` makes it."}
+        return {"skipped": f"{error} `just bench search --encoder minilm` makes it."}
 
 
 def _nowhere(texts: Sequence[str]) -> NDArray[np.float32]:

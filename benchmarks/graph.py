@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from portico.bench.processes import PORTICO, answering, environment
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 _SIZES: Final = ((1_000, 5_000), (10_000, 50_000))
@@ -61,7 +60,7 @@ def _measured(run_as: str, tools: int, edges: int, rounds: int) -> Measured:
                 [
                     sys.executable,
                     "-m",
-                    "portico.bench.graph_child",
+                    "benchmarks.graph_child",
                     f"{tools}",
                     f"{edges}",
                     f"{rounds}",

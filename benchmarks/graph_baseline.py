@@ -1,4 +1,4 @@
-"""Ranks and ways in plain Python, for `portico bench graph`: what the libraries win."""
+"""Ranks and ways in plain Python, for `just bench graph`: what the libraries win."""
 
 from collections import defaultdict
 from collections.abc import Sequence

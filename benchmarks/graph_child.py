@@ -1,4 +1,4 @@
-"""The process under measurement in `portico bench graph`."""
+"""The process under measurement in `just bench graph`."""
 
 import asyncio
 import json
@@ -12,13 +12,13 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final, cast
 
+from benchmarks.graph_baseline import plain_path, plain_ranks
+from benchmarks.graph_world import GraphWorld, written
 from portico.adapters.graph.rust_math import RustGraphMath
 from portico.adapters.postgres.learnt import PostgresSeenFlows
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
-from portico.bench.graph_baseline import plain_path, plain_ranks
-from portico.bench.graph_world import GraphWorld, written
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
 from portico.gateway.core.graph.known_graph import KnownGraph

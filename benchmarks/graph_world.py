@@ -1,4 +1,4 @@
-"""What `portico bench graph` measures on: a space with many tools, and with what was learnt of the
+"""What `just bench graph` measures on: a space with many tools, and with what was learnt of the
 order of their calls, written into a real database."""
 
 import random

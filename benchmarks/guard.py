@@ -10,10 +10,9 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from portico.bench.letting_in import asked, rest
-from portico.bench.processes import PORTICO, answering, environment
+from portico.bench.clients import let_in, rest
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 ECHO: Final = "echo"
@@ -44,7 +43,9 @@ def guard(
         subprocess.run([*PORTICO, "init"], env=env, check=True, capture_output=True)
         url = f"http://127.0.0.1:{port}"
         with answering([*PORTICO, "serve"], f"{url}/readyz", env, home / "server.log"):
-            _let_in(url, (home / "config" / "client.key").read_text().strip())
+            with rest(url, (home / "config" / "client.key").read_text().strip()) as client:
+                launch = {"type": "stdio", "command": _COMMAND[0], "arguments": _COMMAND[1:]}
+                let_in(client, ECHO, launch, _EFFECTS)
             progress("measuring decisions")
             decided = _child(env, "decide")
             progress("measuring calls")
@@ -99,22 +100,10 @@ def _report(
     )
 
 
-def _let_in(url: str, key: str) -> None:
-    """As an operator does it, each tool with its effect."""
-    with rest(url, key) as client:
-        launch = {"type": "stdio", "command": _COMMAND[0], "arguments": _COMMAND[1:]}
-        added = asked(client, "POST", "/servers", {"name": ECHO, "launch": launch})
-        approve = {"launch_pin": added["launch_pin"]}
-        asked(client, "POST", f"/servers/{ECHO}/approve-launch", approve)
-        asked(client, "POST", f"/servers/{ECHO}/restart")
-        pin = asked(client, "GET", f"/servers/{ECHO}/review")["pin"]
-        asked(client, "POST", f"/servers/{ECHO}/accept", {"pin": pin, "effects": _EFFECTS})
-
-
 def _child(env: Mapping[str, str], what: str, *sizes: int) -> Measured:
     """In a process of its own, so that nothing of the others is in its figures."""
     done = subprocess.run(
-        [sys.executable, "-m", "portico.bench.guard_child", what, *map(str, sizes)],
+        [sys.executable, "-m", "benchmarks.guard_child", what, *map(str, sizes)],
         env=dict(env),
         check=True,
         stdout=subprocess.PIPE,

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from portico.bench.guard_house import GuardHouse
+from benchmarks.guard_house import GuardHouse
 from portico.guard.core.audit_chain import Verdict, act_text, entry_text, link_hash
 from portico.guard.core.audit_entry import AuditEntry
 from portico.guard.core.roles import Scope

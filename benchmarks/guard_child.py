@@ -1,4 +1,4 @@
-"""The processes under measurement in `portico bench guard`, one measurement each."""
+"""The processes under measurement in `just bench guard`, one measurement each."""
 
 import asyncio
 import json
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final, cast
 
+from benchmarks.guard import ECHO
+from benchmarks.guard_chain import ways_to_chain, written_and_verified
+from benchmarks.guard_house import GuardHouse, guard_house
 from portico.adapters.system.clock import SystemClock
-from portico.bench.guard import ECHO
-from portico.bench.guard_chain import ways_to_chain, written_and_verified
-from portico.bench.guard_house import GuardHouse, guard_house
 from portico.gateway.call_tool import CallTool
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.act import Act, Action, Aim, Allowed

@@ -1,4 +1,4 @@
-"""The guard and the gateway of `portico bench guard`, opened in the process that measures them."""
+"""The guard and the gateway of `just bench guard`, opened in the process that measures them."""
 
 import asyncio
 import resource

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from cyclopts import Parameter
 
-from portico.bench.hostile_samples import (
+from benchmarks.hostile_samples import (
     DISGUISES,
     NAME_DISGUISES,
     Sample,

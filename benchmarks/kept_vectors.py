@@ -3,19 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.gateway.core.embedding import EmbeddingModel, fingerprint
-
-
-class Embeds(Protocol):
-    @property
-    def model(self) -> EmbeddingModel: ...
-
-    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+from portico.bench.search import Embeds
+from portico.gateway.core.embedding import fingerprint
 
 
 @dataclass(frozen=True, slots=True)

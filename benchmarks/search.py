@@ -3,37 +3,30 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import numpy as np
 from cyclopts import Parameter
 
-from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
-from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.words.snowball import stem
-from portico.bench.kept_vectors import Embeds, KeptVectors
-from portico.bench.report import Report, skipped
-from portico.bench.search_models import Encoders, Tables
-from portico.bench.search_report import (
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.search_models import Encoders, Tables
+from benchmarks.search_report import (
     abstention_figures,
     baseline_figures,
     learnt_figures,
     ranking_figures,
 )
-from portico.bench.search_run import Fold, Sets
-from portico.bench.search_sets import prepare
-from portico.bench.search_speed import TOOLS, cpu_by_question, many_tools, mixed_questions
-from portico.bench.tool_sets import FIVE, ULTRA, ToolSet, missing_files, read_sets
+from benchmarks.search_run import Fold, Sets
+from benchmarks.search_sets import prepare
+from portico.adapters.embeddings.encoder_folder import EncoderFolder
+from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.words.snowball import stem
+from portico.bench.report import Report, skipped
+from portico.bench.search import LIBRARIES, SETS, TOOLS, Models, corpus, speed_figures, version_of
+from portico.bench.tool_sets import FIVE, ULTRA, missing_files, read_sets
 from portico.faces.cli.terminal import At
 from portico.gateway.core.search.fusion import ENCODER, STATIC
-from portico.kernel.json import JsonObject
-
-_SETS: Final = "tool-search"
-_LIBRARIES: Final = ("numpy", "onnxruntime", "tokenizers", "wordllama", "PyStemmer")
 
 
 def search(
@@ -50,7 +43,7 @@ def search(
     at: At,
 ) -> int:
     """Are the right tools found, is it said when nothing fits, and what does a search cost?"""
-    folder = (data or Path(os.environ.get("PORTICO_BENCH_DATA", ""))) / _SETS
+    folder = (data or Path(os.environ.get("PORTICO_BENCH_DATA", ""))) / SETS
     if missing := missing_files(folder):
         return skipped(at, "search", f"no {', '.join(missing)} in {str(folder)!r}")
     ours = at.house.encoders().folder.parent / "bench"
@@ -67,51 +60,22 @@ def search(
             progress(f"searching {name}")
             folds[name] = run.fold(name)
         progress(f"searching {tools} tools")
-        speed = _speed(sets, known, tools)
+        default: Models = {STATIC: StaticTable()}
+        both = None if known is None else {**default, ENCODER: known[ULTRA]}
+        speed = speed_figures(sets, default, both, tools)
     if learnt is not None:
         _write(learnt, folds[ULTRA])
     return Report(
         benchmark="search",
-        corpus=_corpus(sets),
+        corpus=f"{corpus(sets)}; each set searched with what the others taught",
         figures={**ranking_figures(folds), **abstention_figures(folds), **speed},
         baseline=baseline_figures(folds),
         conditions={
-            "search_versions": {name: _version(name) for name in _LIBRARIES},
+            "search_versions": {name: version_of(name) for name in LIBRARIES},
             "encoder": models if isinstance(models, str) else encoders.told(),
             "learnt_without_ultra": learnt_figures(folds[ULTRA].learnt),
         },
     ).tell(at)
-
-
-def _speed(
-    sets: Mapping[str, ToolSet], encoders: Mapping[str, OnnxEncoder] | None, count: int
-) -> JsonObject:
-    tools, questions = many_tools(sets, count), mixed_questions(sets)
-    table: Embeds = StaticTable()
-    plain, built = cpu_by_question(tools, questions, {STATIC: table}, stem)
-    found: dict[str, float | None] = {
-        "default_p95_cpu_ms_10k": _p95(plain),
-        "onnx_p95_cpu_ms_10k": None,
-        "default_mean_cpu_ms_10k": round(float(plain.mean()), 2),
-        "index_cpu_s_10k": round(built, 2),
-    }
-    if encoders is not None:
-        both = {STATIC: table, ENCODER: encoders[ULTRA]}
-        encoded, _ = cpu_by_question(tools, questions, both, stem)
-        found["onnx_p95_cpu_ms_10k"] = _p95(encoded)
-        found["onnx_mean_cpu_ms_10k"] = round(float(encoded.mean()), 2)
-    return dict(found)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _p95(milliseconds: np.typing.NDArray[np.float64]) -> float:
-    return round(float(np.quantile(milliseconds, 0.95)), 2)
 
 
 def _write(folder: Path, fold: Fold) -> None:
@@ -119,8 +83,3 @@ def _write(folder: Path, fold: Fold) -> None:
     np.save(folder / "token_weights.npy", fold.tokens)
     text = json.dumps(learnt_figures(fold.learnt), indent=2)
     (folder / "learnt.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _corpus(sets: Mapping[str, ToolSet]) -> str:
-    told = [f"{name} {len(sets[name].tools)}/{len(sets[name].questions)}" for name in FIVE]
-    return f"tools/questions: {', '.join(told)}; each set searched with what the others taught"

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.listwise import learn_weights
-from portico.bench.ranking_figures import found_at
-from portico.bench.search_sets import Searched, others
+from benchmarks.listwise import learn_weights
+from benchmarks.search_sets import Searched, others
+from portico.bench.tool_sets import Gold
 from portico.gateway.core.search.evidence import Evidence
 from portico.gateway.core.search.fusion import (
     ENCODER,
@@ -88,3 +88,11 @@ def _places(
         for name, way in ways.items():
             found[name].append(found_at(way.scores(evidence, steps=question.steps), gold))
     return found
+
+
+def found_at(scores: NDArray[np.float32], gold: Gold) -> list[int]:
+    """The place of each thing that was to be found, from 0; ties in the order of the tools."""
+    order = np.argsort(-scores, kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return [min(int(places[tool]) for tool in group) for group in gold]

@@ -1,14 +1,14 @@
-"""The figures of `portico bench search`, out of where the right tools were found."""
+"""The figures of `just bench search`, out of where the right tools were found."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
+from benchmarks.search_folds import DEFAULT, FULL, Kind, models_of
+from benchmarks.search_run import Fold
+from benchmarks.search_strangers import Verdicts
 from portico.bench.ranking_figures import Values, interval, ndcg, recall
-from portico.bench.search_folds import DEFAULT, FULL, Kind, models_of
-from portico.bench.search_run import Fold
-from portico.bench.search_strangers import Verdicts
 from portico.bench.tool_sets import FIVE, LIVE
 from portico.gateway.core.search.learnt import Learnt
 from portico.kernel.json import JsonObject, JsonValue

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.kept_vectors import Embeds, KeptVectors
-from portico.bench.search_folds import (
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.search_folds import (
     BARE,
     BM25_ALONE,
     DEFAULT,
@@ -22,10 +22,11 @@ from portico.bench.search_folds import (
     learn,
     search,
 )
-from portico.bench.search_models import PLAIN, Tables, token_lesson
-from portico.bench.search_sets import Encoded, Prepared, Searched, others
-from portico.bench.search_strangers import Verdicts, judge, learn_judgements
-from portico.bench.token_weights import Lesson, learn_token_weights
+from benchmarks.search_models import PLAIN, Tables, token_lesson
+from benchmarks.search_sets import Encoded, Prepared, Searched, others
+from benchmarks.search_strangers import Verdicts, judge, learn_judgements
+from benchmarks.token_weights import Lesson, learn_token_weights
+from portico.bench.search import Embeds
 from portico.bench.tool_sets import MULTI
 from portico.gateway.core.search.learnt import Learnt
 

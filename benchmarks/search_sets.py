@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.kept_vectors import Embeds, KeptVectors
-from portico.bench.listwise import Candidates
-from portico.bench.tool_sets import FIVE, META, MULTI, ToolSet
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.listwise import Candidates
+from portico.bench.search import Embeds
+from portico.bench.tool_sets import FIVE, META, MULTI, ToolSet, evenly
 from portico.gateway.core.search.evidence import Evidence
 from portico.gateway.core.search.fusion import ENCODER, STATIC
 from portico.gateway.core.search.index import SearchIndex
@@ -126,11 +127,6 @@ def prepare(sets: Mapping[str, ToolSet], stem: Stem) -> Mapping[str, Prepared]:
         )
         for name, each in sets.items()
     }
-
-
-def evenly(count: int, most: int) -> Sequence[int]:
-    """At most so many of them, spread over all."""
-    return [place * count // most for place in range(most)] if count > most else range(count)
 
 
 def others(held_out: str, names: Sequence[str]) -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.minimise import Point, minimise
+from benchmarks.minimise import Point, minimise
+from benchmarks.search_folds import Kind, models_of
+from benchmarks.search_sets import Searched
 from portico.bench.ranking_figures import area_under_curve
-from portico.bench.search_folds import Kind, models_of
-from portico.bench.search_sets import Searched
 from portico.gateway.core.search.abstain import Calibration, Judgement, Signs
 from portico.gateway.core.search.evidence import Evidence
 from portico.gateway.core.search.fusion import Weights, logits

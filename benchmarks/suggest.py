@@ -8,17 +8,17 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.search_folds import DEFAULT
+from benchmarks.search_models import Tables
+from benchmarks.search_run import Sets as SearchSets
+from benchmarks.search_sets import prepare
+from benchmarks.suggest_run import BY_PLAN, SuggestRun
+from benchmarks.suggest_search import Ready
+from benchmarks.suggest_sets import LINK, ULTRA, SuggestSet, missing_files, read_wanted
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.adapters.words.snowball import stem
-from portico.bench.kept_vectors import KeptVectors
 from portico.bench.report import Report, skipped
-from portico.bench.search_folds import DEFAULT
-from portico.bench.search_models import Tables
-from portico.bench.search_run import Sets as SearchSets
-from portico.bench.search_sets import prepare
-from portico.bench.suggest_run import BY_PLAN, SuggestRun
-from portico.bench.suggest_search import Ready
-from portico.bench.suggest_sets import LINK, ULTRA, SuggestSet, missing_files, read_wanted
 from portico.bench.tool_sets import LINK as LINK_SEARCHED
 from portico.bench.tool_sets import missing_files as missing_search_files
 from portico.bench.tool_sets import read_sets

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from portico.bench.suggest_figures import each_asked
-from portico.bench.suggest_search import Fold
-from portico.bench.suggest_sets import Wanted
+from benchmarks.suggest_figures import each_asked
+from benchmarks.suggest_search import Fold
+from benchmarks.suggest_sets import Wanted
 from portico.gateway.core.edges.shape import Parameter
 from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.suggest.fill import Filled, From, fill

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.reliability import Bin, expected_error, reliability
-from portico.bench.suggest_lessons import NOTHING_LEARNT, Taught
-from portico.bench.suggest_search import Fold
+from benchmarks.reliability import Bin, expected_error, reliability
+from benchmarks.suggest_lessons import NOTHING_LEARNT, Taught
+from benchmarks.suggest_search import Fold
 from portico.gateway.core.suggest.calibration import Calibration, Judged
 from portico.gateway.core.suggest.choose import choose
 from portico.gateway.core.suggest.likely import likely

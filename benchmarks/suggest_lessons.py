@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.minimise import Point, minimise
-from portico.bench.search_sets import evenly
-from portico.bench.suggest_search import Fold, Ready
-from portico.bench.suggest_sets import LINK
+from benchmarks.minimise import Point, minimise
+from benchmarks.suggest_search import Fold, Ready
+from benchmarks.suggest_sets import LINK
+from portico.bench.tool_sets import evenly
 from portico.gateway.core.suggest.calibration import Calibration, Judged
 from portico.gateway.core.suggest.likely import likely_signs
 from portico.gateway.core.suggest.needs import Learnt

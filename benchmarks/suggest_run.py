@@ -9,10 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from portico.bench.reliability import expected_error
-from portico.bench.search_sets import evenly
-from portico.bench.suggest_arguments import argument_figures
-from portico.bench.suggest_figures import (
+from benchmarks.reliability import expected_error
+from benchmarks.suggest_arguments import argument_figures
+from benchmarks.suggest_figures import (
     Found,
     Next,
     Outcomes,
@@ -27,9 +26,10 @@ from portico.bench.suggest_figures import (
     next_by_suggestion,
     second_order,
 )
-from portico.bench.suggest_lessons import Taught, learn_calibration, teach
-from portico.bench.suggest_search import Fold, Ready, Sets
-from portico.bench.suggest_sets import LINK, NESTFUL, ULTRA
+from benchmarks.suggest_lessons import Taught, learn_calibration, teach
+from benchmarks.suggest_search import Fold, Ready, Sets
+from benchmarks.suggest_sets import LINK, NESTFUL, ULTRA
+from portico.bench.tool_sets import evenly
 from portico.gateway.core.suggest.calibration import Calibration
 from portico.gateway.core.suggest.signs import Weights
 from portico.gateway.core.suggest.suggest import suggest

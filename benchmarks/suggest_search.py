@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.suggest_sets import SuggestSet, Wanted
 from portico.adapters.words.snowball import stem
-from portico.bench.kept_vectors import Embeds
-from portico.bench.suggest_sets import SuggestSet, Wanted
+from portico.bench.search import Embeds
 from portico.gateway.core.search.fusion import STATIC
 from portico.gateway.core.search.index import SearchIndex
 from portico.gateway.core.search.index_texts import texts_to_index

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from portico.bench.edge_sets import FOUR, GoldPlan, read_plans
+from benchmarks.edge_sets import FOUR, GoldPlan, read_plans
 from portico.gateway.core.edges.shape import Parameter
 from portico.gateway.core.plan.graph import topological
 from portico.gateway.core.plan.plan import Reference

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.minimise import Point, minimise
+from benchmarks.minimise import Point, minimise
 
 Floats = NDArray[np.float64]
 Tokens = Callable[[str], Sequence[int]]

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from portico.bench.bridge_vocabulary import NoWords, vocabulary
-from portico.bench.letting_in import asked, rest
+from benchmarks.bridge_vocabulary import NoWords, vocabulary
+from benchmarks.web_house import House, far_end
+from benchmarks.web_measured import Measuring
+from benchmarks.web_report import report
+from benchmarks.web_seeds import AGENT, Seeds
+from benchmarks.web_sizes import Sizes
+from benchmarks.web_tools import A_SERVER, reads, server_names
+from portico.bench.clients import asked, rest
+from portico.bench.processes import scratch_home
 from portico.bench.report import skipped
-from portico.bench.scratch import scratch_home
-from portico.bench.web_house import House, far_end
-from portico.bench.web_measured import Measuring
-from portico.bench.web_report import report
-from portico.bench.web_seeds import AGENT, Seeds
-from portico.bench.web_sizes import Sizes
-from portico.bench.web_tools import A_SERVER, reads, server_names
 from portico.faces.cli.terminal import At
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from platformdirs import user_cache_path
 
-from portico.bench.web_screens import Screen
+from benchmarks.web_screens import Screen
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

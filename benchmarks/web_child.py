@@ -1,6 +1,6 @@
-"""Fills the house of `portico bench web`, while nobody serves it.
+"""Fills the house of `just bench web`, while nobody serves it.
 
-python -m portico.bench.web_child SIZES SEEDS
+python -m benchmarks.web_child SIZES SEEDS
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
+from benchmarks.bridge_child import administrator
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.web_loading import load_runs
+from benchmarks.web_seeds import Seed
+from benchmarks.web_sizes import Sizes
+from benchmarks.web_stock import load_audit, load_calls, load_edges, load_talk, long_talk
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.bench.bridge_child import administrator
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.web_loading import load_runs
-from portico.bench.web_seeds import Seed
-from portico.bench.web_sizes import Sizes
-from portico.bench.web_stock import load_audit, load_calls, load_edges, load_talk, long_talk
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.project import ProjectId
 from portico.kernel.ids import RunId

@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from portico.bench.web_copies import NUMBER, Template, spelled, template
+from benchmarks.web_copies import NUMBER, Template, spelled, template
 from portico.kernel.ids import RunId
 
 SHARED: Final = ("runs", "approvals")

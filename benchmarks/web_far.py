@@ -1,7 +1,7 @@
-"""All that is behind the house of `portico bench web`, in one process: its servers of tools, and
+"""All that is behind the house of `just bench web`, in one process: its servers of tools, and
 the models that its agents and its debates ask.
 
-    python -m portico.bench.web_far PORT SERVERS TOOLS
+    python -m benchmarks.web_far PORT SERVERS TOOLS
 """
 
 import json
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from portico.bench.web_tools import definitions, found, server_names
+from benchmarks.web_tools import definitions, found, server_names
 
 WORKER: Final = "worker"
 VOICES: Final = ("gpt-heron", "claude-egret", "llama-ibis", "qwen-stork")

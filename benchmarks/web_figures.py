@@ -1,4 +1,4 @@
-"""What is made of times and of what tabs have heard, in `portico bench web`."""
+"""What is made of times and of what tabs have heard, in `just bench web`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

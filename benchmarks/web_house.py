@@ -1,4 +1,4 @@
-"""A Portico of its own for `portico bench web`: made, furnished, filled, and then served."""
+"""A Portico of its own for `just bench web`: made, furnished, filled, and then served."""
 
 import json
 import os
@@ -13,13 +13,12 @@ from typing import Any, Final
 
 import psutil
 
-from portico.bench.call_house import listening
-from portico.bench.letting_in import rest
-from portico.bench.postgres_cpu import postgres_cpu
-from portico.bench.processes import PORTICO, answering, environment
-from portico.bench.scratch import free_port
-from portico.bench.web_seeds import PROVIDER, Seeds, town
-from portico.bench.web_sizes import Sizes
+from benchmarks.postgres_cpu import postgres_cpu
+from benchmarks.web_seeds import PROVIDER, Seeds, town
+from benchmarks.web_sizes import Sizes
+from portico.bench.call import listening
+from portico.bench.clients import rest
+from portico.bench.processes import PORTICO, answering, environment, free_port
 
 _MANY: Final = "1000000"
 _IDLE: Final = 0.15
@@ -88,7 +87,7 @@ class House:
         start = [*PORTICO, "db", "start"]
         subprocess.run(start, env=dict(self.env), check=True, stdout=subprocess.DEVNULL)
         told = json.dumps([[str(each.run), each.share, each.like] for each in seeds.copied])
-        command = [sys.executable, "-m", "portico.bench.web_child", sizes.spelled(), told]
+        command = [sys.executable, "-m", "benchmarks.web_child", sizes.spelled(), told]
         found: dict[str, Any] = {}
         with subprocess.Popen(
             command, env=dict(self.env), stdout=subprocess.PIPE, text=True
@@ -132,6 +131,6 @@ def far_end(sizes: Sizes, log: Path) -> Iterator[str]:
     """Servers of tools and models, outside of the house."""
     url = f"http://127.0.0.1:{(port := free_port())}"
     given = (str(port), str(sizes.servers), str(sizes.tools))
-    command = [sys.executable, "-m", "portico.bench.web_far", *given]
+    command = [sys.executable, "-m", "benchmarks.web_far", *given]
     with answering(command, f"{url}/v1/models", dict(os.environ), log):
         yield url

@@ -1,4 +1,4 @@
-"""The runs of `portico bench web`: copies of those that were carried out, over two weeks."""
+"""The runs of `just bench web`: copies of those that were carried out, over two weeks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,11 +10,11 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
+from benchmarks.web_copies import numbered
+from benchmarks.web_families import SHARED, Families, Family
+from benchmarks.web_seeds import Seed
+from benchmarks.web_sizes import Sizes
 from portico.adapters.system.clock import SystemClock
-from portico.bench.web_copies import numbered
-from portico.bench.web_families import SHARED, Families, Family
-from portico.bench.web_seeds import Seed
-from portico.bench.web_sizes import Sizes
 from portico.kernel.ids import uuid7
 
 _SPAN: Final = timedelta(days=14)

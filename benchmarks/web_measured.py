@@ -1,4 +1,4 @@
-"""What `portico bench web` measures on a house that is served."""
+"""What `just bench web` measures on a house that is served."""
 
 import json
 import subprocess
@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import psutil
 
-from portico.bench.web_assets import weight_of
-from portico.bench.web_browser import Seen, found_axe, lacking, window
-from portico.bench.web_house import House
-from portico.bench.web_pages import Pages
-from portico.bench.web_report import Measured
-from portico.bench.web_screens import Screen, every_screen
-from portico.bench.web_sizes import Sizes
-from portico.bench.web_tabs import Watching
-from portico.bench.web_visitor import Visitor
+from benchmarks.web_assets import weight_of
+from benchmarks.web_browser import Seen, found_axe, lacking, window
+from benchmarks.web_house import House
+from benchmarks.web_pages import Pages
+from benchmarks.web_report import Measured
+from benchmarks.web_screens import Screen, every_screen
+from benchmarks.web_sizes import Sizes
+from benchmarks.web_tabs import Watching
+from benchmarks.web_visitor import Visitor
 
 _BARE: Final = (Screen("healthz", "/healthz"), Screen("rest_runs", "/api/v1/runs?limit=50"))
 """What pages are told beside: nothing at all, and the same list without a page around it."""
@@ -81,7 +81,7 @@ class Measuring:
         )
         self.progress(f"{sizes.tabs} tabs hear what happens for {sizes.seconds} s")
         done = subprocess.run(
-            [sys.executable, "-m", "portico.bench.web_tabs"],
+            [sys.executable, "-m", "benchmarks.web_tabs"],
             input=watching.spelled(),
             env=dict(self.house.env),
             stdout=subprocess.PIPE,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.bench.web_figures import percentile
-from portico.bench.web_screens import Screen
-from portico.bench.web_visitor import Answer, Visitor
+from benchmarks.web_figures import percentile
+from benchmarks.web_screens import Screen
+from benchmarks.web_visitor import Answer, Visitor
 from portico.kernel.json import JsonObject
 
 _ROUNDS: Final = 4

@@ -1,15 +1,15 @@
-"""The figures of `portico bench web`, and what they were measured beside."""
+"""The figures of `just bench web`, and what they were measured beside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from benchmarks.web_assets import Weight
+from benchmarks.web_browser import Seen
+from benchmarks.web_pages import Pages, Timed
+from benchmarks.web_screens import WORK
+from benchmarks.web_sizes import Sizes
 from portico.bench.report import Report
-from portico.bench.web_assets import Weight
-from portico.bench.web_browser import Seen
-from portico.bench.web_pages import Pages, Timed
-from portico.bench.web_screens import WORK
-from portico.bench.web_sizes import Sizes
 from portico.kernel.json import JsonObject, JsonValue
 
 _MOST: Final = 40

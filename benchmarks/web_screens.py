@@ -1,4 +1,4 @@
-"""Which screens of the console are asked for in `portico bench web`: every one that needs no id, by
+"""Which screens of the console are asked for in `just bench web`: every one that needs no id, by
 the routes themselves, and one of each that does."""
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What is done for real in `portico bench web`, once each, to be copied thousands of times: plans
+"""What is done for real in `just bench web`, once each, to be copied thousands of times: plans
 that went well, failed, were called off and wait for somebody, programs, drills, agents, debates and
 calls that need a yes. All of it by REST, as anybody does it."""
 
@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 
 import httpx2
 
-from portico.bench.letting_in import asked, let_in
-from portico.bench.web_far import CHOICES, VOICES, WORKER
-from portico.bench.web_tools import ASKED, reads, server_names
-from portico.bench.workflow_shapes import scattered
+from benchmarks.web_far import CHOICES, VOICES, WORKER
+from benchmarks.web_tools import ASKED, reads, server_names
+from benchmarks.workflow_shapes import scattered
+from portico.bench.clients import asked, let_in
 from portico.kernel.ids import RunId
 
 AGENT: Final = "clerk"

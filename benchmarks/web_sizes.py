@@ -1,4 +1,4 @@
-"""How much there is in `portico bench web`, and how often it is asked for."""
+"""How much there is in `just bench web`, and how often it is asked for."""
 
 import json
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""What else is in the house of `portico bench web`: calls on the record, what was learnt of their
+"""What else is in the house of `just bench web`: calls on the record, what was learnt of their
 order, the audit, and what people and agents say to each other."""
 
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from typing import Final, LiteralString
 
 import psycopg
 
+from benchmarks.bridge_cast import LABELS, drawn_cast
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.bridge_loading import load
+from benchmarks.bridge_vocabulary import vocabulary
+from benchmarks.graph_world import drawn_edges
+from benchmarks.web_sizes import Sizes
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
-from portico.bench.bridge_cast import LABELS, drawn_cast
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.bridge_loading import load
-from portico.bench.bridge_vocabulary import vocabulary
-from portico.bench.graph_world import drawn_edges
-from portico.bench.web_sizes import Sizes
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
 from portico.kernel.ids import SpaceId

@@ -1,6 +1,6 @@
 """Many tabs that hear what happens, and whether each of them has heard all of it.
 
-python -m portico.bench.web_tabs < JSON
+python -m benchmarks.web_tabs < JSON
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import psutil
 
-from portico.bench.postgres_cpu import postgres_cpu
-from portico.bench.web_figures import heard_of, percentile
+from benchmarks.postgres_cpu import postgres_cpu
+from benchmarks.web_figures import heard_of, percentile
 
 _TOLD: Final = re.compile(rb'"n":\s?(\d+),\s?"sent":\s?([\d.]+)')
 _AT_A_TIME: Final = 20
@@ -181,7 +181,7 @@ def _judged(tabs: Sequence[Tab], written: dict[str, list[int]]) -> dict[str, Any
 
 async def _written(asked: Watching) -> dict[str, Any]:
     given = (asked.run, str(asked.seconds), str(asked.rate))
-    command = [sys.executable, "-m", "portico.bench.web_writer", *given]
+    command = [sys.executable, "-m", "benchmarks.web_writer", *given]
     writer = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     said, _ = await writer.communicate()
     if writer.returncode != 0:

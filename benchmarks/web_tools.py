@@ -1,4 +1,4 @@
-"""The tools of `portico bench web`: many servers of a few dozen each, that find what they are asked
+"""The tools of `just bench web`: many servers of a few dozen each, that find what they are asked
 for and change nothing."""
 
 from typing import Any, Final

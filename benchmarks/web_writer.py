@@ -1,7 +1,7 @@
 """Tells of a run that goes on, in the words of runs, so many times a second: by the log itself, in
 a process of its own, as whoever carries runs out.
 
-    python -m portico.bench.web_writer RUN SECONDS RATE
+    python -m benchmarks.web_writer RUN SECONDS RATE
 """
 
 import asyncio

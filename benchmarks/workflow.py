@@ -13,16 +13,15 @@ from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
-from portico.bench.letting_in import let_in, rest
-from portico.bench.processes import PORTICO, answering, environment
-from portico.bench.real_programs import find_programs
+from benchmarks.real_programs import find_programs
+from benchmarks.workflow_child import SERVERS
+from benchmarks.workflow_children import Child, Timed, child
+from benchmarks.workflow_five import PROGRAMS, launches, make_world
+from benchmarks.workflow_shapes import Shape, narrow, star, wide
+from benchmarks.workflow_tools import PROGRAM
+from portico.bench.clients import let_in, rest
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.bench.scratch import free_port, scratch_home
-from portico.bench.workflow_bare import TOOLS
-from portico.bench.workflow_child import SERVERS
-from portico.bench.workflow_children import Child, Timed, child
-from portico.bench.workflow_five import PROGRAMS, launches, make_world
-from portico.bench.workflow_shapes import Shape, narrow, star, wide
 from portico.faces.cli.terminal import At
 from portico.kernel.json import JsonValue
 
@@ -61,7 +60,7 @@ def workflow(
         key = (home / "config" / "client.key").read_text().strip()
         with rest(url, key) as client:
             for name, arguments in SERVERS.items():
-                let_in(client, name, _stdio([*TOOLS, *arguments]))
+                let_in(client, name, _stdio([*PROGRAM, *arguments]))
             if not lacking:
                 make_world(home / "world")
                 for name, launch in launches(found, home / "world").items():

@@ -1,16 +1,15 @@
 """The same graphs on less: the official client alone, and DBOS steps that call it."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from benchmarks.workflow_shapes import Shape
+from benchmarks.workflow_tools import PROGRAM
 from portico.adapters.dbos.system import configuration
-from portico.bench.workflow_shapes import Shape
 
-TOOLS: Final = (sys.executable, "-m", "portico.bench.workflow_tools")
 _POOL: Final = 8
 
 Carry = Callable[[Shape], Awaitable[object]]
@@ -85,7 +84,9 @@ async def bare_dbos(engine: str, *arguments: str) -> AsyncIterator[Carry]:
 async def _client(arguments: Sequence[str]) -> AsyncIterator[Any]:
     from mcp import Client, StdioServerParameters
 
-    async with Client(StdioServerParameters(command=TOOLS[0], args=[*TOOLS[1:], *arguments])) as it:
+    async with Client(
+        StdioServerParameters(command=PROGRAM[0], args=[*PROGRAM[1:], *arguments])
+    ) as it:
         yield it
 
 

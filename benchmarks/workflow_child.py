@@ -1,7 +1,7 @@
-"""The processes under measurement in `portico bench workflow`: each opens one way, and carries out
+"""The processes under measurement in `just bench workflow`: each opens one way, and carries out
 what it is told, a line at a time, until there are no more.
 
-    python -m portico.bench.workflow_child ours|client|dbos
+    python -m benchmarks.workflow_child ours|client|dbos
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
-from portico.bench.workflow_bare import bare_client, bare_dbos
-from portico.bench.workflow_shapes import Shape
+from benchmarks.workflow_bare import bare_client, bare_dbos
+from benchmarks.workflow_shapes import Shape
 from portico.main.ground import Ground
 
 SEED: Final = 7
@@ -31,8 +31,8 @@ Ways = Mapping[str, Way]
 
 @asynccontextmanager
 async def ours() -> AsyncIterator[Ways]:
-    from portico.bench.workflow_five import five_steps
-    from portico.bench.workflow_house import plan_of, workflow_house
+    from benchmarks.workflow_five import five_steps
+    from benchmarks.workflow_house import plan_of, workflow_house
     from portico.gateway.core.plan.report import Mode
 
     async with workflow_house() as house:

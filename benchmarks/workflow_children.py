@@ -1,4 +1,4 @@
-"""The processes of `portico bench workflow` from outside: each is told what to carry out."""
+"""The processes of `just bench workflow` from outside: each is told what to carry out."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from benchmarks.workflow_shapes import Shape
 from portico.bench.processes import DidNotAnswer
-from portico.bench.workflow_shapes import Shape
 
 Timed = Mapping[str, float]
 """`seconds` by the clock, and `cpu` of the process."""
@@ -40,7 +40,7 @@ class Child:
 
 @contextmanager
 def child(
-    name: str, env: Mapping[str, str], home: Path, module: str = "portico.bench.workflow_child"
+    name: str, env: Mapping[str, str], home: Path, module: str = "benchmarks.workflow_child"
 ) -> Iterator[Child]:
     """Ready to be told."""
     log = home / f"{name}.log"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portico.bench.real_programs import Programs
+from benchmarks.real_programs import Programs
 from portico.gateway.core.plan.plan import Given, Plan, Reference, Step, Template
 from portico.gateway.core.tool import ToolRef
 

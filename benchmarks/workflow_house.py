@@ -1,4 +1,4 @@
-"""The gateway and the engine of `portico bench workflow`, opened in the process that measures."""
+"""The gateway and the engine of `just bench workflow`, opened in the process that measures."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from benchmarks.workflow_bare import walked
+from benchmarks.workflow_shapes import Shape
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bench.workflow_bare import walked
-from portico.bench.workflow_shapes import Shape
 from portico.gateway.core.plan.plan import Given, Plan, Reference, Step
 from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import ToolRef

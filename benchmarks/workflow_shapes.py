@@ -1,20 +1,15 @@
-"""The graphs of `portico bench workflow`: what needs what, and how long each takes by a seed."""
+"""The graphs of `just bench workflow`: what needs what, and how long each takes by a seed."""
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-SPREAD: Final = 0.1
-"""A step takes so much less or more than it is said to, at most."""
+from benchmarks.workflow_tools import seconds
+
 _PARENTS: Final = 3
 
 Needs = Mapping[str, Sequence[str]]
-
-
-def seconds(seed: int, name: str, nominal: float) -> float:
-    """What the tool server waits, and what the critical path is reckoned with."""
-    return nominal * (1 + SPREAD * random.Random(f"{seed} {name}").uniform(-1, 1))  # noqa: S311 # a seeded latency
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
-"""The tool server of `portico bench workflow`: over stdio, with latencies by a seed.
+"""The tool server of `just bench workflow`: over stdio, with latencies by a seed.
 
 `look` and `change` wait as long as the step takes that is named, and give back its name and what
 they were given. On the official library, as most servers are; or `lean`, in the fewest words that
 the protocol has, so that what is measured is whoever calls it.
 
-    python -m portico.bench.workflow_tools SEED [lean]
+    python -P benchmarks/workflow_tools.py SEED [lean]
 """
 
 import asyncio
 import json
 import os
+import random
 import sys
 from typing import Any, Final
 
-from portico.bench.workflow_shapes import seconds
-
+PROGRAM: Final = (sys.executable, "-P", __file__)
+"""By its file, since in a box nothing else of this repository is seen."""
 LEAN: Final = "lean"
+SPREAD: Final = 0.1
+"""A step takes so much less or more than it is said to, at most."""
 _INPUT: Final = {
     "type": "object",
     "properties": {
@@ -39,6 +42,11 @@ _HELLO: Final = {
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "seeded", "version": "1"},
 }
+
+
+def seconds(seed: int, name: str, nominal: float) -> float:
+    """What the tool server waits, and what the critical path is reckoned with."""
+    return nominal * (1 + SPREAD * random.Random(f"{seed} {name}").uniform(-1, 1))  # noqa: S311 # a seeded latency
 
 
 async def official(seed: int) -> None:

@@ -1,13 +1,20 @@
-"""The page of benchmarks, from what `portico bench NAME --json` printed: one file each."""
+"""The page of benchmarks, from what `just bench NAME --json` printed: one file each."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from portico.bench.command import app
+ROOT: Final = Path(__file__).parents[2]
+sys.path.append(str(ROOT))
 
-RECORDED: Final = Path(__file__).parents[1] / "benchmarks"
+from cyclopts import App
+
+from benchmarks.command import app
+from portico.bench.command import app as shipped
+
+RECORDED: Final = ROOT / "docs" / "benchmarks"
 _NOT_FIGURES: Final = frozenset({"benchmark", "corpus", "conditions", "baseline", "recorded"})
 _TOLD: Final = frozenset({"cores", "load", "system", "python", "versions", "date"})
 _MOST: Final = 40
@@ -16,10 +23,15 @@ _LONGEST: Final = 160
 _HEAD: Final = """\
 # Benchmarks
 
-Every figure that the docs quote comes from `portico bench`, which is in the package: measure them again on your
-machine. What follows is written from recorded answers, `docs/benchmarks/NAME.json` in the repository, each as
-`portico bench NAME --json` printed it. Take proportions, not milliseconds: the machine had **two cores that
-others used as well**, and the load while it was measured is told with each.
+Every figure that the docs quote comes from a benchmark. Measure them again on your machine: from a clone of the
+repository with `just bench NAME` (`benchmarks/requirements.txt` has what some of them need), or with the package alone
+with `portico bench NAME`, which has {shipped}.
+
+What follows is written from recorded answers, `docs/benchmarks/NAME.json` in the repository, each as
+`just bench NAME --json` printed it. Take proportions, not milliseconds: the machine had **two cores that
+others used as well**, and the load while it was measured is told with each. `portico bench search` is another one
+than the one below: it searches with what ships, which was learnt from four of the five sets, where `just bench search`
+learns anew for each set that it leaves out.
 
 `just benchmarks NAME` measures one anew, replaces its file and writes this page. One that says *quoted* was not
 run again for this page: its figures are those of the page that is named, from the day that is told, under names
@@ -31,11 +43,7 @@ that stand for rows of that page.
 
 
 def benchmarks() -> str:
-    known = {
-        name: str(command.help)
-        for name, command in app.resolved_commands().items()
-        if name[0] != "-"
-    }
+    known = {name: str(app.resolved_commands()[name].help) for name in _names(app)}
     found = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in _files()}
     strange = sorted(found.keys() - known.keys())
     if strange:
@@ -44,7 +52,13 @@ def benchmarks() -> str:
     sections = "".join(
         _section(name, about, found[name]) for name, about in known.items() if name in found
     )
-    return f"{_HEAD}{rows}{sections}"
+    alone = [f"`{name}`" for name in _names(shipped)]
+    head = _HEAD.format(shipped=f"{', '.join(alone[:-1])} and {alone[-1]}")
+    return f"{head}{rows}{sections}"
+
+
+def _names(commands: App) -> list[str]:
+    return [name for name in commands.resolved_commands() if not name.startswith("-")]
 
 
 def _files() -> list[Path]:

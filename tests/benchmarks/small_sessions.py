@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from portico.bench.ahead_baselines import foretold_of
-from portico.bench.ahead_foretold import Foretold
-from portico.bench.ahead_sessions import Made, Recording, Session
-from portico.bench.ahead_truth import LetIn, let_in
+from benchmarks.ahead_baselines import foretold_of
+from benchmarks.ahead_foretold import Foretold
+from benchmarks.ahead_sessions import Made, Recording, Session
+from benchmarks.ahead_truth import LetIn, let_in
 
 LIST = "filesystem.list_directory"
 READ = "filesystem.read_text_file"

@@ -5,8 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from tests.bench.small_plans import nestful
 from tests.bench.small_sets import THINGS, write_sets
+from tests.benchmarks.small_plans import nestful
 
 _WORDS: Final = {thing: told.lower() for thing, told in THINGS.items()}
 FIRST: Final = "key"

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from portico.bench.agents_figures import (
+from benchmarks.agents_figures import (
     Ended,
     Overheads,
     lost,
@@ -18,16 +18,16 @@ from portico.bench.agents_figures import (
     p95_ms,
     ratio,
 )
-from portico.bench.agents_measured import Measured, Storm
-from portico.bench.agents_model import MODEL, Asked
-from portico.bench.agents_report import report
-from portico.bench.agents_scripts import Place, Script, Turn, Wish, place_of, played, seen_in
-from portico.bench.agents_setting_up import body
-from portico.bench.agents_stage import Stage, stage
-from portico.bench.agents_tools import counted
-from portico.bench.agents_work import EARLY, wanted_answer
+from benchmarks.agents_measured import Measured, Storm
+from benchmarks.agents_model import MODEL, Asked
+from benchmarks.agents_report import report
+from benchmarks.agents_scripts import Place, Script, Turn, Wish, place_of, played, seen_in
+from benchmarks.agents_setting_up import body
+from benchmarks.agents_stage import Stage, stage
+from benchmarks.agents_tools import PROGRAM, counted
+from benchmarks.agents_work import EARLY, wanted_answer
 from portico.bench.processes import environment
-from tests.bench.tool_server import answers_of
+from tests.benchmarks.tool_server import answers_of
 
 LOOK = Wish(tool="look", arguments={"run": "$run", "step": "a", "seconds": 0.5}, closes=0.5)
 SCRIPT = Script(name="small", turns=[Turn(seconds=0.02, first=0.01, calls=[LOOK]), Turn()])
@@ -145,7 +145,7 @@ class Took:
 
 
 def _measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
-    monkeypatch.setattr("portico.bench.agents_measured.postgres_cpu", lambda _: 0.0)
+    monkeypatch.setattr("benchmarks.agents_measured.postgres_cpu", lambda _: 0.0)
     return Measured(home=Path(), stage=None, ledger=Path(), env={})  # type: ignore[arg-type] # ty: ignore[invalid-argument-type] # nobody asks it
 
 
@@ -237,7 +237,7 @@ def test_the_tool_server_speaks_the_protocol_and_writes_every_call_down(tmp_path
     ledger = tmp_path / "ledger"
 
     _, called, unknown = answers_of(
-        ["portico.bench.agents_tools", str(ledger)],
+        [*PROGRAM, str(ledger)],
         ("tools/list", {}),
         ("tools/call", {"name": "look", "arguments": given}),
         ("resources/list", {}),

@@ -1,4 +1,4 @@
-"""`portico bench ahead`: sessions, what is learnt, foretold and won of them, and what is told."""
+"""`just bench ahead`: sessions, what is learnt, foretold and won of them, and what is told."""
 
 import asyncio
 import json
@@ -10,27 +10,27 @@ from types import SimpleNamespace
 
 import pytest
 
-from portico.bench import ahead_figures as figures
-from portico.bench.ahead import ahead
-from portico.bench.ahead_baselines import THRESHOLD, FirstOrder, foretold_of
-from portico.bench.ahead_flood import flooded
-from portico.bench.ahead_foretold import Foretold, Replayed, Words
-from portico.bench.ahead_gates import Lane
-from portico.bench.ahead_record import SERVERS, TEMPLATES, worked
-from portico.bench.ahead_replay import PRINCIPALS
-from portico.bench.ahead_report import Runs
-from portico.bench.ahead_run import Job, jobs_of, work
-from portico.bench.ahead_sessions import Made, Session
-from portico.bench.ahead_splits import Split, by_session, by_template
-from portico.bench.ahead_time import Pace, Spent, clocked
-from portico.bench.ahead_traces import read_traces
-from portico.bench.ahead_truth import TRULY_READS, let_in
-from portico.bench.ahead_work import Template
-from portico.bench.ahead_world import make_world
+from benchmarks import ahead_figures as figures
+from benchmarks.ahead import ahead
+from benchmarks.ahead_baselines import THRESHOLD, FirstOrder, foretold_of
+from benchmarks.ahead_flood import flooded
+from benchmarks.ahead_foretold import Foretold, Replayed, Words
+from benchmarks.ahead_gates import Lane
+from benchmarks.ahead_record import SERVERS, TEMPLATES, worked
+from benchmarks.ahead_replay import PRINCIPALS
+from benchmarks.ahead_report import Runs
+from benchmarks.ahead_run import Job, jobs_of, work
+from benchmarks.ahead_sessions import Made, Session
+from benchmarks.ahead_splits import Split, by_session, by_template
+from benchmarks.ahead_time import Pace, Spent, clocked
+from benchmarks.ahead_traces import read_traces
+from benchmarks.ahead_truth import TRULY_READS, let_in
+from benchmarks.ahead_work import Template
+from benchmarks.ahead_world import make_world
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.ahead.trust import ENOUGH
-from tests.bench.small_sessions import (
+from tests.benchmarks.small_sessions import (
     LIST,
     READ,
     WRITE,

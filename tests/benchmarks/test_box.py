@@ -1,4 +1,4 @@
-"""`portico bench box`, at its smallest."""
+"""`just bench box`, at its smallest."""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.bench.box import box
-from portico.bench.box_probes import compared
-from portico.bench.boxes import by_round
+from benchmarks.box import box
+from benchmarks.box_probes import compared
+from benchmarks.boxes import by_round
 from portico.box.core.probes import Situation
 from portico.box.core.report import Backend, Probe
 from portico.faces.cli.house import SettingEntry

@@ -1,4 +1,4 @@
-"""`portico bench bridge`, on three thousand messages."""
+"""`just bench bridge`, on three thousand messages."""
 
 import json
 from collections import Counter
@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
+from benchmarks.bridge_cast import LABELS, drawn_cast
+from benchmarks.bridge_child import Sizes, measured
+from benchmarks.bridge_corpus import Corpus
+from benchmarks.bridge_report import report
+from benchmarks.bridge_vocabulary import vocabulary
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
-from portico.bench.bridge_cast import LABELS, drawn_cast
-from portico.bench.bridge_child import Sizes, measured
-from portico.bench.bridge_corpus import Corpus
-from portico.bench.bridge_report import report
-from portico.bench.bridge_vocabulary import vocabulary
 from portico.faces.cli.terminal import Terminal
 from portico.kernel.ids import SpaceId
 from tests.contracts.doors import postgres_doors

@@ -1,4 +1,4 @@
-"""`portico bench debate`, with sixty debates and two short histories a team."""
+"""`just bench debate`, with sixty debates and two short histories a team."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portico.bench import debate as command
-from portico.bench.debate import debate
-from portico.bench.debate_figures import ece, gain, selective, together
-from portico.bench.debate_fixed import alike, best_mixed, fixed_rules, mixed
-from portico.bench.debate_liars import flipped
-from portico.bench.debate_replay import Held, replay
-from portico.bench.debate_rows import FILE, Row, merged, read_rows
-from portico.bench.debate_teams import TEAMS, simulated
+from benchmarks import debate as command
+from benchmarks.debate import debate
+from benchmarks.debate_figures import ece, gain, selective, together
+from benchmarks.debate_fixed import alike, best_mixed, fixed_rules, mixed
+from benchmarks.debate_liars import flipped
+from benchmarks.debate_replay import Held, replay
+from benchmarks.debate_rows import FILE, Row, merged, read_rows
+from benchmarks.debate_teams import TEAMS, simulated
 from portico.debate.core.rules import Preset
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal

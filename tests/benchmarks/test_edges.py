@@ -1,4 +1,4 @@
-"""`portico bench edges`, with four sets of three plans and a catalogue of twelve tools."""
+"""`just bench edges`, with four sets of three plans and a catalogue of twelve tools."""
 
 import json
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.edge_baselines import RULES, edges_by
+from benchmarks.edge_figures import Score, between_tools, gain_interval
+from benchmarks.edge_lessons import f1
+from benchmarks.edge_ranking import Ranking, read_catalogue
+from benchmarks.edge_sets import EXECUTABLE, FOUR, SEAL, GoldPlan, read_plans
+from benchmarks.edges import edges
+from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.bench.edge_baselines import RULES, edges_by
-from portico.bench.edge_figures import Score, between_tools, gain_interval
-from portico.bench.edge_lessons import f1
-from portico.bench.edge_ranking import Ranking, read_catalogue
-from portico.bench.edge_sets import EXECUTABLE, FOUR, SEAL, GoldPlan, read_plans
-from portico.bench.edges import edges
-from portico.bench.search_models import Encoders
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.edges.flows import Flow
 from portico.gateway.core.edges.signs import Sign
 from tests.adapters.embeddings.tiny import publish
-from tests.bench.small_plans import write_plans
+from tests.benchmarks.small_plans import write_plans
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import embedded
 

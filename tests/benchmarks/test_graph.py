@@ -1,4 +1,4 @@
-"""`portico bench graph`, on a graph of sixty tools."""
+"""`just bench graph`, on a graph of sixty tools."""
 
 import json
 from math import exp
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.graph import _report
+from benchmarks.graph_baseline import plain_path, plain_ranks
+from benchmarks.graph_child import figures_of
 from portico.adapters.graph.rust_math import RustGraphMath
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
-from portico.bench.graph import _report
-from portico.bench.graph_baseline import plain_path, plain_ranks
-from portico.bench.graph_child import figures_of
 from portico.faces.cli.terminal import Terminal
 from tests.contracts.doors import postgres_doors
 from tests.faces.cli.house import ScriptedHouse

@@ -1,13 +1,13 @@
-"""What benchmarks learn and judge by: weights, low points, rankings, how sure and how right."""
+"""What benchmarks learn and judge by: weights, low points, how sure and how right."""
 
 import numpy as np
 import pytest
 
-from portico.bench.listwise import Candidates, learn_weights
-from portico.bench.minimise import Point, minimise
-from portico.bench.ranking_figures import area_under_curve, found_at, interval, ndcg, recall
-from portico.bench.reliability import Bin, expected_error, reliability
-from portico.bench.token_weights import Bags, Lesson, learn_token_weights
+from benchmarks.listwise import Candidates, learn_weights
+from benchmarks.minimise import Point, minimise
+from benchmarks.reliability import Bin, expected_error, reliability
+from benchmarks.search_folds import found_at
+from benchmarks.token_weights import Bags, Lesson, learn_token_weights
 
 
 def lessons(count: int) -> list[Candidates]:
@@ -120,37 +120,6 @@ def test_each_thing_is_found_where_its_best_tool_stands() -> None:
     scores = np.array([0.1, 0.9, 0.5, 0.5], np.float32)
 
     assert found_at(scores, (frozenset({0, 2}), frozenset({3}))) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("places", "quality"),
-    [([0], 1.0), ([1], 0.6309), ([0, 1], 1.0), ([10], 0.0), ([0, 50], 0.6131)],
-)
-def test_a_later_place_is_worth_less(places: list[int], quality: float) -> None:
-    assert ndcg(places) == pytest.approx(quality, abs=1e-4)
-
-
-def test_recall_is_the_share_within_a_depth() -> None:
-    assert recall([0, 4, 5, 80], 5) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("fitting", "strange", "area"),
-    [([3, 4], [1, 2], 1.0), ([1, 2], [3, 4], 0.0), ([1, 1], [1, 1], 0.5), ([2, 0], [1, 1], 0.5)],
-)
-def test_the_area_is_how_often_what_fits_stands_above(
-    fitting: list[int], strange: list[int], area: float
-) -> None:
-    assert area_under_curve(np.array(fitting, float), np.array(strange, float)) == area
-
-
-def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
-    group = np.array([0.0, 1.0] * 50)
-
-    low, high = interval([group, group])
-
-    assert low < 0.5 < high
-    assert (low, high) == interval([group, group])
 
 
 def test_the_curve_tells_what_was_said_and_what_was() -> None:

@@ -1,4 +1,4 @@
-"""`portico bench search`, with five sets of six tools, and how those are read."""
+"""`just bench search`, with five sets of six tools."""
 
 import json
 from collections.abc import Sequence
@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portico.bench.kept_vectors import KeptVectors
-from portico.bench.search import search
-from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets
+from benchmarks.kept_vectors import KeptVectors
+from benchmarks.search import search
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.embedding import EmbeddingModel
 from tests.adapters.embeddings.tiny import publish
-from tests.bench.small_sets import THINGS, write_sets
+from tests.bench.small_sets import write_sets
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
 
@@ -98,17 +97,3 @@ def test_a_vector_is_made_once(tmp_path: Path) -> None:
 
     assert encoder.made == 2
     assert np.array_equal(first, again)
-
-
-def test_all_five_sets_are_read_as_they_were_written(tmp_path: Path) -> None:
-    sets = read_sets(write_sets(tmp_path) / "tool-search")
-
-    assert set(sets) == {*FIVE, MULTI}
-    assert all(len(each.tools) == len(THINGS) for each in sets.values())
-    assert all(len(each.questions) == len(each.gold) for each in sets.values())
-    assert "not here" not in sets[SEAL].questions  # they have no tool of the set
-    assert "nothing" not in sets[LIVE].questions
-    assert sets[LIVE].steps[0] == ("look at the letter", "do it")
-    assert sets[LIVE].tools[0].parameters == (("when", "the day"), ("odd", ""))
-    (tmp_path / "tool-search" / FILES[2]).unlink()
-    assert missing_files(tmp_path / "tool-search") == [FILES[2]]

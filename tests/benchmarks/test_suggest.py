@@ -1,4 +1,4 @@
-"""`portico bench suggest`, with six sets of a handful of plans."""
+"""`just bench suggest`, with six sets of a handful of plans."""
 
 import json
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portico.bench.suggest import suggest
-from portico.bench.suggest_arguments import argument_figures
-from portico.bench.suggest_figures import Found, Next, by_search, first_order
-from portico.bench.suggest_lessons import learn_calibration
-from portico.bench.suggest_search import Ready
-from portico.bench.suggest_sets import LINK, NESTFUL, TMDB, ULTRA, read_wanted
+from benchmarks.suggest import suggest
+from benchmarks.suggest_arguments import argument_figures
+from benchmarks.suggest_figures import Found, Next, by_search, first_order
+from benchmarks.suggest_lessons import learn_calibration
+from benchmarks.suggest_search import Ready
+from benchmarks.suggest_sets import LINK, NESTFUL, TMDB, ULTRA, read_wanted
 from portico.faces.cli.exits import Exit
 from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.embedding import EmbeddingModel
@@ -21,7 +21,7 @@ from portico.gateway.core.search.learnt import SHIPPED
 from portico.gateway.core.suggest.calibration import SHIPPED as LINE
 from portico.gateway.core.suggest.calibration import Judged
 from portico.gateway.core.suggest.weights import LIKELY, NEXT
-from tests.bench.small_wishes import FIRST, write_wishes
+from tests.benchmarks.small_wishes import FIRST, write_wishes
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
 

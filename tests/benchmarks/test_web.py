@@ -1,4 +1,4 @@
-"""`portico bench web`: what is made of times, pages and tabs; the copies that fill its house."""
+"""`just bench web`: what is made of times, pages and tabs; the copies that fill its house."""
 
 import json
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ from uuid import UUID
 
 import pytest
 
-from portico.bench.web_assets import Weight, fonts_of, links_of, weight_of
-from portico.bench.web_browser import Seen
-from portico.bench.web_copies import NUMBER, numbered, spelled, template
-from portico.bench.web_families import Family
-from portico.bench.web_figures import Heard, heard_of, percentile
-from portico.bench.web_loading import copies_wanted
-from portico.bench.web_pages import Pages, Timed
-from portico.bench.web_report import Measured, report
-from portico.bench.web_screens import every_screen
-from portico.bench.web_seeds import Seed
-from portico.bench.web_sizes import Sizes
-from portico.bench.web_visitor import Visitor
+from benchmarks.web_assets import Weight, fonts_of, links_of, weight_of
+from benchmarks.web_browser import Seen
+from benchmarks.web_copies import NUMBER, numbered, spelled, template
+from benchmarks.web_families import Family
+from benchmarks.web_figures import Heard, heard_of, percentile
+from benchmarks.web_loading import copies_wanted
+from benchmarks.web_pages import Pages, Timed
+from benchmarks.web_report import Measured, report
+from benchmarks.web_screens import every_screen
+from benchmarks.web_seeds import Seed
+from benchmarks.web_sizes import Sizes
+from benchmarks.web_visitor import Visitor
 from portico.faces.cli.terminal import Terminal
 from portico.kernel.ids import RunId
 from tests.faces.cli.house import ScriptedHouse

@@ -6,22 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from portico.bench.real_programs import PACKAGES
-from portico.bench.workflow import Measured
-from portico.bench.workflow_bare import walked
-from portico.bench.workflow_five import PROGRAMS, five_steps
-from portico.bench.workflow_shapes import (
-    SPREAD,
+from benchmarks.real_programs import PACKAGES
+from benchmarks.workflow import Measured
+from benchmarks.workflow_bare import walked
+from benchmarks.workflow_five import PROGRAMS, five_steps
+from benchmarks.workflow_shapes import (
     Shape,
     chain,
     diamond,
     narrow,
     scattered,
-    seconds,
     star,
     wide,
 )
-from tests.bench.tool_server import answers_of
+from benchmarks.workflow_tools import PROGRAM, SPREAD, seconds
+from tests.benchmarks.tool_server import answers_of
 
 
 def test_a_latency_is_the_same_for_the_same_seed_and_step_and_near_what_it_is_said_to_be() -> None:
@@ -79,7 +78,7 @@ def test_the_tool_server_speaks_the_protocol(arguments: list[str]) -> None:
     given = {"step": "s1", "seconds": 0.01, "given": ["before"]}
 
     listed, called = answers_of(
-        ["portico.bench.workflow_tools", *arguments],
+        [*PROGRAM, *arguments],
         ("tools/list", {}),
         ("tools/call", {"name": "look", "arguments": given}),
     )

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 HELLO = {
@@ -12,7 +11,7 @@ HELLO = {
 }
 
 
-def answers_of(program: list[str], *methods: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def answers_of(command: list[str], *methods: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     asked: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": HELLO},
         {"method": "notifications/initialized"},
@@ -22,7 +21,7 @@ def answers_of(program: list[str], *methods: tuple[str, dict[str, Any]]) -> list
         for number, (name, params) in enumerate(methods, 2)
     ]
     with subprocess.Popen(
-        [sys.executable, "-m", *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None

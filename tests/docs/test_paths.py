@@ -11,7 +11,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "examples/README.md",
 ]
-_PATH = re.compile(r"`((?:src|tests|docs|examples|deploy|requirements)/[\w./-]+)`")
+_PATH = re.compile(r"`((?:src|tests|docs|examples|deploy|requirements|benchmarks)/[\w./-]+)`")
 _OLDER = ("docs/decisions/", "CHANGELOG.md")
 """What was so when it was written."""
 

@@ -12,8 +12,7 @@ import httpx2
 import pytest
 
 from portico.bench.first_minute import first_answer, listed_bare, set_up
-from portico.bench.first_minute_servers import SERVERS, prepare_home
-from portico.bench.first_minute_user import Newcomer
+from portico.bench.newcomer import SERVERS, Newcomer, prepare_home
 from tests.installed.guest import ACCOUNT, Guest
 from tests.scenarios.browsing import PATIENCE, chromium
 from tests.servers import IS_ROOT, free_port

@@ -368,7 +368,7 @@ seed001:04 [seed 001, AC 4; decision 0122] Tools that are used together are foun
 seed001:05 [seed 001, AC 5] The shortest and the likeliest way from one tool to another is found.
 seed001:06 [seed 001, AC 6; design.md §5] A plan is closed over what its tools usually need, by
     edges that were learnt from real calls.
-seed001:07 [seed 001, AC 7; issue 8] `portico bench graph` measures reading, ranks, communities,
+seed001:07 [seed 001, AC 7; issue 8] `just bench graph` measures reading, ranks, communities,
     ways and updates, with conditions.
 seed001:08 [seed 001, AC 8] The arithmetic of the graph is tested against what it must be, case by
     case.
@@ -416,7 +416,7 @@ bridge:walls:each-alone [issue 10, must show] Each of the two walls alone hides 
     reader and what is closed.
 bridge:storm:nothing-lost [issue 10, must show] Whoever is killed or cut off, every acknowledged
     message is there once and in order.
-bridge:bench:names [issue 10, names] `portico bench bridge` tells its figures under the names that
+bridge:bench:names [issue 10, names] `just bench bridge` tells its figures under the names that
     were promised.
 debate:walls:each-alone [issue 11, must show] The database alone and the application alone each hide
     what somebody may not read.

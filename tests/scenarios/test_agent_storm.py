@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from portico.bench.agents_model import MODEL, Asked
-from portico.bench.agents_scripts import Script, Turn, Wish
-from portico.bench.agents_setting_up import write_settings
-from portico.bench.agents_stage import Stage, stage
+from benchmarks.agents_model import MODEL, Asked
+from benchmarks.agents_scripts import Script, Turn, Wish
+from benchmarks.agents_setting_up import write_settings
+from benchmarks.agents_stage import Stage, stage
 from portico.bench.processes import environment
 from tests.servers import reachable_folder
 from tests.storm.agent_worker import ANSWERED, TRACED, main

@@ -1,1 +1,1 @@
-"""Every figure we quote, measurable by anyone: `portico bench`."""
+"""The benchmarks that users run themselves: `portico bench`."""

@@ -1,20 +1,32 @@
 """What the gateway adds to a call: beside the same call made directly, taking turns in one run."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Annotated, Any, Final
 
+import psutil
 from cyclopts import Parameter
 
-from portico.bench.call_house import BY_HTTP, BY_STDIO, ECHO, House, house
+from portico.bench.clients import let_in, rest
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
 from portico.faces.cli.terminal import At
 
+ECHO: Final = (sys.executable, "-m", "portico.bench.call_echo")
+BY_HTTP: Final = "echo-http"
+BY_STDIO: Final = "echo-stdio"
+_EFFECTS: Final = {"echo": "pure", "requests": "local_read"}
+_NEVER_REACHED: Final = "1000000"
+"""A limit of calls a minute; to count against it belongs to what a call costs."""
 _TEXT: Final = "x" * 100
 _WARM: Final = 30
 _LISTS_AND_SEARCHES: Final = 200
@@ -37,6 +49,73 @@ def call(
     ):
         measured = asyncio.run(_measure(made, rounds, calls, at_once, progress))
     return measured.report(rounds, calls, at_once).tell(at)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    url: str
+    key: str
+    direct: str
+    """The far end itself, over HTTP."""
+    process: psutil.Process
+    """Whose CPU time is the gateway's."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def cpu(self) -> float:
+        """Seconds so far, of the server and nothing that it has started."""
+        used = self.process.cpu_times()
+        return used.user + used.system
+
+
+@contextmanager
+def house(run_as: str) -> Iterator[House]:
+    """A Portico of its own, with the two servers behind it let in."""
+    with scratch_home() as home:
+        port, far = free_port(), free_port()
+        env = _environment(home, port, run_as)
+        log = home / "server.log"
+        subprocess.run([*PORTICO, "init"], env=env, check=True, capture_output=True)
+        key = (home / "config" / "client.key").read_text().strip()
+        url = f"http://127.0.0.1:{port}"
+        with _far_end(far, env, log), answering([*PORTICO, "serve"], f"{url}/readyz", env, log):
+            made = House(url, key, f"http://127.0.0.1:{far}/mcp", listening(port))
+            command = {"type": "stdio", "command": ECHO[0], "arguments": [*ECHO[1:], "stdio"]}
+            with rest(url, key) as client:
+                let_in(client, BY_HTTP, {"type": "http", "url": made.direct}, _EFFECTS)
+                let_in(client, BY_STDIO, command, _EFFECTS)
+            yield made
+
+
+def _environment(home: Path, port: int, run_as: str) -> dict[str, str]:
+    return environment(
+        PORTICO_HOME=str(home),
+        PORTICO_SERVER__PORT=str(port),
+        PORTICO_DATABASE__RUN_AS=run_as,
+        PORTICO_LIMITS__CALLS_A_MINUTE=_NEVER_REACHED,
+        PORTICO_LOG__LEVEL="warning",
+    )
+
+
+@contextmanager
+def _far_end(port: int, env: Mapping[str, str], log: Path) -> Iterator[None]:
+    with log.open("ab") as stream:
+        command = [*ECHO, "http", str(port)]
+        with subprocess.Popen(command, env=dict(env), stdout=stream, stderr=stream) as process:
+            try:
+                yield
+            finally:
+                process.terminate()
+
+
+def listening(port: int) -> psutil.Process:
+    """Our own child that holds the port."""
+    for child in psutil.Process(os.getpid()).children(recursive=True):
+        if any(each.laddr.port == port for each in child.net_connections("tcp")):
+            return child
+    raise RuntimeError("no child of this process listens on the port")
 
 
 @dataclass(slots=True)

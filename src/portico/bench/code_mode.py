@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import httpx2
 
-from portico.bench.letting_in import asked, let_in
-from portico.bench.mcp_client import McpClient
+from portico.bench.clients import McpClient, asked, let_in
 
 FILES: Final = "mcp-server-filesystem"
 TABLES: Final = "mcp-server-sqlite"

@@ -6,9 +6,6 @@ app = App(name="bench", help="Measure the figures that the docs quote.", help_fo
 
 app.command("portico.bench.start:start", name="start", help="Until it can be used, cold and warm.")
 app.command(
-    "portico.bench.durable:durable", name="durable", help="Durable steps, events, and their news."
-)
-app.command(
     "portico.bench.call:call", name="call", help="A call through the gateway, and a direct one."
 )
 app.command(
@@ -16,38 +13,6 @@ app.command(
 )
 app.command(
     "portico.bench.search:search", name="search", help="Are the right tools found, and how fast."
-)
-app.command("portico.bench.box:box", name="box", help="What a box costs, and what it holds.")
-app.command(
-    "portico.bench.hostile:hostile", name="hostile", help="What rules see of attacks, and what not."
-)
-app.command("portico.bench.guard:guard", name="guard", help="Deciding, and writing it down.")
-app.command("portico.bench.workflow:workflow", name="workflow", help="Plans, and the same on less.")
-app.command(
-    "portico.bench.edges:edges", name="edges", help="Which output feeds which argument of a plan."
-)
-app.command(
-    "portico.bench.suggest:suggest", name="suggest", help="Is the right plan suggested, how surely."
-)
-app.command(
-    "portico.bench.graph:graph", name="graph", help="The learnt graph: reading it, ways, ranks."
-)
-app.command(
-    "portico.bench.ahead:ahead", name="ahead", help="Calls made ahead: what is won, and wasted."
-)
-app.command(
-    "portico.bench.agents:agents", name="agents", help="Agents: a turn, many runs, the first word."
-)
-app.command(
-    "portico.bench.bridge:bridge", name="bridge", help="The bridge: unread, pages, search, sends."
-)
-app.command(
-    "portico.bench.debate:debate",
-    name="debate",
-    help="Debates: right for their calls, and when not.",
-)
-app.command(
-    "portico.bench.web:web", name="web", help="The console: pages, live tabs, what they weigh."
 )
 app.command(
     "portico.bench.first_minute:first_minute",

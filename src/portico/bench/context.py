@@ -16,12 +16,10 @@ import httpx2
 from cyclopts import Parameter
 
 from portico.adapters.tokens.o200k import O200k
+from portico.bench.clients import asked, let_in, mcp_client, rest
 from portico.bench.code_mode import PROGRAMS, code_mode_example, found_programs
-from portico.bench.letting_in import asked, let_in, rest
-from portico.bench.mcp_client import mcp_client
-from portico.bench.processes import PORTICO, answering, environment
+from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report, skipped
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 _BUDGETS: Final = (None, 200, 500, 1_000, 3_000)

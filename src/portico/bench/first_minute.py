@@ -10,17 +10,19 @@ from typing import Annotated, Any, Final, Self
 
 from cyclopts import Parameter
 
-from portico.bench.first_minute_servers import (
+from portico.bench.newcomer import (
     CLIENTS,
     FIRST,
     SERVERS,
+    Newcomer,
     Server,
+    Unprepared,
     entries,
+    newcomer,
     prepare_home,
 )
-from portico.bench.first_minute_user import Newcomer, Unprepared, newcomer
+from portico.bench.processes import free_port
 from portico.bench.report import Report, skipped
-from portico.bench.scratch import free_port
 from portico.faces.cli.terminal import At
 from portico.kernel.json import JsonObject
 

@@ -1,8 +1,12 @@
-"""Child processes under measurement: how long until they answer, how much processor they take."""
+"""Child processes under measurement: a folder and a port for them, how long until they answer, how
+much processor they take."""
 
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -65,3 +69,22 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
+
+
+@contextmanager
+def scratch_home() -> Iterator[Path]:
+    """A folder that the database's account can come to, should we be root."""
+    root = os.geteuid() == 0
+    folder = Path(tempfile.mkdtemp(prefix="portico-bench-", dir="/var/tmp" if root else None))  # noqa: S108 # fresh, by mkdtemp
+    folder.chmod(0o711 if root else 0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

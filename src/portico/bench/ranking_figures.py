@@ -6,20 +6,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.bench.tool_sets import Gold
-
 Values = NDArray[np.float64]
 
 _DEPTH: Final = 10
 _DRAWS: Final = 2_000
-
-
-def found_at(scores: NDArray[np.float32], gold: Gold) -> list[int]:
-    """The place of each thing that was to be found, from 0; ties in the order of the tools."""
-    order = np.argsort(-scores, kind="stable")
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return [min(int(places[tool]) for tool in group) for group in gold]
 
 
 def recall(places: Sequence[int], depth: int) -> float:

@@ -9,9 +9,8 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from portico.bench.processes import PORTICO, answering, cpu_ms, environment
+from portico.bench.processes import PORTICO, answering, cpu_ms, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.bench.scratch import free_port, scratch_home
 from portico.faces.cli.terminal import At
 
 _BARE: Final = """

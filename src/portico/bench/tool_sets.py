@@ -43,6 +43,11 @@ def missing_files(folder: Path) -> list[str]:
     return [name for name in FILES if not (folder / name).is_file()]
 
 
+def evenly(count: int, most: int) -> Sequence[int]:
+    """At most so many of them, spread over all."""
+    return [place * count // most for place in range(most)] if count > most else range(count)
+
+
 def read_sets(folder: Path) -> Mapping[str, ToolSet]:
     live, link, seal, meta, ultra = (_read(folder / name) for name in FILES)
     draw = random.Random(7)  # noqa: S311 # a fixed sample, so that figures can be compared

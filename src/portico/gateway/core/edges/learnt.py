@@ -1,4 +1,4 @@
-"""What was learnt from plans whose edges are known, by `portico bench edges`."""
+"""What was learnt from plans whose edges are known, by `just bench edges`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What was learnt from sets of questions and tools, by `portico bench search --learnt`.
+"""What was learnt from sets of questions and tools, by `just bench search --learnt`.
 
 One row for each choice of models at hand; UltraTool, whose licence is not clear, had no part in it.
 """

@@ -49,7 +49,7 @@ class Calibration:
 
 
 SHIPPED: Final = Calibration(slope=0.7495, start=2.4154)
-"""Learnt from published plans, by `portico bench suggest`; UltraTool had no part in it."""
+"""Learnt from published plans, by `just bench suggest`; UltraTool had no part in it."""
 
 
 @dataclass(frozen=True, slots=True)

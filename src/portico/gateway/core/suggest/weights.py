@@ -1,4 +1,4 @@
-"""How much each sign counts: learnt from published plans, by `portico bench suggest`.
+"""How much each sign counts: learnt from published plans, by `just bench suggest`.
 
 UltraTool, whose licence is not clear, had no part in it.
 """

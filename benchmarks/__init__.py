@@ -1,0 +1,1 @@
+"""Every figure that the docs quote, measurable by anyone with this repository."""
