@@ -70,7 +70,7 @@ def list_(
         at.say("There are none. To make one: portico agents new")
 
 
-@app.command(sort_key=3)
+@app.command(name="show", sort_key=3)
 def show(name: str, /, *, at: At) -> None:
     """All of one agent.
 
@@ -99,7 +99,7 @@ def show(name: str, /, *, at: At) -> None:
 app.command(edit, name="edit", sort_key=4)
 
 
-@app.command(sort_key=5, synonym=["delete", "rm"])
+@app.command(name="remove", sort_key=5, synonym=["delete", "rm"])
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Remove an agent and its versions. Runs of it that are not over end; what they did stays.
 
@@ -123,7 +123,7 @@ def remove(name: str, /, *, yes: bool = False, at: At) -> None:
         at.say(f"With it ended {ends}.")
 
 
-@app.command(sort_key=6)
+@app.command(name="duplicate", sort_key=6)
 def duplicate(name: str, new_name: str, /, *, at: At) -> None:
     """Make another agent that is like this one.
 
@@ -139,7 +139,7 @@ def duplicate(name: str, new_name: str, /, *, at: At) -> None:
     _warn(at, made)
 
 
-@app.command(sort_key=7)
+@app.command(name="versions", sort_key=7)
 def versions(name: str, /, *, at: At) -> None:
     """What an agent was, newest first.
 
@@ -156,7 +156,7 @@ def versions(name: str, /, *, at: At) -> None:
     at.table(["version", "by", "at"], rows, found)
 
 
-@app.command(sort_key=8)
+@app.command(name="diff", sort_key=8)
 def diff(name: str, one: int | None = None, other: int | None = None, /, *, at: At) -> None:
     """What is different between two versions: the last two, if none are named.
 
@@ -186,7 +186,7 @@ def diff(name: str, one: int | None = None, other: int | None = None, /, *, at: 
         at.say(f"Versions {before} and {latest} are the same.")
 
 
-@app.command(sort_key=9)
+@app.command(name="restore", sort_key=9)
 def restore(name: str, version: int, /, *, at: At) -> None:
     """Make an agent again what it was; that is a new version, and nothing is lost.
 
@@ -208,7 +208,7 @@ app.command(chat, name="chat", sort_key=10)
 app.command(try_out, name="test", sort_key=11)
 
 
-@app.command(sort_key=12)
+@app.command(name="export", sort_key=12)
 def export(name: str, /, *, output: Path | None = None, replace: bool = False, at: At) -> None:
     """Write an agent down as TOML, to be kept, shared, changed and imported.
 

@@ -49,7 +49,7 @@ _CLOSED = {
 """Why a call that has proved right was not made."""
 
 
-@app.command(sort_key=1)
+@app.command(name="show", sort_key=1)
 def show(*, at: At) -> None:
     """Whether calls are made ahead, of which servers, and what has come of it."""
     house = Server(at.house)
@@ -73,7 +73,7 @@ def show(*, at: At) -> None:
     at.table(_SERVERS, rows, {})
 
 
-@app.command(sort_key=2)
+@app.command(name="edges", sort_key=2)
 def edges(*, limit: int = 30, at: At) -> None:
     """From which call to which is foretold, how often that was right, and what it has won.
 
@@ -88,7 +88,7 @@ def edges(*, limit: int = 30, at: At) -> None:
     edge_table(found, {"data": found}, at)
 
 
-@app.command(sort_key=3)
+@app.command(name="off", sort_key=3)
 def off(*, server: str | None = None, at: At) -> None:
     """Call nothing ahead from this moment on.
 
@@ -102,7 +102,7 @@ def off(*, server: str | None = None, at: At) -> None:
     _switch(at, "off", server, None)
 
 
-@app.command(sort_key=4)
+@app.command(name="shadow", sort_key=4)
 def shadow(*, server: str | None = None, at: At) -> None:
     """Foretell calls and compare them with what is called, without making any.
 
@@ -114,7 +114,7 @@ def shadow(*, server: str | None = None, at: At) -> None:
     _switch(at, "shadow", server, None)
 
 
-@app.command(sort_key=5)
+@app.command(name="live", sort_key=5)
 def live(
     *,
     server: str | None = None,
@@ -136,7 +136,7 @@ def live(
     _switch(at, "live", server, external)
 
 
-@app.command(sort_key=6)
+@app.command(name="learning", sort_key=6)
 def learning(word: Literal["on", "off"], /, *, at: At) -> None:
     """Whether it is noted which calls follow which, without their values.
 

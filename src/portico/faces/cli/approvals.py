@@ -76,7 +76,7 @@ def list_(*, status: Status = "waiting", all_: bool = False, limit: int = 50, at
         at.say("Nothing waits for an answer." if status == "waiting" else "There are none.")
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(request: str, /, *, raw: bool = False, at: At) -> None:
     """One request, with everything that it would do.
 
@@ -97,7 +97,7 @@ def show(request: str, /, *, raw: bool = False, at: At) -> None:
         at.line(f"  outcome   {came_of(found)}{_error(found)}")
 
 
-@app.command(sort_key=3)
+@app.command(name="approve", sort_key=3)
 def approve(
     request: str,
     /,
@@ -142,7 +142,7 @@ def approve(
     _sent(at, server, found, body, f"Approve it{_FOR[kind]}?")
 
 
-@app.command(sort_key=4)
+@app.command(name="reject", sort_key=4)
 def reject(request: str, /, *, reason: str | None = None, at: At) -> None:
     """Say no to a request. Needs a terminal.
 
@@ -160,7 +160,7 @@ def reject(request: str, /, *, reason: str | None = None, at: At) -> None:
     _sent(at, server, found, {"answer": "reject", "reason": reason, "via": "cli"}, "Reject it?")
 
 
-@app.command(sort_key=5)
+@app.command(name="withdraw", sort_key=5)
 def withdraw(request: str, /, *, at: At) -> None:
     """Take back a request of your own.
 
@@ -175,7 +175,7 @@ def withdraw(request: str, /, *, at: At) -> None:
     at.data(closed, f"{closed['id']}: {closed['status']}.")
 
 
-@app.command(sort_key=6)
+@app.command(name="resolve", sort_key=6)
 def resolve(request: str, outcome: Literal["done", "retry", "skip"], /, *, at: At) -> None:
     """Say what became of an approved call that may have been made. Needs a terminal.
 
@@ -197,7 +197,7 @@ def resolve(request: str, outcome: Literal["done", "retry", "skip"], /, *, at: A
     at.data(made, f"{found['id']}: {outcome}.")
 
 
-@app.command(sort_key=7)
+@app.command(name="watch", sort_key=7)
 def watch(*, no_bell: bool = False, at: At) -> None:
     """Show each request as it comes, and answer it with one key; until q or Ctrl-C.
 

@@ -27,7 +27,7 @@ _PAUSE: Final = 1.0
 _PAGE: Final = 100
 
 
-@app.command(sort_key=1)
+@app.command(name="tail", sort_key=1)
 def tail(
     *,
     follow: Annotated[bool, Parameter(name=["--follow", "-f"])] = False,
@@ -63,7 +63,7 @@ def tail(
             last = new[-1]["number"] if new else last
 
 
-@app.command(sort_key=2)
+@app.command(name="export", sort_key=2)
 def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """All of it, oldest first, a line each, exactly as it was hashed.
 
@@ -79,7 +79,7 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
     write_lines(at, lines, target, "entries")
 
 
-@app.command(sort_key=3)
+@app.command(name="verify", sort_key=3)
 def verify(*, file: Path | None = None, heads: Path | None = None, at: At) -> int:
     """Find out whether anything was changed, left out, put in, moved or cut off.
 

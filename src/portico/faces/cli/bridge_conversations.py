@@ -53,7 +53,7 @@ def list_(project: str | None = None, /, *, archived: bool = False, at: At) -> N
         at.say("There are none. To begin one: portico bridge conversations new PROJECT TITLE")
 
 
-@app.command(sort_key=2)
+@app.command(name="new", sort_key=2)
 def new(
     project: str,
     title: str,
@@ -92,7 +92,7 @@ def new(
     at.say(f'To say something: portico bridge post {quote(title)} "…"')
 
 
-@app.command(sort_key=3)
+@app.command(name="join", sort_key=3)
 def join(conversation: str, who: str | None = None, /, *, at: At) -> None:
     """Take part in a conversation, or have somebody take part; from now on what is said in it
     counts as unread.
@@ -111,7 +111,7 @@ def join(conversation: str, who: str | None = None, /, *, at: At) -> None:
     at.data({"conversation": its}, f"{who or 'You'} {'take' if who is None else 'takes'} part.")
 
 
-@app.command(sort_key=4)
+@app.command(name="leave", sort_key=4)
 def leave(conversation: str, who: str | None = None, /, *, at: At) -> None:
     """Take part no more, or have somebody take part no more in one that you have begun.
 
@@ -130,7 +130,7 @@ def leave(conversation: str, who: str | None = None, /, *, at: At) -> None:
     at.data({"conversation": its}, f"{parts} part no more.")
 
 
-@app.command(sort_key=5)
+@app.command(name="mute", sort_key=5)
 def mute(conversation: str, /, *, off: bool = False, at: At) -> None:
     """What is said in it counts as unread no more, for you alone; nobody else is told.
 
@@ -147,7 +147,7 @@ def mute(conversation: str, /, *, off: bool = False, at: At) -> None:
     at.data({"conversation": its, "muted": not off}, "It counts again." if off else "It is muted.")
 
 
-@app.command(sort_key=6)
+@app.command(name="archive", sort_key=6)
 def archive(conversation: str, /, *, restore: bool = False, at: At) -> None:
     """Put a conversation away: it can be read, and nothing is said in it any more.
 
@@ -167,7 +167,7 @@ def archive(conversation: str, /, *, restore: bool = False, at: At) -> None:
         at.say(f"To take it out again: portico bridge conversations archive {its} --restore")
 
 
-@app.command(sort_key=7)
+@app.command(name="rename", sort_key=7)
 def rename(conversation: str, title: str, /, *, at: At) -> None:
     """Call a conversation something else, for everybody.
 
@@ -184,7 +184,7 @@ def rename(conversation: str, title: str, /, *, at: At) -> None:
     at.data(changed, f"It is called {changed['title']}.")
 
 
-@app.command(sort_key=8)
+@app.command(name="people", sort_key=8)
 def people(conversation: str, /, *, at: At) -> None:
     """Who takes part, by when they joined.
 

@@ -28,7 +28,7 @@ _SOON: Final = 120.0
 _For = Annotated[str, Parameter(name="--for")]
 
 
-@app.command(sort_key=1)
+@app.command(name="take", sort_key=1)
 def take(
     project: str,
     resource: str,
@@ -72,7 +72,7 @@ def take(
     at.say(f"To have it longer: portico bridge lease renew {project} '{resource}'")
 
 
-@app.command(sort_key=2)
+@app.command(name="renew", sort_key=2)
 def renew(
     project: str, resource: str, /, *, token: int | None = None, for_: _For = "10m", at: At
 ) -> None:
@@ -96,7 +96,7 @@ def renew(
     at.data(renewed, f"{renewed['resource']} is yours until {_clock(renewed)}.")
 
 
-@app.command(sort_key=3)
+@app.command(name="release", sort_key=3)
 def release(project: str, resource: str, /, *, token: int | None = None, at: At) -> None:
     """Give it back before its time is over.
 
@@ -115,7 +115,7 @@ def release(project: str, resource: str, /, *, token: int | None = None, at: At)
     at.data({"resource": lease["resource"]}, f"{lease['resource']} is free.")
 
 
-@app.command(sort_key=4)
+@app.command(name="check", sort_key=4)
 def check(project: str, resource: str, token: int, /, *, at: At) -> None:
     """Whether this token is that of who holds it now: ends with 1 if it is not.
 

@@ -30,7 +30,7 @@ _SHORT: Final = 80
 _HOW: Final = "portico bridge memory set PROJECT KEY VALUE"
 
 
-@app.command(sort_key=1)
+@app.command(name="get", sort_key=1)
 def get(project: str, key: str, /, *, at: At) -> None:
     """What is remembered under a key: of several labels the most secret that you may read.
 
@@ -120,7 +120,7 @@ def list_(project: str, prefix: str = "", /, *, at: At) -> None:
         at.say(f"Nothing is remembered. To begin: {_HOW}")
 
 
-@app.command(sort_key=4)
+@app.command(name="find", sort_key=4)
 def find(project: str, /, *words: str, at: At) -> None:
     """What has these words, in its key or in its value; the newest first.
 
@@ -142,7 +142,7 @@ def find(project: str, /, *words: str, at: At) -> None:
         at.say("Nothing has all of these words.")
 
 
-@app.command(sort_key=5)
+@app.command(name="history", sort_key=5)
 def history(project: str, key: str, /, *, at: At) -> None:
     """What was under a key before, newest first.
 
@@ -172,7 +172,7 @@ def history(project: str, key: str, /, *, at: At) -> None:
         at.say("There was never anything.")
 
 
-@app.command(sort_key=6)
+@app.command(name="forget", sort_key=6)
 def forget(project: str, key: str, /, *, label: LabelOption = None, at: At) -> None:
     """Nothing is under the key any more; its history stays.
 

@@ -36,7 +36,7 @@ def list_(project: str, /, *, at: At) -> None:
         at.say("Nobody says that they are there.")
 
 
-@app.command(sort_key=2)
+@app.command(name="say", sort_key=2)
 def say(project: str, doing: DoingName = "there", note: str = "", /, *, at: At) -> None:
     """Tell all who see the project that you are there, for two minutes; whoever stays says so
     again.

@@ -39,7 +39,7 @@ def list_(*, archived: bool = False, at: At) -> None:
         at.say("None is archived." if archived else f"There are none. {_HOW}")
 
 
-@app.command(sort_key=2)
+@app.command(name="new", sort_key=2)
 def new(name: str, /, *, description: str = "", label: LabelOption = None, at: At) -> None:
     """Begin a project.
 
@@ -59,7 +59,7 @@ def new(name: str, /, *, description: str = "", label: LabelOption = None, at: A
     at.say(f"To talk in it: portico bridge conversations new {_quoted(name)} TITLE")
 
 
-@app.command(sort_key=3)
+@app.command(name="show", sort_key=3)
 def show(project: str, /, *, at: At) -> None:
     """All of one project, and who is there.
 
@@ -80,7 +80,7 @@ def show(project: str, /, *, at: At) -> None:
     at.facts({**found, "made_by": made_by, "who_is_there": who})
 
 
-@app.command(sort_key=4)
+@app.command(name="archive", sort_key=4)
 def archive(project: str, /, *, restore: bool = False, at: At) -> None:
     """Put a project away: it can be read, and nothing is written in it any more.
 
@@ -100,7 +100,7 @@ def archive(project: str, /, *, restore: bool = False, at: At) -> None:
         at.say(f"To take it out again: portico bridge projects archive {its} --restore")
 
 
-@app.command(sort_key=5)
+@app.command(name="rename", sort_key=5)
 def rename(
     project: str, name: str | None = None, /, *, description: str | None = None, at: At
 ) -> None:
@@ -123,7 +123,7 @@ def rename(
     at.data(changed, f"It is called {changed['name']}.")
 
 
-@app.command(sort_key=6)
+@app.command(name="export", sort_key=6)
 def export(project: str, /, *, output: Path | None = None, replace: bool = False, at: At) -> None:
     """All of a project that you may see, a JSON object a line: conversations, messages, memory,
     work.

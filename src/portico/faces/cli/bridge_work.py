@@ -24,7 +24,7 @@ _HELD_UP: Final = "waits for other work"
 _COLUMNS: Final = ["work", "state", "who", "label", "title", "outcome"]
 
 
-@app.command(sort_key=1)
+@app.command(name="add", sort_key=1)
 def add(  # noqa: PLR0913 # an option each
     project: str,
     title: str,
@@ -100,7 +100,7 @@ def list_(project: str, /, *, state: StateName | None = None, at: At) -> None:
         at.say(f"Nothing is {state}.")
 
 
-@app.command(sort_key=3)
+@app.command(name="show", sort_key=3)
 def show(work: str, /, *, at: At) -> None:
     """All of one piece of work.
 
@@ -112,7 +112,7 @@ def show(work: str, /, *, at: At) -> None:
     at.facts(find_work(Server(at.house), work))
 
 
-@app.command(sort_key=4)
+@app.command(name="claim", sort_key=4)
 def claim(work: str, /, *, at: At) -> None:
     """Take it: nobody else can then, until you hand it over.
 
@@ -148,7 +148,7 @@ def hand_over(work: str, /, to: str | None = None, *, token: int | None = None, 
     at.data(handed, f"{handed['title']} is {to or 'whoever comes'}'s.")
 
 
-@app.command(sort_key=6)
+@app.command(name="done", sort_key=6)
 def done(work: str, outcome: str | None = None, /, *, token: int | None = None, at: At) -> None:
     """What you have claimed is done.
 
@@ -164,7 +164,7 @@ def done(work: str, outcome: str | None = None, /, *, token: int | None = None, 
     _end(at, work, "done", outcome, token)
 
 
-@app.command(sort_key=7)
+@app.command(name="drop", sort_key=7)
 def drop(work: str, outcome: str | None = None, /, *, token: int | None = None, at: At) -> None:
     """What you have claimed is not to be done after all.
 

@@ -23,7 +23,7 @@ _NOTICED: Final = ("gateway.imports", "servers.")
 """What a running server looks for by itself."""
 
 
-@app.command(sort_key=1)
+@app.command(name="show", sort_key=1)
 def show(*, origin: bool = False, at: At) -> None:
     """Every setting and its value in force; secrets only as ********.
 
@@ -41,7 +41,7 @@ def show(*, origin: bool = False, at: At) -> None:
     at.table(columns, rows, {"settings": rows})
 
 
-@app.command(sort_key=2)
+@app.command(name="get", sort_key=2)
 def get(setting: str, /, *, at: At) -> None:
     """One setting's value in force; a secret only as ********.
 
@@ -55,21 +55,21 @@ def get(setting: str, /, *, at: At) -> None:
     at.data(told, shown(found.value))
 
 
-@app.command(sort_key=5)
+@app.command(name="validate", sort_key=5)
 def validate(*, at: At) -> None:
     """Check the configuration; exits with 3 and names file, line and mend if it is invalid."""
     entries = at.house.settings()
     at.data({"valid": True, "settings": len(entries)}, "The configuration is valid.")
 
 
-@app.command(sort_key=6)
+@app.command(name="schema", sort_key=6)
 def schema(*, at: At) -> None:
     """The JSON Schema of portico.toml, for editors."""
     found = at.house.settings_schema()
     at.data(found, json.dumps(found, indent=2))
 
 
-@app.command(sort_key=7)
+@app.command(name="path", sort_key=7)
 def path(*, at: At) -> None:
     """Where the configuration, the key and the data are."""
     where = at.house.whereabouts()
@@ -103,7 +103,7 @@ def set_(setting: str, value: str, /, *, at: At) -> None:
     _say_what_runs(setting, at)
 
 
-@app.command(sort_key=4)
+@app.command(name="unset", sort_key=4)
 def unset(setting: str, /, *, at: At) -> None:
     """Take one setting out of your configuration file, and leave the rest of it alone.
 

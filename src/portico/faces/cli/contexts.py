@@ -40,7 +40,7 @@ def list_(*, at: At) -> None:
     at.table(["id", "name", "label", "strangers", "opened"], rows, {"data": found})
 
 
-@app.command(sort_key=3)
+@app.command(name="close", sort_key=3)
 def close(context: str, /, *, at: At) -> None:
     """Close a task: nothing more is done in it.
 

@@ -25,7 +25,7 @@ app = App(
 )
 
 
-@app.command(sort_key=8)
+@app.command(name="provision", sort_key=8)
 def provision(
     *,
     admin_dsn: Annotated[str, Parameter(env_var="PORTICO_ADMIN_DSN")],
@@ -59,7 +59,7 @@ def provision(
         )
 
 
-@app.command(sort_key=5)
+@app.command(name="migrate", sort_key=5)
 async def migrate(*, at: At) -> None:
     """Bring the database to the shape that this version needs."""
     async with _running(at), _saying(at, "migrating"):
@@ -71,7 +71,7 @@ async def migrate(*, at: At) -> None:
     at.data({"applied": applied}, f"Applied: {names}" if names else "Nothing to do.")
 
 
-@app.command(sort_key=1)
+@app.command(name="status", sort_key=1)
 async def status(*, at: At) -> int:
     """Where the database is, whether it runs, and whether it needs migrating."""
     found = await at.house.store().status()
@@ -79,7 +79,7 @@ async def status(*, at: At) -> int:
     return Exit.OK if found.running else Exit.NOT_RUNNING
 
 
-@app.command(sort_key=2)
+@app.command(name="start", sort_key=2)
 async def start(*, at: At) -> None:
     """Start the embedded database and leave it running until `db stop`."""
     store = at.house.store()
@@ -89,7 +89,7 @@ async def start(*, at: At) -> None:
     at.facts(_facts(found))
 
 
-@app.command(sort_key=3)
+@app.command(name="stop", sort_key=3)
 async def stop(*, force: bool = False, at: At) -> None:
     """Stop the embedded database.
 
@@ -103,7 +103,7 @@ async def stop(*, force: bool = False, at: At) -> None:
     at.data({"stopped": stopped}, "Stopped." if stopped else "It was not running.")
 
 
-@app.command(sort_key=6)
+@app.command(name="backup", sort_key=6)
 async def backup(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Write everything to one file; the server may go on running.
 
@@ -124,7 +124,7 @@ async def backup(target: Path | None = None, /, *, replace: bool = False, at: At
     at.data({"file": str(file), "bytes": size}, f"{file} ({size:,} bytes)")
 
 
-@app.command(sort_key=7)
+@app.command(name="restore", sort_key=7)
 async def restore(source: Path, /, *, yes: bool = False, at: At) -> None:
     """Replace everything by what a backup holds: all of it or nothing.
 
@@ -145,7 +145,7 @@ async def restore(source: Path, /, *, yes: bool = False, at: At) -> None:
     at.data({"restored": str(source), "migrations_applied": applied}, f"Restored {source}.")
 
 
-@app.command(sort_key=9)
+@app.command(name="upgrade", sort_key=9)
 def upgrade(*, back: bool = False, forget_old: bool = False, yes: bool = False, at: At) -> None:
     """Bring the embedded database to the PostgreSQL of `database.version`; the old one is kept.
 
@@ -168,7 +168,7 @@ def upgrade(*, back: bool = False, forget_old: bool = False, yes: bool = False, 
         bring_up(at)
 
 
-@app.command(sort_key=4)
+@app.command(name="info", sort_key=4)
 async def info(*, at: At) -> None:
     """How large the database is, table by table, and what is connected."""
     async with _running(at):

@@ -30,7 +30,7 @@ def list_(*, at: At) -> None:
     at.table(_COLUMNS, rows, {"data": found})
 
 
-@app.command(sort_key=2)
+@app.command(name="put", sort_key=2)
 def put(
     name: str,
     instructions: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
@@ -59,7 +59,7 @@ def put(
     at.data(kept, plain(f"{kept['name']} is there; to use it: --roles {kept['name']}"))
 
 
-@app.command(sort_key=3)
+@app.command(name="remove", sort_key=3)
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Remove a persona that was made here.
 

@@ -22,7 +22,7 @@ app = App(
 )
 
 
-@app.command(sort_key=1)
+@app.command(name="pull", sort_key=1)
 async def pull(
     source: str = "minilm",
     /,
@@ -101,7 +101,7 @@ async def use_(
         at.say(f"… but {change.overruled_by} wins")
 
 
-@app.command(sort_key=3)
+@app.command(name="status", sort_key=3)
 async def status(*, at: At) -> None:
     """What search by meaning uses, whether it works, and which encoders are here."""
     chosen = at.house.setting("embeddings.encoder")

@@ -45,7 +45,7 @@ _EMPTY: Final = (
 _COUNTS: Final = ("tools", "offered", "edges", "feeding", "density", "communities")
 
 
-@app.command(sort_key=1)
+@app.command(name="stats", sort_key=1)
 def stats(*, at: At) -> None:
     """The graph in figures, its most central tools, its surest edges, and what running ahead has
     brought."""
@@ -70,7 +70,7 @@ def stats(*, at: At) -> None:
         edge_table(foretold[:_FORETOLD], None, at)
 
 
-@app.command(sort_key=2)
+@app.command(name="path", sort_key=2)
 def path(start: str, goal: str, /, *, at: At) -> None:
     """The likeliest way from one tool to another, hop by hop.
 
@@ -99,7 +99,7 @@ def path(start: str, goal: str, /, *, at: At) -> None:
     _hops(likeliest["hops"], at)
 
 
-@app.command(sort_key=3)
+@app.command(name="communities", sort_key=3)
 def communities(*, at: At) -> None:
     """Tools that are used together more than with others; the most central of each first."""
     found = Server(at.house).get("/graph/communities")
@@ -109,7 +109,7 @@ def communities(*, at: At) -> None:
     at.table(["number", "tools"], rows, {"data": found}, fold=["tools"])
 
 
-@app.command(sort_key=4)
+@app.command(name="neighbours", sort_key=4)
 def neighbours(tool: str, /, *, limit: int = 10, at: At) -> None:
     """What came after a tool, what it came after, and what belongs with it.
 
@@ -133,7 +133,7 @@ def neighbours(tool: str, /, *, limit: int = 10, at: At) -> None:
             _hops(found[hops], at)
 
 
-@app.command(sort_key=5)
+@app.command(name="export", sort_key=5)
 def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """The graph as JSON: nodes, and edges between them, as networkx, graphology and d3 take it.
 

@@ -20,7 +20,7 @@ _COLUMNS = ["id", "name", "holder", "scopes", "clearance", "expires", "last_used
 _IN_THE_WAY = "Leave --save away to see the new key, or give up the old one: --replace"
 
 
-@app.command(sort_key=1)
+@app.command(name="create", sort_key=1)
 def create(  # noqa: PLR0913 # an option each
     name: str,
     /,
@@ -110,7 +110,7 @@ def list_(*, at: At) -> None:
     at.table(columns, rows, {"data": keys}, fold=["tools"] if narrowed else [])
 
 
-@app.command(sort_key=3)
+@app.command(name="rotate", sort_key=3)
 def rotate(key: str, /, *, overlap_hours: int = 24, at: At) -> None:
     """Make a new key in the place of KEY; both work during the overlap.
 
@@ -126,7 +126,7 @@ def rotate(key: str, /, *, overlap_hours: int = 24, at: At) -> None:
     at.data(made, made["key"])
 
 
-@app.command(sort_key=4)
+@app.command(name="revoke", sort_key=4)
 def revoke(key: str, /, *, at: At) -> None:
     """End KEY at once.
 
@@ -139,7 +139,7 @@ def revoke(key: str, /, *, at: At) -> None:
     at.data({"revoked": key}, f"Revoked {key}.")
 
 
-@app.command(sort_key=5)
+@app.command(name="trust", sort_key=5)
 def trust(
     key: str,
     /,

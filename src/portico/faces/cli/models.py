@@ -39,7 +39,7 @@ def list_(*, fresh: bool = False, at: At) -> None:
         at.say("There is no model. Start Ollama, or name a provider: portico models providers")
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(model: str, /, *, at: At) -> None:
     """All that is known of one model.
 
@@ -52,7 +52,7 @@ def show(model: str, /, *, at: At) -> None:
     at.facts(found if at.json else {**found, "price": _price(found["price"])})
 
 
-@app.command(sort_key=3)
+@app.command(name="providers", sort_key=3)
 def providers(*, fresh: bool = False, at: At) -> None:
     """Who provides models, whether they answer, and what to do if they do not.
 
@@ -70,7 +70,7 @@ def providers(*, fresh: bool = False, at: At) -> None:
         at.say("where the server is started, or write [models.providers.NAME] into portico.toml.")
 
 
-@app.command(sort_key=4)
+@app.command(name="test", sort_key=4)
 def test(model: str, /, *, at: At) -> None:
     """Try a model: whether it answers, streams, calls a tool, holds to a form, and how fast it is.
 

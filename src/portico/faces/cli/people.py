@@ -21,7 +21,7 @@ app = App(
 RoleName = Literal["viewer", "member", "operator", "admin"]
 
 
-@app.command(sort_key=1)
+@app.command(name="invite", sort_key=1)
 def invite(
     name: str,
     /,
@@ -60,7 +60,7 @@ def invite(
     at.data(made, made["link"])
 
 
-@app.command(sort_key=2)
+@app.command(name="add", sort_key=2)
 def add(
     name: str,
     /,
@@ -112,7 +112,7 @@ def list_(*, at: At) -> None:
     at.table(columns, rows, {"data": found})
 
 
-@app.command(sort_key=4)
+@app.command(name="change", sort_key=4)
 def change(
     who: str,
     /,
@@ -143,7 +143,7 @@ def change(
     _change(at, who, {"roles": role, "clearance": clearance, "tools": tools})
 
 
-@app.command(sort_key=5)
+@app.command(name="disable", sort_key=5)
 def disable(who: str, /, *, at: At) -> None:
     """Shut somebody out at once; all their keys stop working.
 
@@ -155,7 +155,7 @@ def disable(who: str, /, *, at: At) -> None:
     _change(at, who, {"disabled": True})
 
 
-@app.command(sort_key=6)
+@app.command(name="enable", sort_key=6)
 def enable(who: str, /, *, at: At) -> None:
     """Let somebody in again.
 

@@ -28,7 +28,7 @@ app = App(
     help_format="plaintext",
     default_parameter=PLAIN,
 )
-app.command(propose, sort_key=4)
+app.command(propose, name="propose", sort_key=4)
 
 _ALONE: Final = "Only its form was checked, not its tools and what they take: "
 
@@ -69,7 +69,7 @@ def suggest(
     show_suggestion(intent, at, why=why, write=write, replace=replace)
 
 
-@app.command(sort_key=1)
+@app.command(name="check", sort_key=1)
 def check(file: str, /, *, at: At) -> None:
     """Say everything that is wrong with a plan, each with its line; nothing is run.
 
@@ -98,14 +98,14 @@ def check(file: str, /, *, at: At) -> None:
         at.say(line)
 
 
-@app.command(sort_key=2)
+@app.command(name="schema", sort_key=2)
 def schema(*, at: At) -> None:
     """The JSON Schema of a plan, for an editor: portico plan schema > plan.schema.json"""
     found = plan_schema()
     at.data(found, json.dumps(found, ensure_ascii=False, indent=2))
 
 
-@app.command(sort_key=3)
+@app.command(name="convert", sort_key=3)
 def convert(
     file: str,
     /,

@@ -34,7 +34,7 @@ _COLUMNS = ["name", "decision", "tools", "who", "more", "source", "made_by", "un
 _SAID = {"allowed": "may use", "needs_approval": "needs approval for", "denied": "may not use"}
 
 
-@app.command(sort_key=1)
+@app.command(name="explain", sort_key=1)
 def explain(principal: str, tool: str, /, *, at: At) -> None:
     """What would be decided if PRINCIPAL called TOOL, why, and what would change it.
 
@@ -63,7 +63,7 @@ def list_(*, at: At) -> None:
     at.table(_COLUMNS, rows, {"data": found})
 
 
-@app.command(sort_key=3)
+@app.command(name="allow", sort_key=3)
 def allow(  # noqa: PLR0913 # an option each
     *tools: str,
     who: list[str] | None = None,
@@ -110,7 +110,7 @@ def allow(  # noqa: PLR0913 # an option each
     _add(at, "allow", {**rule, "tools": [*tools], "days": days, "name": name})
 
 
-@app.command(sort_key=4)
+@app.command(name="ask", sort_key=4)
 def ask(  # noqa: PLR0913 # an option each
     *tools: str,
     who: list[str] | None = None,
@@ -150,7 +150,7 @@ def ask(  # noqa: PLR0913 # an option each
     _add(at, "ask", {**rule, "tools": [*tools], "days": days, "name": name})
 
 
-@app.command(sort_key=5)
+@app.command(name="deny", sort_key=5)
 def deny(
     *tools: str,
     who: list[str] | None = None,
@@ -182,7 +182,7 @@ def deny(
     _add(at, "deny", {**rule, "tools": [*tools], "days": days, "name": name})
 
 
-@app.command(sort_key=6)
+@app.command(name="remove", sort_key=6)
 def remove(name: str, /, *, at: At) -> None:
     """Take the rule NAME away; what it decided is decided by what is left.
 

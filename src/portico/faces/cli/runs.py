@@ -72,7 +72,7 @@ def list_(
     at.table(columns, rows, {"data": found}, right=["took"])
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(run: str, /, *, outputs: bool = False, at: At) -> None:
     """One run, and its steps.
 
@@ -95,7 +95,7 @@ def show(run: str, /, *, outputs: bool = False, at: At) -> None:
         at.table(columns, [step_row(each) for each in found["steps"]], None, right=["took"])
 
 
-@app.command(sort_key=3)
+@app.command(name="tail", sort_key=3)
 def tail(run: str | None = None, /, *, at: At) -> int:
     """Follow what happens to a run, to its end, or to all runs from now on, until Ctrl-C.
 
@@ -115,7 +115,7 @@ def tail(run: str | None = None, /, *, at: At) -> int:
     return tail_one(server, found, at)
 
 
-@app.command(sort_key=4)
+@app.command(name="start", sort_key=4)
 def start(
     kind: str,
     /,
@@ -159,7 +159,7 @@ def start(
         raise RunNotDone(run, ended["status"], failure(ended["error"]))
 
 
-@app.command(sort_key=5)
+@app.command(name="cancel", sort_key=5)
 def cancel(run: str, /, *, at: At) -> None:
     """End RUN; what it has done stays done.
 
@@ -172,7 +172,7 @@ def cancel(run: str, /, *, at: At) -> None:
     at.data(found, f"{found['id']} is {found['status']}.")
 
 
-@app.command(sort_key=6)
+@app.command(name="resume", sort_key=6)
 def resume(run: str, /, *, at: At) -> None:
     """Take up RUN again, which failed, was cancelled or is stuck, where it was.
 
@@ -185,7 +185,7 @@ def resume(run: str, /, *, at: At) -> None:
     at.data(found, f"{found['id']} goes on.")
 
 
-@app.command(sort_key=7)
+@app.command(name="fork", sort_key=7)
 def fork(run: str, /, *, from_: Annotated[str, Parameter(name="--from")], at: At) -> None:
     """Start another run from the middle of RUN, and print its id.
 
@@ -201,7 +201,7 @@ def fork(run: str, /, *, from_: Annotated[str, Parameter(name="--from")], at: At
     _started(at, made)
 
 
-@app.command(sort_key=8)
+@app.command(name="signal", sort_key=8)
 def signal(run: str, topic: str, payload: str = "null", /, *, at: At) -> None:
     """Tell RUN something that it waits for, or will; the first answer counts.
 
@@ -225,7 +225,7 @@ def signal(run: str, topic: str, payload: str = "null", /, *, at: At) -> None:
     at.data(told, f"Told {told['id']}.")
 
 
-@app.command(sort_key=9)
+@app.command(name="export", sort_key=9)
 def export(run: str, target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Everything of RUN: the run, its steps, its events, one JSON object a line.
 

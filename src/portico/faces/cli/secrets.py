@@ -62,7 +62,7 @@ def list_(*, at: At) -> None:
     at.table(["name", "where", "used_by", "set_at", "set_by"], rows, found)
 
 
-@app.command(sort_key=3)
+@app.command(name="unset", sort_key=3)
 def unset(name: str, /, *, at: At) -> None:
     """Forget a secret; a server that refers to it does not start any more.
 
@@ -75,7 +75,7 @@ def unset(name: str, /, *, at: At) -> None:
     at.say(f"{name} is forgotten.")
 
 
-@app.command(sort_key=4)
+@app.command(name="rotate", sort_key=4)
 async def rotate(*, at: At) -> None:
     """Exchange the key that seals logins and waiting calls in the database.
 

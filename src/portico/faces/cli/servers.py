@@ -51,7 +51,7 @@ def list_(*, at: At) -> None:
         at.say("No servers yet. Import those you have: portico init, or: portico servers add NAME")
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(name: str, /, *, at: At) -> None:
     """One server: what is started, what was approved, how it is."""
     found = Server(at.house).get(path_to("servers", name))
@@ -61,7 +61,7 @@ def show(name: str, /, *, at: At) -> None:
         at.facts(server_facts(found))
 
 
-@app.command(sort_key=3)
+@app.command(name="add", sort_key=3)
 def add(  # noqa: PLR0913 # an option each
     name: str,
     /,
@@ -110,7 +110,7 @@ def add(  # noqa: PLR0913 # an option each
     at.say(f"Added, and not started. Look at it and approve it: portico servers approve {name}")
 
 
-@app.command(sort_key=4)
+@app.command(name="approve", sort_key=4)
 def approve(
     name: str,
     /,
@@ -149,7 +149,7 @@ def approve(
     )()
 
 
-@app.command(sort_key=5)
+@app.command(name="diff", sort_key=5)
 def diff(name: str, /, *, at: At) -> None:
     """What changed since a server was approved."""
     review = Server(at.house).get(path_to("servers", name, "review"))
@@ -163,19 +163,19 @@ def diff(name: str, /, *, at: At) -> None:
         at.say(f"It waits for approval. Look at all of it: portico servers approve {name}")
 
 
-@app.command(sort_key=6)
+@app.command(name="enable", sort_key=6)
 def enable(name: str, /, *, at: At) -> None:
     """Switch a server on."""
     _switch(at, name, "enable")
 
 
-@app.command(sort_key=7)
+@app.command(name="disable", sort_key=7)
 def disable(name: str, /, *, at: At) -> None:
     """Switch a server off: its tools are not found, its process is ended."""
     _switch(at, name, "disable")
 
 
-@app.command(sort_key=8)
+@app.command(name="restart", sort_key=8)
 def restart(name: str, /, *, at: At) -> None:
     """End a server, start it anew, and ask it what it offers."""
     with at.working(f"starting {name}"):
@@ -186,7 +186,7 @@ def restart(name: str, /, *, at: At) -> None:
         at.say(f"left out: {unreadable}")
 
 
-@app.command(sort_key=9)
+@app.command(name="logs", sort_key=9)
 def logs(name: str, /, *, at: At) -> None:
     """What a server's process last wrote for people."""
     found = Server(at.house).get(path_to("servers", name, "logs"))
@@ -200,7 +200,7 @@ app.command(logout, name="logout", sort_key=13)
 app.command(login_config, name="login-config", sort_key=14)
 
 
-@app.command(sort_key=15)
+@app.command(name="remove", sort_key=15)
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Take a server and its tools away.
 

@@ -27,7 +27,7 @@ def list_(*, at: At) -> None:
     at.table(["name", "since", "id"], rows, {"data": found})
 
 
-@app.command(sort_key=2)
+@app.command(name="create", sort_key=2)
 def create(name: str, /, *, admin: str, at: At) -> None:
     """Found a space of its own for others; prints the link by which its admin comes in.
 
@@ -44,7 +44,7 @@ def create(name: str, /, *, admin: str, at: At) -> None:
     at.data(made, invitation["link"])
 
 
-@app.command(sort_key=3)
+@app.command(name="rename", sort_key=3)
 def rename(name: str, /, *, at: At) -> None:
     """Give your space another name.
 
@@ -57,7 +57,7 @@ def rename(name: str, /, *, at: At) -> None:
     at.facts(server.patch(path_to("spaces", _own(server)["id"]), {"name": name}))
 
 
-@app.command(sort_key=4)
+@app.command(name="export", sort_key=4)
 def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> None:
     """Everything in your space, one JSON object a line, but for what proves a key.
 
@@ -74,7 +74,7 @@ def export(target: Path | None = None, /, *, replace: bool = False, at: At) -> N
     write_lines(at, lines, target, "rows")
 
 
-@app.command(sort_key=5)
+@app.command(name="delete", sort_key=5)
 def delete(*, confirm: str, at: At) -> None:
     """Remove your space and everything in it, for ever.
 

@@ -44,7 +44,7 @@ def list_(*, server: str | None = None, standing: Standing | None = None, at: At
     at.table(columns, found, {"data": found}, right=["tokens"])
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(tool: str, /, *, at: At) -> None:
     """All that is known of one tool.
 
@@ -68,7 +68,7 @@ def show(tool: str, /, *, at: At) -> None:
         print(f"Returns (seen {_times(returns['seen'])}): {returns['shape']}")
 
 
-@app.command(sort_key=3)
+@app.command(name="effect", sort_key=3)
 def effect(tools: str, effect: Effect, /, *, at: At) -> None:
     """Say what tools can change, by name or by a pattern of names.
 

@@ -60,7 +60,7 @@ def list_(*, status: list[Status] | None = None, limit: int = 20, at: At) -> Non
         at.say("There are none. To run one: portico run plan.toml")
 
 
-@app.command(sort_key=2)
+@app.command(name="show", sort_key=2)
 def show(run: str, /, *, at: At) -> None:
     """One workflow: its steps as a tree, when each ran, and what it gave.
 
@@ -73,7 +73,7 @@ def show(run: str, /, *, at: At) -> None:
     show_workflow(server, find_workflow(server, run), at)
 
 
-@app.command(sort_key=3)
+@app.command(name="watch", sort_key=3)
 def watch(run: str, /, *, wait: bool = False, at: At) -> int:
     """Look on at RUN until it is over, as `portico run` does.
 
@@ -88,7 +88,7 @@ def watch(run: str, /, *, wait: bool = False, at: At) -> int:
     return followed_to_the_end(server, find_workflow(server, run), at, events=True, stay=wait)
 
 
-@app.command(sort_key=4)
+@app.command(name="cancel", sort_key=4)
 def cancel(run: str, /, *, at: At) -> None:
     """End RUN; what it has done stays done, and what it asked for is withdrawn.
 
@@ -100,7 +100,7 @@ def cancel(run: str, /, *, at: At) -> None:
     _step_in(at, run, "cancel")
 
 
-@app.command(sort_key=5)
+@app.command(name="resume", sort_key=5)
 def resume(run: str, /, *, at: At) -> None:
     """Take up RUN again, which failed or was cancelled: what was done is not done again.
 
@@ -112,7 +112,7 @@ def resume(run: str, /, *, at: At) -> None:
     _step_in(at, run, "resume")
 
 
-@app.command(sort_key=6)
+@app.command(name="fork", sort_key=6)
 def fork(
     run: str,
     /,
@@ -144,7 +144,7 @@ def fork(
     at.data(made, made["run"])
 
 
-@app.command(sort_key=7)
+@app.command(name="resolve", sort_key=7)
 def resolve(run: str, step: str, outcome: Literal["done", "retry", "skip"], /, *, at: At) -> None:
     """Say what became of a step that was begun and of which nobody knows whether it was done.
 
@@ -163,7 +163,7 @@ def resolve(run: str, step: str, outcome: Literal["done", "retry", "skip"], /, *
     at.data(found, f"{found['run']} is {found['status']}.")
 
 
-@app.command(sort_key=8)
+@app.command(name="save", sort_key=8)
 def save(name: str, file: str, /, *, description: str | None = None, at: At) -> None:
     """Keep a plan under a name: a tool workflows.NAME from then on.
 
@@ -188,7 +188,7 @@ def save(name: str, file: str, /, *, description: str | None = None, at: At) -> 
     at.say(f"To run it: portico run {name}; agents find it as a tool.")
 
 
-@app.command(sort_key=9)
+@app.command(name="saved", sort_key=9)
 def saved(name: str | None = None, /, *, at: At) -> None:
     """The plans that are kept, or all of one of them.
 
@@ -208,7 +208,7 @@ def saved(name: str | None = None, /, *, at: At) -> None:
         at.say("There are none. To keep one: portico workflows save NAME plan.toml")
 
 
-@app.command(sort_key=10)
+@app.command(name="remove", sort_key=10)
 def remove(name: str, /, *, yes: bool = False, at: At) -> None:
     """Forget a plan that is kept; its tool goes with it, runs of it stay.
 

@@ -19,6 +19,7 @@ router = APIRouter(prefix="/agents", tags=["agents"])
 
 @router.post(
     "/{name}/ag-ui",
+    name="run_ag_ui",
     response_class=Response,
     responses={
         **documented(404, 429),

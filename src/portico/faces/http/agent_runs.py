@@ -21,6 +21,7 @@ from portico.faces.http.happenings import NAMES, happening_json, usage_json
 from portico.faces.http.once import Asked
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.sse import END, MEDIA_TYPE, one_line, retry_after
 from portico.faces.http.talk_stream import Listening, TalkStream
 from portico.faces.http.words import Body, LabelText, Name, RunIdPath, RunIdText, Text
@@ -33,7 +34,7 @@ _Words = Annotated[Text, StringConstraints(min_length=1, max_length=500_000)]
 _ModelText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class LimitsIn(Body):
+class LimitsIn(Body, title="LimitsIn"):
     """Each narrows the agent's own, and none widens it."""
 
     turns: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
@@ -55,7 +56,7 @@ class LimitsIn(Body):
         )
 
 
-class AgentRunIn(Body):
+class AgentRunIn(Body, title="AgentRunIn"):
     message: _Words
     continues: RunIdText | None = None
     """An earlier run of yours that is over: all that was said in it comes before the message."""
@@ -66,31 +67,33 @@ class AgentRunIn(Body):
     """How secret the message is, if it is more than what your task has read."""
 
 
-class MessageIn(Body):
+class MessageIn(
+    Body, title="MessageIn", json_schema_extra=apart("portico__faces__http__agent_runs__MessageIn")
+):
     message: _Words
 
 
-class ResolveCallIn(Body):
+class ResolveCallIn(Body, title="ResolveCallIn"):
     step: Annotated[str, StringConstraints(min_length=1, max_length=300)]
     """Of the run, as it waits: `call-3-0` is the first call of the third turn."""
     outcome: Resolution
     """What you have found: it was `done`, it shall be tried again (`retry`), or not (`skip`)."""
 
 
-class WaitsOut(BaseModel):
+class WaitsOut(BaseModel, title="WaitsOut"):
     tool: str
     approval: str
     expires_at: datetime | None
 
 
-class UsageOut(BaseModel):
+class UsageOut(BaseModel, title="UsageOut"):
     input: int
     output: int
     cached: int
     reported: bool
 
 
-class AgentRunOut(BaseModel):
+class AgentRunOut(BaseModel, title="AgentRunOut"):
     run: str
     agent: str
     agent_version: int
@@ -106,7 +109,9 @@ class AgentRunOut(BaseModel):
     """US dollars."""
 
 
-class SaidOut(BaseModel):
+class SaidOut(
+    BaseModel, title="SaidOut", json_schema_extra=apart("portico__faces__http__agent_runs__SaidOut")
+):
     run: str
     number: int
     """Among what people said to this run, from 1."""
@@ -121,6 +126,7 @@ router = APIRouter(prefix="/agents", tags=["agents"])
 
 @router.post(
     "/{name}/runs",
+    name="start_agent_run",
     status_code=202,
     response_model=AgentRunOut,
     responses={**documented(404, 429), 200: _ENDED},
@@ -149,6 +155,7 @@ async def start_agent_run(
 
 @router.get(
     "/runs/{run_id}/events",
+    name="follow_agent_run",
     response_class=Response,
     responses={**documented(404), 200: {"description": "A stream.", "content": _STREAM}},
 )
@@ -173,7 +180,11 @@ async def follow_agent_run(
 
 
 @router.post(
-    "/runs/{run_id}/messages", status_code=201, response_model=SaidOut, responses=documented(404)
+    "/runs/{run_id}/messages",
+    name="steer_agent_run",
+    status_code=201,
+    response_model=SaidOut,
+    responses=documented(404),
 )
 async def steer_agent_run(runs: Runs, asked: Asked, run_id: RunIdPath, body: MessageIn) -> Response:
     """Say something to a run while it is on: its next turn takes it in."""
@@ -186,20 +197,29 @@ async def steer_agent_run(runs: Runs, asked: Asked, run_id: RunIdPath, body: Mes
     return await asked.once("agents.steer", body, action, status=201)
 
 
-@router.post("/runs/{run_id}/stop", status_code=204, responses=documented(404))
+@router.post(
+    "/runs/{run_id}/stop", name="stop_agent_run", status_code=204, responses=documented(404)
+)
 async def stop_agent_run(runs: Runs, caller: Caller, run_id: RunIdPath) -> None:
     """It ends before its next step, and what it had said by then is its answer. What it has done
     stays done; what it asked people for is asked no more."""
     await runs.stop_run(caller, RunId.parse(run_id))
 
 
-@router.post("/runs/{run_id}/resume", status_code=204, responses=documented(404))
+@router.post(
+    "/runs/{run_id}/resume", name="resume_agent_run", status_code=204, responses=documented(404)
+)
 async def resume_agent_run(runs: Runs, caller: Caller, run_id: RunIdPath) -> None:
     """Take up a run that has failed: what it has done and what was paid for stays."""
     await runs.resume_agent_run(caller, RunId.parse(run_id))
 
 
-@router.post("/runs/{run_id}/resolve", status_code=204, responses=documented(404, 409))
+@router.post(
+    "/runs/{run_id}/resolve",
+    name="resolve_agent_call",
+    status_code=204,
+    responses=documented(404, 409),
+)
 async def resolve_agent_call(
     runs: Runs, caller: Caller, run_id: RunIdPath, body: ResolveCallIn
 ) -> None:

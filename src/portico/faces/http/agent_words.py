@@ -6,11 +6,12 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, TypeAdapter
 
 from portico.agents.core.agent import Agent, AgentSpec, AgentVersion, Limits, ToolMode
 from portico.agents.core.validation import AGENT_NAME
 from portico.faces.http.problems import ProblemDetail
+from portico.faces.http.schema_names import ENUMERATIONS
 from portico.kernel.errors import Flaw
 
 AgentNamePath = Annotated[
@@ -19,7 +20,7 @@ AgentNamePath = Annotated[
 AgentName = Annotated[str, Field(max_length=48, pattern=AGENT_NAME)]
 
 
-class LimitsOut(BaseModel):
+class LimitsOut(BaseModel, title="LimitsOut"):
     turns: int
     tokens: int
     """Of prompts and answers together, over all turns."""
@@ -31,7 +32,7 @@ class LimitsOut(BaseModel):
     """Of tools."""
 
 
-class SpecOut(BaseModel):
+class SpecOut(BaseModel, title="SpecOut"):
     name: str
     description: str
     model: str
@@ -57,23 +58,24 @@ def _described(schema: dict[str, Any]) -> None:
     """As it is read, which says everything that is wrong at once: here all may be left away but the
     name and the model."""
     shape = SpecOut.model_json_schema()
-    inner = shape.pop("$defs")
-    shape["properties"]["limits"] = {**inner["LimitsOut"], "required": []}
-    shape["properties"]["tool_mode"] = inner["ToolMode"]
+    del shape["$defs"]
+    shape["properties"]["limits"] = {**LimitsOut.model_json_schema(), "required": []}
+    modes = TypeAdapter(ToolMode).json_schema()
+    shape["properties"]["tool_mode"] = {**modes, "title": ENUMERATIONS[ToolMode]}
     schema.clear()
     schema.update({**shape, "required": ["name", "model"], "additionalProperties": False})
     schema["title"] = "AgentIn"
 
 
-class AgentIn(RootModel[dict[str, JsonValue]]):
+class AgentIn(RootModel[dict[str, JsonValue]], title="AgentIn"):
     model_config = ConfigDict(json_schema_extra=_described)
 
 
-class AgentDraft(RootModel[dict[str, JsonValue]]):
+class AgentDraft(RootModel[dict[str, JsonValue]], title="AgentDraft"):
     """Whatever somebody has written so far."""
 
 
-class AgentLine(BaseModel):
+class AgentLine(BaseModel, title="AgentLine"):
     id: str
     name: str
     description: str
@@ -89,7 +91,7 @@ class AgentLine(BaseModel):
     changed_at: datetime
 
 
-class AgentOut(SpecOut):
+class AgentOut(SpecOut, title="AgentOut"):
     id: str
     version: int
     """One more with every change; the ETag of this answer, too."""
@@ -103,7 +105,7 @@ class AgentOut(SpecOut):
     """What may not be meant: tools of it that nobody can use now."""
 
 
-class VersionOut(BaseModel):
+class VersionOut(BaseModel, title="VersionOut"):
     number: int
     by: str
     by_name: str

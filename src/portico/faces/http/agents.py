@@ -30,6 +30,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import ProblemDetail, documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, Name, Switch, wire
 
 TOML: Final = "application/toml"
@@ -44,20 +45,22 @@ _Was = Annotated[
 _IfMatch = Annotated[str | None, Header(max_length=40, description="The ETag that you have read.")]
 
 
-class Flaws(BaseModel):
+class Flaws(BaseModel, title="Flaws"):
     data: list[ProblemDetail]
     warnings: list[ProblemDetail]
     """What does not keep it from being made."""
 
 
-class TemplateOut(BaseModel):
+class TemplateOut(BaseModel, title="TemplateOut"):
     name: str
     description: str
     agent: SpecOut
     """Its model is empty: choose one."""
 
 
-class ChangeOut(BaseModel):
+class ChangeOut(
+    BaseModel, title="ChangeOut", json_schema_extra=apart("portico__faces__http__agents__ChangeOut")
+):
     field: str
     before: JsonValue
     after: JsonValue
@@ -65,15 +68,15 @@ class ChangeOut(BaseModel):
     """Of texts: what went (`-`) and what came (`+`)."""
 
 
-class NameIn(Body):
+class NameIn(Body, title="NameIn"):
     name: AgentName
 
 
-class RestoreIn(Body):
+class RestoreIn(Body, title="RestoreIn"):
     version: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
 
 
-class ImportIn(Body):
+class ImportIn(Body, title="ImportIn"):
     toml: Annotated[str, Field(min_length=1, max_length=500_000)]
     replace: Switch = False
     """Whether one that has its name already becomes as this one."""
@@ -82,7 +85,7 @@ class ImportIn(Body):
 router = APIRouter(prefix="/agents", tags=["agents"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_agents", responses=documented())
 async def list_agents(  # noqa: PLR0913 # a filter each
     agents: Agents,
     caller: Caller,
@@ -101,7 +104,9 @@ async def list_agents(  # noqa: PLR0913 # a filter each
     return Page(data=data, next=next_cursor(data, limit, data[-1].name if data else ""))
 
 
-@router.post("", status_code=201, response_model=AgentOut, responses=documented())
+@router.post(
+    "", name="create_agent", status_code=201, response_model=AgentOut, responses=documented()
+)
 async def create_agent(agents: Agents, asked: Asked, body: AgentIn) -> Response:
     """Make one. Everything that is wrong with it is told at once, each with its field."""
 
@@ -112,7 +117,7 @@ async def create_agent(agents: Agents, asked: Asked, body: AgentIn) -> Response:
     return await asked.once("agents.create", body, action, status=201)
 
 
-@router.post("/check", responses=documented())
+@router.post("/check", name="check_agent", responses=documented())
 async def check_agent(agents: Agents, caller: Caller, body: AgentDraft) -> Flaws:
     """What is wrong with one that is not made yet; nothing is changed."""
     found = await agents.check_agent.written(caller, body.root)
@@ -121,7 +126,9 @@ async def check_agent(agents: Agents, caller: Caller, body: AgentDraft) -> Flaws
     return Flaws(data=details(found), warnings=details(warnings))
 
 
-@router.post("/import", status_code=201, response_model=AgentOut, responses=documented())
+@router.post(
+    "/import", name="import_agent", status_code=201, response_model=AgentOut, responses=documented()
+)
 async def import_agent(agents: Agents, asked: Asked, body: ImportIn) -> Response:
     """Make one of a file that was taken out before, here or elsewhere."""
 
@@ -132,7 +139,7 @@ async def import_agent(agents: Agents, asked: Asked, body: ImportIn) -> Response
     return await asked.once("agents.import", body, action, status=201)
 
 
-@router.get("/templates", responses=documented())
+@router.get("/templates", name="list_templates", responses=documented())
 async def list_templates(agents: Agents, _caller: Caller) -> Page[TemplateOut]:
     """Starting points, each complete but for its model."""
     data = [
@@ -142,7 +149,7 @@ async def list_templates(agents: Agents, _caller: Caller) -> Page[TemplateOut]:
     return Page(data=data, next=None)
 
 
-@router.get("/{name}", responses=documented(404))
+@router.get("/{name}", name="show_agent", responses=documented(404))
 async def show_agent(
     agents: Agents, caller: Caller, name: AgentNamePath, response: Response
 ) -> AgentOut:
@@ -151,7 +158,7 @@ async def show_agent(
     return agent_out(agent, await agents.check_agent.warnings(caller, agent.spec))
 
 
-@router.put("/{name}", response_model=AgentOut, responses=documented(404))
+@router.put("/{name}", name="change_agent", response_model=AgentOut, responses=documented(404))
 async def change_agent(
     agents: Agents,
     asked: Asked,
@@ -173,7 +180,7 @@ async def change_agent(
     return await asked.once("agents.change", body, action, status=200)
 
 
-@router.delete("/{name}", status_code=204, responses=documented(404))
+@router.delete("/{name}", name="remove_agent", status_code=204, responses=documented(404))
 async def remove_agent(agents: Agents, caller: Caller, name: AgentNamePath) -> Response:
     """Its runs stay on the record."""
     await agents.remove_agent(caller, name)
@@ -181,7 +188,11 @@ async def remove_agent(agents: Agents, caller: Caller, name: AgentNamePath) -> R
 
 
 @router.post(
-    "/{name}/duplicate", status_code=201, response_model=AgentOut, responses=documented(404)
+    "/{name}/duplicate",
+    name="duplicate_agent",
+    status_code=201,
+    response_model=AgentOut,
+    responses=documented(404),
 )
 async def duplicate_agent(
     agents: Agents, asked: Asked, name: AgentNamePath, body: NameIn
@@ -195,14 +206,14 @@ async def duplicate_agent(
     return await asked.once("agents.duplicate", body, action, status=201)
 
 
-@router.get("/{name}/versions", responses=documented(404))
+@router.get("/{name}/versions", name="list_versions", responses=documented(404))
 async def list_versions(agents: Agents, caller: Caller, name: AgentNamePath) -> Page[VersionOut]:
     """Newest first."""
     found = await agents.list_versions(caller, name)
     return Page(data=[version_out(version) for version in found], next=None)
 
 
-@router.get("/{name}/diff", responses=documented(404))
+@router.get("/{name}/diff", name="diff_versions", responses=documented(404))
 async def diff_versions(
     agents: Agents,
     caller: Caller,
@@ -219,7 +230,9 @@ async def diff_versions(
     return Page(data=data, next=None)
 
 
-@router.post("/{name}/restore", response_model=AgentOut, responses=documented(404))
+@router.post(
+    "/{name}/restore", name="restore_version", response_model=AgentOut, responses=documented(404)
+)
 async def restore_version(
     agents: Agents, asked: Asked, name: AgentNamePath, body: RestoreIn
 ) -> Response:
@@ -234,6 +247,7 @@ async def restore_version(
 
 @router.get(
     "/{name}/export",
+    name="export_agent",
     response_class=Response,
     responses={**documented(404), 200: {"content": {TOML: {}}, "description": "The agent."}},
 )

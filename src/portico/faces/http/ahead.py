@@ -10,6 +10,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import Page
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, Switch
 from portico.gateway.ahead.show_ahead import AheadLook, ServerLook
 from portico.gateway.ahead.switch_ahead import AheadWish, ServerWish
@@ -21,7 +22,9 @@ from portico.gateway.core.tool import ToolRef
 _Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
-class ServerIn(Body):
+class ServerIn(
+    Body, title="ServerIn", json_schema_extra=apart("portico__faces__http__ahead__ServerIn")
+):
     """What is left away stays as it is."""
 
     mode: AheadMode | None = None
@@ -29,7 +32,7 @@ class ServerIn(Body):
     """Whether its tools that read elsewhere may be called ahead."""
 
 
-class AheadIn(Body):
+class AheadIn(Body, title="AheadIn"):
     """What is left away stays as it is."""
 
     mode: AheadMode | None = None
@@ -39,7 +42,9 @@ class AheadIn(Body):
     """By name."""
 
 
-class ServerOut(BaseModel):
+class ServerOut(
+    BaseModel, title="ServerOut", json_schema_extra=apart("portico__faces__http__ahead__ServerOut")
+):
     name: str
     mode: AheadMode
     """In force: the strictest of the configuration, the space and its own."""
@@ -47,7 +52,11 @@ class ServerOut(BaseModel):
     external: bool
 
 
-class FiguresOut(BaseModel):
+class FiguresOut(
+    BaseModel,
+    title="FiguresOut",
+    json_schema_extra=apart("portico__faces__http__ahead__FiguresOut"),
+):
     """Since they are counted, of what you may know of."""
 
     calls: int
@@ -68,7 +77,7 @@ class FiguresOut(BaseModel):
     """Made for nothing, for each call that somebody made."""
 
 
-class AheadOut(BaseModel):
+class AheadOut(BaseModel, title="AheadOut"):
     mode: AheadMode
     """In force in this space: the strictest of the configuration and its own."""
     installation: AheadMode
@@ -78,7 +87,9 @@ class AheadOut(BaseModel):
     figures: FiguresOut
 
 
-class EdgeOut(BaseModel):
+class EdgeOut(
+    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__ahead__EdgeOut")
+):
     before: str | None
     """Called before the last; null where that is not looked at."""
     after: str | None
@@ -107,12 +118,12 @@ class EdgeOut(BaseModel):
 router = APIRouter(prefix="/ahead", tags=["ahead"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="show", responses=documented())
 async def show(gateway: Gateway, caller: Caller) -> AheadOut:
     return _told(await gateway.ahead.show(caller))
 
 
-@router.put("", responses=documented(404))
+@router.put("", name="switch", responses=documented(404))
 async def switch(gateway: Gateway, caller: Caller, body: AheadIn) -> AheadOut:
     """In force in every process within a second: what is under way by then is broken off, and
     what waits is thrown away."""
@@ -124,7 +135,7 @@ async def switch(gateway: Gateway, caller: Caller, body: AheadIn) -> AheadOut:
     return _told(await gateway.ahead.switch(caller, wish))
 
 
-@router.get("/edges", responses=documented())
+@router.get("/edges", name="list_edges", responses=documented())
 async def list_edges(
     gateway: Gateway, caller: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Page[EdgeOut]:

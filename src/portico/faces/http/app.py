@@ -78,6 +78,7 @@ from portico.faces.http.problems import (
     on_portico_error,
     on_unexpected,
 )
+from portico.faces.http.schema_names import call_by_given_names
 from portico.faces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 
@@ -268,8 +269,9 @@ def _describe(app: FastAPI) -> None:
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             found = generate()
-            parts = found.setdefault("components", {})
-            parts.setdefault("schemas", {}).update(_schemas())
+            call_by_given_names(found)
+            parts = found["components"]
+            parts["schemas"].update(_schemas())
             parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             found["security"] = [{"key": []}]
             app.openapi_schema = found
@@ -280,4 +282,7 @@ def _describe(app: FastAPI) -> None:
 
 def _schemas() -> dict[str, Any]:
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {**schema.pop("$defs", {}), "Problem": schema}
+    found: dict[str, Any] = {**schema.pop("$defs"), "Problem": schema}
+    ours = {"components": {"schemas": found}}
+    call_by_given_names(ours)
+    return ours["components"]["schemas"]

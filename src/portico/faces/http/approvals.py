@@ -36,7 +36,7 @@ APPROVAL_ID: Final = "^apr_[0-7][0-9a-hjkmnp-tv-z]{25}$"
 ApprovalIdPath = Annotated[str, Path(pattern=APPROVAL_ID)]
 
 
-class AnswerIn(Body):
+class AnswerIn(Body, title="AnswerIn"):
     answer: AnswerKind
     """`once`; `run`: also whatever else this tool is asked for in the same task, for some hours;
     `always`: by a rule, from now on; `reject`. Nothing else approves."""
@@ -48,12 +48,12 @@ class AnswerIn(Body):
     via: Literal[Via.REST, Via.CLI] = Via.REST
 
 
-class ResolveIn(Body):
+class ResolveIn(Body, title="ResolveIn"):
     outcome: Resolution
     """What you have found: it was `done`, it shall be tried again (`retry`), or not (`skip`)."""
 
 
-class AskerOut(BaseModel):
+class AskerOut(BaseModel, title="AskerOut"):
     id: str
     name: str
     kind: PrincipalKind
@@ -61,13 +61,13 @@ class AskerOut(BaseModel):
     """The id of the key that it came with."""
 
 
-class MarkOut(BaseModel):
+class MarkOut(BaseModel, title="MarkOut"):
     pointer: str
     """Into `arguments` (RFC 6901)."""
     why: Danger
 
 
-class GivenOut(BaseModel):
+class GivenOut(BaseModel, title="GivenOut"):
     answer: AnswerKind
     by: str
     by_name: str
@@ -78,7 +78,7 @@ class GivenOut(BaseModel):
     """The rule that it made, which can be removed."""
 
 
-class ApprovalOut(BaseModel):
+class ApprovalOut(BaseModel, title="ApprovalOut"):
     id: str
     status: Status
     question: str
@@ -114,7 +114,7 @@ class ApprovalOut(BaseModel):
     replaced_by: str | None
 
 
-class ApprovalDetail(ApprovalOut):
+class ApprovalDetail(ApprovalOut, title="ApprovalDetail"):
     result: AnswerOut | None
     """What the call gave: to whoever asked for it, and to nobody else."""
 
@@ -122,7 +122,7 @@ class ApprovalDetail(ApprovalOut):
 router = APIRouter(prefix="/approvals", tags=["approvals"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_approvals", responses=documented())
 async def list_approvals(
     gateway: Gateway,
     caller: Caller,
@@ -139,7 +139,7 @@ async def list_approvals(
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.get("/{approval}", responses=documented(404))
+@router.get("/{approval}", name="show_approval", responses=documented(404))
 async def show_approval(
     gateway: Gateway, caller: Caller, approval: ApprovalIdPath
 ) -> ApprovalDetail:
@@ -152,7 +152,12 @@ async def show_approval(
     return ApprovalDetail(**shown.model_dump(), result=result)
 
 
-@router.post("/{approval}/answer", response_model=ApprovalOut, responses=documented(404))
+@router.post(
+    "/{approval}/answer",
+    name="answer_approval",
+    response_model=ApprovalOut,
+    responses=documented(404),
+)
 async def answer_approval(
     gateway: Gateway, asked: Asked, approval: ApprovalIdPath, body: AnswerIn
 ) -> Response:
@@ -174,7 +179,12 @@ async def answer_approval(
     return await asked.once("approvals.answer", body, action, status=200)
 
 
-@router.post("/{approval}/withdraw", response_model=ApprovalOut, responses=documented(404))
+@router.post(
+    "/{approval}/withdraw",
+    name="withdraw_approval",
+    response_model=ApprovalOut,
+    responses=documented(404),
+)
 async def withdraw_approval(gateway: Gateway, asked: Asked, approval: ApprovalIdPath) -> Response:
     """Take back a request of your own that waits."""
 
@@ -185,7 +195,12 @@ async def withdraw_approval(gateway: Gateway, asked: Asked, approval: ApprovalId
     return await asked.once("approvals.withdraw", None, action, status=200)
 
 
-@router.post("/{approval}/resolve", response_model=ApprovalOut, responses=documented(404))
+@router.post(
+    "/{approval}/resolve",
+    name="resolve_approval",
+    response_model=ApprovalOut,
+    responses=documented(404),
+)
 async def resolve_approval(
     gateway: Gateway, asked: Asked, approval: ApprovalIdPath, body: ResolveIn
 ) -> Response:

@@ -30,7 +30,7 @@ _AS_IT_IS: Final = {
 """Nothing that somebody has sent is a page of ours."""
 
 
-class AttachmentOut(BaseModel):
+class AttachmentOut(BaseModel, title="AttachmentOut"):
     digest: str
     """SHA-256 of the content: what messages name it by."""
     label: str
@@ -48,6 +48,7 @@ router = APIRouter(tags=["bridge"])
 
 @router.post(
     "/projects/{project}/attachments",
+    name="attach",
     status_code=201,
     responses=documented(404),
     openapi_extra=_SENT,
@@ -74,6 +75,7 @@ async def attach(  # noqa: PLR0913 # what is said of it beside its content
 
 @router.get(
     "/attachments/{digest}",
+    name="fetch_attachment",
     response_class=Response,
     responses={
         **documented(404),

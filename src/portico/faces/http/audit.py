@@ -28,7 +28,7 @@ _LINES: Final[dict[int | str, dict[str, Any]]] = {
 _LARGEST: Final = 2**63 - 1
 
 
-class EntryOut(BaseModel):
+class EntryOut(BaseModel, title="EntryOut"):
     number: int
     at: datetime | None
     by: str | None
@@ -38,7 +38,7 @@ class EntryOut(BaseModel):
     hash: str
 
 
-class HeadOut(BaseModel):
+class HeadOut(BaseModel, title="HeadOut"):
     space: str
     number: int
     """Of the last entry; 0 if there is none yet."""
@@ -48,7 +48,7 @@ class HeadOut(BaseModel):
 router = APIRouter(prefix="/audit", tags=["audit"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="read_audit", responses=documented())
 async def read_audit(  # noqa: PLR0913 # one a filter
     use: Use,
     caller: Caller,
@@ -73,21 +73,31 @@ async def read_audit(  # noqa: PLR0913 # one a filter
     return Page(data=data, next=None if page.onward is None else opaque(str(page.onward)))
 
 
-@router.get("/head", responses=documented())
+@router.get("/head", name="show_audit_head", responses=documented())
 async def show_audit_head(use: Use, caller: Caller) -> HeadOut:
     """How far it goes: kept elsewhere, it shows later whether the end was cut off."""
     head = await use.show_audit_head(caller)
     return HeadOut(space=str(caller.space), number=head.number, hash=head.hash.hex())
 
 
-@router.get("/export", response_class=StreamingResponse, responses={**documented(), **_LINES})
+@router.get(
+    "/export",
+    name="export_audit",
+    response_class=StreamingResponse,
+    responses={**documented(), **_LINES},
+)
 async def export_audit(use: Use, caller: Caller) -> StreamingResponse:
     """All of it, oldest first, a line each: `portico audit verify --file` checks it anywhere."""
     pieces = await use.export_audit(caller)
     return StreamingResponse(_exported(pieces), media_type="application/x-ndjson")
 
 
-@router.get("/verify", response_class=StreamingResponse, responses={**documented(), **_LINES})
+@router.get(
+    "/verify",
+    name="verify_audit",
+    response_class=StreamingResponse,
+    responses={**documented(), **_LINES},
+)
 async def verify_audit(use: Use, caller: Caller) -> StreamingResponse:
     """How far it has got, a line each time, and last the verdict."""
     steps = await use.verify_audit(caller)

@@ -27,6 +27,7 @@ router = APIRouter(prefix="/bridge", tags=["bridge"])
 
 @router.get(
     "/events",
+    name="follow_conversations",
     response_class=Response,
     responses={**documented(404), 200: {"description": "A stream.", "content": _STREAM}},
 )

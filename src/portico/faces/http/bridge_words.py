@@ -31,7 +31,7 @@ Cursor = Annotated[
 CursorText = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
-class ProjectOut(BaseModel):
+class ProjectOut(BaseModel, title="ProjectOut"):
     id: str
     name: str
     description: str
@@ -44,7 +44,7 @@ class ProjectOut(BaseModel):
     """When something was last said in it that you may see."""
 
 
-class ConversationOut(BaseModel):
+class ConversationOut(BaseModel, title="ConversationOut"):
     id: str
     project: str
     title: str
@@ -58,7 +58,7 @@ class ConversationOut(BaseModel):
     """When something was last said in it that you may see."""
 
 
-class ParticipantOut(BaseModel):
+class ParticipantOut(BaseModel, title="ParticipantOut"):
     principal: str
     name: str
     joined_at: datetime
@@ -66,11 +66,11 @@ class ParticipantOut(BaseModel):
     """Told to themselves alone."""
 
 
-class WantedOut(BaseModel):
+class WantedOut(BaseModel, title="WantedOut"):
     until: datetime | None
 
 
-class MessageOut(BaseModel):
+class MessageOut(BaseModel, title="MessageOut"):
     id: str
     conversation: str
     sender: str
@@ -94,7 +94,7 @@ class MessageOut(BaseModel):
     deleted_at: datetime | None
 
 
-class MessagesOut(BaseModel):
+class MessagesOut(BaseModel, title="MessagesOut"):
     data: list[MessageOut]
     cursor: str
     """Where you are then; of use to you alone."""
@@ -103,7 +103,7 @@ class MessagesOut(BaseModel):
     """The cursor that you sent was of another clearance: this begins anew."""
 
 
-class MessageVersionOut(BaseModel):
+class MessageVersionOut(BaseModel, title="MessageVersionOut"):
     number: int
     body: str
     label: str
@@ -111,7 +111,7 @@ class MessageVersionOut(BaseModel):
     at: datetime
 
 
-class AcknowledgedOut(BaseModel):
+class AcknowledgedOut(BaseModel, title="AcknowledgedOut"):
     by: str
     at: datetime
 

@@ -22,7 +22,7 @@ from portico.kernel.effect import Effect
 ResultIdPath = Annotated[str, Path(pattern="^res_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
 
 
-class CallIn(Body):
+class CallIn(Body, title="CallIn"):
     tool: Annotated[OneLine, Field(max_length=300)]
     """`server.tool`"""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -30,7 +30,7 @@ class CallIn(Body):
     """Refused if the tool's effect is another; left away: whatever it is."""
 
 
-class AnswerOut(BaseModel):
+class AnswerOut(BaseModel, title="AnswerOut"):
     call: str
     failed: bool
     """The tool ran, and says that it failed."""
@@ -42,7 +42,7 @@ class AnswerOut(BaseModel):
     """How old it is, if it was read ahead."""
 
 
-class PendingOut(BaseModel):
+class PendingOut(BaseModel, title="PendingOut"):
     status: Literal["approval_pending"] = "approval_pending"
     approval: str
     tool: str
@@ -51,13 +51,13 @@ class PendingOut(BaseModel):
     fix: str | None
 
 
-class ResultOut(BaseModel):
+class ResultOut(BaseModel, title="ResultOut"):
     text: str
     page: int
     pages: int
 
 
-class CallOut(BaseModel):
+class CallOut(BaseModel, title="CallOut"):
     id: str
     tool: str
     principal: str
@@ -77,6 +77,7 @@ router = APIRouter(tags=["calls"])
 
 @router.post(
     "/calls",
+    name="call_tool",
     response_model=AnswerOut,
     responses={
         **documented(404, 429),
@@ -120,7 +121,7 @@ def answer_out(called: Called) -> AnswerOut:
     )
 
 
-@router.get("/results/{result}", responses=documented(404))
+@router.get("/results/{result}", name="read_result", responses=documented(404))
 async def read_result(
     gateway: Gateway, caller: Caller, result: ResultIdPath, *, page: Annotated[int, Query(ge=1)] = 1
 ) -> ResultOut:
@@ -129,7 +130,7 @@ async def read_result(
     return ResultOut(text=found.text, page=found.page, pages=found.pages)
 
 
-@router.get("/calls", responses=documented())
+@router.get("/calls", name="list_calls", responses=documented())
 async def list_calls(
     gateway: Gateway,
     caller: Caller,

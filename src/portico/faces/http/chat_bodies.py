@@ -10,6 +10,7 @@ from portico.agents.core.message import Message, ModelSaid, UserSaid
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish
 from portico.faces.http.openai_errors import NotSupported
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Switch, Text
 from portico.kernel.errors import Kind, PorticoError
 
@@ -32,22 +33,26 @@ class _Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class PartIn(_Lenient):
+class PartIn(_Lenient, title="PartIn"):
     type: Annotated[str, StringConstraints(max_length=100)]
     text: Text | None = None
 
 
-class MessageIn(_Lenient):
+class MessageIn(
+    _Lenient,
+    title="MessageIn",
+    json_schema_extra=apart("portico__faces__http__chat_bodies__MessageIn"),
+):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Text | Annotated[list[PartIn], Field(max_length=1000)] | None = None
     tool_calls: JsonValue = None
 
 
-class StreamOptionsIn(_Lenient):
+class StreamOptionsIn(_Lenient, title="StreamOptionsIn"):
     include_usage: Switch | None = None
 
 
-class ChatIn(_Lenient):
+class ChatIn(_Lenient, title="ChatIn"):
     model: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """`agent/` and the name of an agent; or `debate/` and a preset, such as `debate/vote`."""
     messages: Annotated[list[MessageIn], Field(min_length=1, max_length=10_000)]

@@ -14,13 +14,15 @@ from portico.guard.manage_sessions import HANDED_ON
 router = APIRouter(prefix="/console-links", tags=["console"])
 
 
-class ConsoleLinkOut(BaseModel):
+class ConsoleLinkOut(BaseModel, title="ConsoleLinkOut"):
     link: str
     """With a session behind the #, which the page it leads to exchanges for another."""
     expires_at: datetime
 
 
-@router.post("", status_code=201, response_model=ConsoleLinkOut, responses=documented())
+@router.post(
+    "", name="open_console", status_code=201, response_model=ConsoleLinkOut, responses=documented()
+)
 async def open_console(use: Use, _caller: Caller, request: Request) -> Response:
     """For a person, with an access key of theirs."""
     made = await use.open_session(bearer_of(request.scope), "portico ui", HANDED_ON)

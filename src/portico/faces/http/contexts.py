@@ -16,12 +16,12 @@ from portico.guard.core.context import OpenedContext
 from portico.kernel.ids import ContextId
 
 
-class ContextIn(Body):
+class ContextIn(Body, title="ContextIn"):
     name: Name
     """What you will know it by."""
 
 
-class ContextOut(BaseModel):
+class ContextOut(BaseModel, title="ContextOut"):
     id: str
     """To be sent as the header `Portico-Context`, with each request that is part of the task."""
     name: str
@@ -35,13 +35,15 @@ class ContextOut(BaseModel):
 router = APIRouter(prefix="/contexts", tags=["contexts"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_contexts", responses=documented())
 async def list_contexts(use: Use, caller: Caller) -> list[ContextOut]:
     """Your own that are open."""
     return [_out(each) for each in await use.list_contexts(caller)]
 
 
-@router.post("", status_code=201, response_model=ContextOut, responses=documented())
+@router.post(
+    "", name="open_context", status_code=201, response_model=ContextOut, responses=documented()
+)
 async def open_context(use: Use, asked: Asked, body: ContextIn) -> Response:
     """A clean one, for a person or a worker; an agent's task is always that of its key."""
 
@@ -52,7 +54,7 @@ async def open_context(use: Use, asked: Asked, body: ContextIn) -> Response:
     return await asked.once("contexts.open", body, action, status=201)
 
 
-@router.delete("/{context}", status_code=204, responses=documented(404))
+@router.delete("/{context}", name="close_context", status_code=204, responses=documented(404))
 async def close_context(use: Use, caller: Caller, context: ContextIdPath) -> None:
     """Nothing more is done in it."""
     await use.close_context(caller, ContextId.parse(context))

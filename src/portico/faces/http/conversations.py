@@ -37,7 +37,7 @@ from portico.kernel.ids import PrincipalId
 _Title = Annotated[OneLine, StringConstraints(max_length=200)]
 
 
-class ConversationIn(Body):
+class ConversationIn(Body, title="ConversationIn"):
     project: ProjectIdText
     title: _Title
     label: LabelText | None = None
@@ -49,26 +49,26 @@ class ConversationIn(Body):
     """Besides yourself."""
 
 
-class ConversationChangeIn(Body):
+class ConversationChangeIn(Body, title="ConversationChangeIn"):
     """What is left away stays as it is."""
 
     title: _Title | None = None
     archived: Switch | None = None
 
 
-class JoinIn(Body):
+class JoinIn(Body, title="JoinIn"):
     principal: PrincipalIdText | None = None
     """Somebody else; you, if left away."""
 
 
-class MuteIn(Body):
+class MuteIn(Body, title="MuteIn"):
     muted: Switch
 
 
 router = APIRouter(prefix="/conversations", tags=["bridge"])
 
 
-@router.get("", responses=documented(404))
+@router.get("", name="list_conversations", responses=documented(404))
 async def list_conversations(  # noqa: PLR0913 # a filter each
     talk: Talk,
     caller: Caller,
@@ -92,7 +92,13 @@ async def list_conversations(  # noqa: PLR0913 # a filter each
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.post("", status_code=201, response_model=ConversationOut, responses=documented(404))
+@router.post(
+    "",
+    name="create_conversation",
+    status_code=201,
+    response_model=ConversationOut,
+    responses=documented(404),
+)
 async def create_conversation(talk: Talk, asked: Asked, body: ConversationIn) -> Response:
     """Whoever begins it takes part."""
 
@@ -115,7 +121,7 @@ async def create_conversation(talk: Talk, asked: Asked, body: ConversationIn) ->
     return await asked.made_once("bridge.conversations.create", body, make, show)
 
 
-@router.get("/{conversation}", responses=documented(404))
+@router.get("/{conversation}", name="show_conversation", responses=documented(404))
 async def show_conversation(
     talk: Talk, caller: Caller, conversation: ConversationIdPath
 ) -> ConversationOut:
@@ -124,7 +130,7 @@ async def show_conversation(
     )
 
 
-@router.patch("/{conversation}", responses=documented(404))
+@router.patch("/{conversation}", name="change_conversation", responses=documented(404))
 async def change_conversation(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, body: ConversationChangeIn
 ) -> ConversationOut:
@@ -135,7 +141,7 @@ async def change_conversation(
     return conversation_out(changed)
 
 
-@router.get("/{conversation}/participants", responses=documented(404))
+@router.get("/{conversation}/participants", name="list_participants", responses=documented(404))
 async def list_participants(
     talk: Talk, caller: Caller, conversation: ConversationIdPath
 ) -> Page[ParticipantOut]:
@@ -144,7 +150,12 @@ async def list_participants(
     return Page(data=[participant_out(each) for each in found], next=None)
 
 
-@router.post("/{conversation}/participants", status_code=204, responses=documented(404))
+@router.post(
+    "/{conversation}/participants",
+    name="join_conversation",
+    status_code=204,
+    responses=documented(404),
+)
 async def join_conversation(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, body: JoinIn
 ) -> None:
@@ -154,7 +165,10 @@ async def join_conversation(
 
 
 @router.delete(
-    "/{conversation}/participants/{principal_id}", status_code=204, responses=documented(404)
+    "/{conversation}/participants/{principal_id}",
+    name="leave_conversation",
+    status_code=204,
+    responses=documented(404),
 )
 async def leave_conversation(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, principal_id: PrincipalIdPath
@@ -163,7 +177,9 @@ async def leave_conversation(
     await talk.leave(caller, ConversationId.parse(conversation), PrincipalId.parse(principal_id))
 
 
-@router.put("/{conversation}/mute", status_code=204, responses=documented(404))
+@router.put(
+    "/{conversation}/mute", name="mute_conversation", status_code=204, responses=documented(404)
+)
 async def mute_conversation(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, body: MuteIn
 ) -> None:

@@ -26,7 +26,7 @@ _Tokens = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 
 
-class CapIn(Body):
+class CapIn(Body, title="CapIn"):
     tokens: _Tokens | None = None
     money: _Dollars | None = None
     """US dollars, as a text: no float is an exact amount."""
@@ -44,7 +44,7 @@ class CapIn(Body):
         )
 
 
-class DebateIn(Body):
+class DebateIn(Body, title="DebateIn"):
     question: _Words
     kind: QuestionKind | None = None
     """Left away: by its words. `open` asks for a text, all others for something to be counted."""
@@ -111,7 +111,7 @@ class DebateIn(Body):
         )
 
 
-class OutcomeIn(Body):
+class OutcomeIn(Body, title="OutcomeIn"):
     """Say whether it was right, or what would have been."""
 
     right: Switch | None = None
@@ -125,7 +125,7 @@ class OutcomeIn(Body):
         return OutcomeWish(right=self.right, answer=self.answer, source=self.source, note=self.note)
 
 
-class ReplayIn(Body):
+class ReplayIn(Body, title="ReplayIn"):
     preset: Preset | None = None
     thoroughness: _Share | None = None
     without: _Targets = Field(default_factory=list)
@@ -142,7 +142,7 @@ class ReplayIn(Body):
         )
 
 
-class GuestAnswerIn(Body):
+class GuestAnswerIn(Body, title="GuestAnswerIn"):
     answer: _Words
     rationale: Annotated[Text, StringConstraints(max_length=20_000)] = ""
     evidence: Annotated[list[_Short], Field(max_length=50)] = Field(default_factory=list)
@@ -164,12 +164,12 @@ class GuestAnswerIn(Body):
         )
 
 
-class PersonaIn(Body):
+class PersonaIn(Body, title="PersonaIn"):
     instructions: Annotated[Text, StringConstraints(min_length=1, max_length=20_000)]
     specialist: Switch = False
     """Whether whoever speaks so may veto in a quorum, with evidence."""
 
 
-class PromoteIn(Body):
+class PromoteIn(Body, title="PromoteIn"):
     to: LabelText
     """How secret the copy is to be."""

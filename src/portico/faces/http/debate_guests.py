@@ -16,7 +16,7 @@ from portico.faces.http.words import DebateIdPath
 router = APIRouter(prefix="/debates/{debate}", tags=["debates"])
 
 
-@router.post("/join", responses=documented(404, 409))
+@router.post("/join", name="join_debate", responses=documented(404, 409))
 async def join_debate(
     debates: Debates, caller: Caller, debate: DebateIdPath, patience: Patience
 ) -> SeatOut:
@@ -26,7 +26,7 @@ async def join_debate(
     return seat_out(await debates.wait_at_seat(caller, DebateId.parse(debate), patience=waits))
 
 
-@router.post("/answer", responses=documented(404, 409))
+@router.post("/answer", name="answer_as_guest", responses=documented(404, 409))
 async def answer_as_guest(
     debates: Debates, caller: Caller, debate: DebateIdPath, body: GuestAnswerIn
 ) -> SeatOut:

@@ -26,13 +26,13 @@ from portico.faces.http.words import Name, ProjectIdPath
 _PersonaName = Annotated[Name, Path(description="Of the persona.")]
 
 
-class VoiceStateOut(VoiceOut):
+class VoiceStateOut(VoiceOut, title="VoiceStateOut"):
     available: bool
     why: str | None
     """What is wrong, and what to do about it, where it is not there."""
 
 
-class PersonaOut(BaseModel):
+class PersonaOut(BaseModel, title="PersonaOut"):
     name: str
     instructions: str
     specialist: bool
@@ -41,7 +41,7 @@ class PersonaOut(BaseModel):
     changed_at: datetime | None
 
 
-class BudgetOut(BaseModel):
+class BudgetOut(BaseModel, title="BudgetOut"):
     project: str
     cap: CapOut
     """Of all debates of the project together; null is no limit."""
@@ -52,13 +52,13 @@ class BudgetOut(BaseModel):
 router = APIRouter(tags=["debates"])
 
 
-@router.post("/debate-estimate", responses=documented(404))
+@router.post("/debate-estimate", name="estimate_debate", responses=documented(404))
 async def estimate_debate(debates: Debates, caller: Caller, body: DebateIn) -> EstimateOut:
     """What it would cost, at most and usually. Nothing is asked, and nothing is spent."""
     return estimate_out(await debates.estimate_debate(caller, body.wish(debates.usual_cap)))
 
 
-@router.get("/debate-voices", responses=documented())
+@router.get("/debate-voices", name="list_debate_voices", responses=documented())
 async def list_debate_voices(
     debates: Debates, caller: Caller, *, fresh: bool = False
 ) -> Page[VoiceStateOut]:
@@ -71,13 +71,13 @@ async def list_debate_voices(
     return Page(data=data, next=None)
 
 
-@router.get("/debate-personas", responses=documented())
+@router.get("/debate-personas", name="list_personas", responses=documented())
 async def list_personas(debates: Debates, caller: Caller) -> Page[PersonaOut]:
     found = await debates.personas.all(caller)
     return Page(data=[_persona_out(each) for each in found], next=None)
 
 
-@router.put("/debate-personas/{name}", responses=documented(409))
+@router.put("/debate-personas/{name}", name="put_persona", responses=documented(409))
 async def put_persona(
     debates: Debates, caller: Caller, name: _PersonaName, body: PersonaIn
 ) -> PersonaOut:
@@ -86,18 +86,27 @@ async def put_persona(
     return _persona_out(made)
 
 
-@router.delete("/debate-personas/{name}", status_code=204, responses=documented(404, 409))
+@router.delete(
+    "/debate-personas/{name}",
+    name="remove_persona",
+    status_code=204,
+    responses=documented(404, 409),
+)
 async def remove_persona(debates: Debates, caller: Caller, name: _PersonaName) -> None:
     await debates.personas.remove(caller, name)
 
 
-@router.get("/projects/{project}/debate-budget", responses=documented(404))
+@router.get(
+    "/projects/{project}/debate-budget", name="show_debate_budget", responses=documented(404)
+)
 async def show_debate_budget(debates: Debates, caller: Caller, project: ProjectIdPath) -> BudgetOut:
     cap, cost = await debates.budget.show(caller, project)
     return BudgetOut(project=project, cap=cap_out(cap), spent=cost_out(cost))
 
 
-@router.put("/projects/{project}/debate-budget", responses=documented(404))
+@router.put(
+    "/projects/{project}/debate-budget", name="put_debate_budget", responses=documented(404)
+)
 async def put_debate_budget(
     debates: Debates, caller: Caller, project: ProjectIdPath, body: CapIn
 ) -> BudgetOut:

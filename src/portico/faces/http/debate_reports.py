@@ -25,7 +25,7 @@ from portico.faces.http.debate_words import (
 from portico.faces.http.words import wire_object
 
 
-class VoiceEstimateOut(BaseModel):
+class VoiceEstimateOut(BaseModel, title="VoiceEstimateOut"):
     voice: str
     calls: int
     tokens: int
@@ -33,7 +33,7 @@ class VoiceEstimateOut(BaseModel):
     bounded: bool
 
 
-class EstimateOut(BaseModel):
+class EstimateOut(BaseModel, title="EstimateOut"):
     voices: list[VoiceEstimateOut]
     most: CostOut
     """Never passed."""
@@ -47,7 +47,7 @@ class EstimateOut(BaseModel):
     """Whether it can begin within its cap."""
 
 
-class OutcomeOut(BaseModel):
+class OutcomeOut(BaseModel, title="OutcomeOut"):
     debate: str
     right: str | None
     """The right answer, as it is counted."""
@@ -60,7 +60,7 @@ class OutcomeOut(BaseModel):
     at: datetime
 
 
-class WholeDebateOut(BaseModel):
+class WholeDebateOut(BaseModel, title="WholeDebateOut"):
     debate: DebateOut
     notes: list[NoteOut]
     """All that was said and done, in its order."""
@@ -70,7 +70,7 @@ class WholeDebateOut(BaseModel):
     """How it turned out, newest first: that one counts."""
 
 
-class ReplayedOut(BaseModel):
+class ReplayedOut(BaseModel, title="ReplayedOut"):
     was: DecisionOut | None
     now: DecisionOut
     told: str
@@ -82,7 +82,7 @@ class ReplayedOut(BaseModel):
     notes: list[str]
 
 
-class SeatOut(BaseModel):
+class SeatOut(BaseModel, title="SeatOut"):
     voice: str
     """Who you are at this table."""
     question: str

@@ -24,6 +24,7 @@ router = APIRouter(prefix="/debates", tags=["debates"])
 
 @router.get(
     "/{debate}/events",
+    name="follow_debate",
     response_class=Response,
     responses={**documented(404), 200: {"description": "A stream.", "content": _STREAM}},
 )

@@ -17,21 +17,21 @@ from portico.faces.http.words import wire_object
 from portico.kernel.budget import Cost
 
 
-class QuestionOut(BaseModel):
+class QuestionOut(BaseModel, title="QuestionOut"):
     text: str
     kind: QuestionKind
     choices: list[str]
     topic: str
 
 
-class TariffOut(BaseModel):
+class TariffOut(BaseModel, title="TariffOut"):
     """US dollars of a million tokens."""
 
     input: str
     output: str
 
 
-class VoiceOut(BaseModel):
+class VoiceOut(BaseModel, title="VoiceOut"):
     name: str
     kind: VoiceKind
     target: str
@@ -49,27 +49,27 @@ class VoiceOut(BaseModel):
     """Null if nobody knows, or if it costs nothing."""
 
 
-class CapOut(BaseModel):
+class CapOut(BaseModel, title="CapOut"):
     tokens: int | None
     money: str | None
     """US dollars."""
 
 
-class CostOut(BaseModel):
+class CostOut(BaseModel, title="CostOut"):
     tokens: int
     money: str
     """US dollars."""
     calls: int
 
 
-class OptionOut(BaseModel):
+class OptionOut(BaseModel, title="OptionOut"):
     answer: str
     probability: float
     voices: list[str]
     rationale: str
 
 
-class DecisionOut(BaseModel):
+class DecisionOut(BaseModel, title="DecisionOut"):
     verdict: Verdict
     why: Why
     """Why it ended there."""
@@ -91,7 +91,7 @@ class DecisionOut(BaseModel):
     """By not asking whoever was left, at most."""
 
 
-class DebateOut(BaseModel):
+class DebateOut(BaseModel, title="DebateOut"):
     id: str
     question: QuestionOut
     preset: Preset
@@ -123,7 +123,7 @@ class DebateOut(BaseModel):
     """How it stands, in a sentence, and what to do next."""
 
 
-class NoteOut(BaseModel):
+class NoteOut(BaseModel, title="NoteOut"):
     name: str
     kind: NoteKind
     voice: str | None

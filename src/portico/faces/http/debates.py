@@ -41,13 +41,14 @@ _TEXT: Final[dict[int | str, dict[str, Any]]] = {
 router = APIRouter(prefix="/debates", tags=["debates"])
 
 
-class PromotionOut(BaseModel):
+class PromotionOut(BaseModel, title="PromotionOut"):
     approval: str
     """Of the request that somebody else has to say yes to."""
 
 
 @router.post(
     "",
+    name="start_debate",
     status_code=202,
     response_model=DebateOut,
     responses={**documented(404, 429), 200: _ENDED},
@@ -67,7 +68,7 @@ async def start_debate(
     return _answer(debate_out(debate), status, headers)
 
 
-@router.get("", responses=documented(404))
+@router.get("", name="list_debates", responses=documented(404))
 async def list_debates(  # noqa: PLR0913 # FastAPI's way to be handed them
     debates: Debates,
     caller: Caller,
@@ -92,7 +93,9 @@ async def list_debates(  # noqa: PLR0913 # FastAPI's way to be handed them
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.get("/{debate}", response_model=WholeDebateOut, responses=documented(404))
+@router.get(
+    "/{debate}", name="show_debate", response_model=WholeDebateOut, responses=documented(404)
+)
 async def show_debate(debates: Debates, caller: Caller, debate: DebateIdPath) -> Response:
     """With all that was said in it, and what it cost."""
     its = DebateId.parse(debate)
@@ -103,7 +106,10 @@ async def show_debate(debates: Debates, caller: Caller, debate: DebateIdPath) ->
 
 
 @router.get(
-    "/{debate}/log", response_class=PlainTextResponse, responses={**documented(404), **_TEXT}
+    "/{debate}/log",
+    name="show_debate_log",
+    response_class=PlainTextResponse,
+    responses={**documented(404), **_TEXT},
 )
 async def show_debate_log(
     debates: Debates, caller: Caller, debate: DebateIdPath
@@ -114,13 +120,13 @@ async def show_debate_log(
     return PlainTextResponse(text)
 
 
-@router.post("/{debate}/stop", responses=documented(404))
+@router.post("/{debate}/stop", name="stop_debate", responses=documented(404))
 async def stop_debate(debates: Debates, caller: Caller, debate: DebateIdPath) -> DebateOut:
     """Nobody else is asked. What was said by then stays, and was paid for."""
     return debate_out(await debates.stop_debate(caller, DebateId.parse(debate)))
 
 
-@router.post("/{debate}/outcome", responses=documented(404))
+@router.post("/{debate}/outcome", name="mark_outcome", responses=documented(404))
 async def mark_outcome(
     debates: Debates, caller: Caller, debate: DebateIdPath, body: OutcomeIn
 ) -> OutcomeOut:
@@ -129,7 +135,7 @@ async def mark_outcome(
     return outcome_out(await debates.mark_outcome(caller, DebateId.parse(debate), body.wish))
 
 
-@router.post("/{debate}/replay", responses=documented(404))
+@router.post("/{debate}/replay", name="replay_debate", responses=documented(404))
 async def replay_debate(
     debates: Debates, caller: Caller, debate: DebateIdPath, body: ReplayIn
 ) -> ReplayedOut:
@@ -137,13 +143,13 @@ async def replay_debate(
     return replayed_out(await debates.replay_debate(caller, DebateId.parse(debate), body.wish))
 
 
-@router.post("/{debate}/share", responses=documented(404))
+@router.post("/{debate}/share", name="share_debate", responses=documented(404))
 async def share_debate(debates: Debates, caller: Caller, debate: DebateIdPath) -> DebateOut:
     """Let those of its project read it who are cleared for it."""
     return debate_out(await debates.share_debate(caller, DebateId.parse(debate)))
 
 
-@router.post("/{debate}/promote", status_code=202, responses=documented(404))
+@router.post("/{debate}/promote", name="promote_debate", status_code=202, responses=documented(404))
 async def promote_debate(
     debates: Debates, caller: Caller, debate: DebateIdPath, body: PromoteIn
 ) -> PromotionOut:
@@ -152,7 +158,7 @@ async def promote_debate(
     return PromotionOut(approval=str(approval))
 
 
-@router.delete("/{debate}", status_code=204, responses=documented(404, 409))
+@router.delete("/{debate}", name="remove_debate", status_code=204, responses=documented(404, 409))
 async def remove_debate(debates: Debates, caller: Caller, debate: DebateIdPath) -> None:
     """With its parts, and with what was learnt from it."""
     await debates.remove_debate(caller, DebateId.parse(debate))

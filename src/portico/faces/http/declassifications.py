@@ -16,19 +16,19 @@ from portico.faces.http.words import Body, LabelText, MessageIdPath
 from portico.kernel.label import Label
 
 
-class LowerIn(Body):
+class LowerIn(Body, title="LowerIn"):
     to: LabelText
     """How secret the copy is to be."""
 
 
-class FindingOut(BaseModel):
+class FindingOut(BaseModel, title="FindingOut"):
     rule: str
     kind: FindingKind
     start: int
     end: int
 
 
-class ProposalOut(BaseModel):
+class ProposalOut(BaseModel, title="ProposalOut"):
     approval: str
     """Of the request that somebody else has to say yes to."""
     text: str
@@ -38,7 +38,7 @@ class ProposalOut(BaseModel):
     diff: list[str]
 
 
-class DeclassificationOut(BaseModel):
+class DeclassificationOut(BaseModel, title="DeclassificationOut"):
     id: str
     source: str
     copy_: Annotated[str, Field(serialization_alias="copy")]
@@ -60,7 +60,12 @@ class DeclassificationOut(BaseModel):
 router = APIRouter(prefix="/messages/{message}", tags=["bridge"])
 
 
-@router.post("/declassification", status_code=202, responses=documented(404, 429))
+@router.post(
+    "/declassification",
+    name="propose_declassification",
+    status_code=202,
+    responses=documented(404, 429),
+)
 async def propose_declassification(
     letting_out: LettingOut, caller: Caller, message: MessageIdPath, body: LowerIn
 ) -> ProposalOut:
@@ -77,7 +82,7 @@ async def propose_declassification(
     )
 
 
-@router.get("/declassifications", responses=documented(404))
+@router.get("/declassifications", name="list_declassifications", responses=documented(404))
 async def list_declassifications(
     letting_out: LettingOut, caller: Caller, message: MessageIdPath
 ) -> Page[DeclassificationOut]:

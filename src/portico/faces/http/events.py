@@ -60,7 +60,7 @@ _After = Annotated[str | None, Depends(_cursor)]
 _AsPage = Annotated[bool, Depends(_as_page)]
 
 
-class EventOut(BaseModel):
+class EventOut(BaseModel, title="EventOut"):
     topic: str
     type: str
     at: datetime
@@ -69,7 +69,7 @@ class EventOut(BaseModel):
     facts: dict[str, JsonValue]
 
 
-class EventsOut(BaseModel):
+class EventsOut(BaseModel, title="EventsOut"):
     data: list[EventOut]
     next: str | None
     """Where to go on, also when there was nothing yet; null when the run has ended."""
@@ -85,6 +85,7 @@ router = APIRouter(tags=["events"])
 
 @router.get(
     "/runs/{run_id}/events",
+    name="watch_run",
     response_class=Response,
     responses={
         **documented(404),
@@ -119,6 +120,7 @@ async def watch_run(
 
 @router.get(
     "/events",
+    name="watch_topics",
     response_class=Response,
     responses={**documented(), 200: {"description": "A stream.", "content": _STREAM}},
 )

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.tools import ToolName
 from portico.faces.http.words import OneLine, wire_object
 from portico.gateway.core.graph.figures import GraphFigures
@@ -18,14 +19,14 @@ from portico.gateway.core.tool import ToolRef
 AskedTool = Annotated[OneLine, Query(max_length=300, description="`server.tool`")]
 
 
-class FedOut(BaseModel):
+class FedOut(BaseModel, title="FedOut"):
     path: str
     """JMESPath into what the earlier tool gives."""
     parameter: str
     times: int
 
 
-class HopOut(BaseModel):
+class HopOut(BaseModel, title="HopOut"):
     earlier: str
     later: str
     confidence: float
@@ -43,7 +44,9 @@ class HopOut(BaseModel):
     fed: list[FedOut]
 
 
-class PathOut(BaseModel):
+class PathOut(
+    BaseModel, title="PathOut", json_schema_extra=apart("portico__faces__http__graph__PathOut")
+):
     tools: list[str]
     direct: bool
     confidence: float
@@ -52,18 +55,18 @@ class PathOut(BaseModel):
     hops: list[HopOut]
 
 
-class WaysOut(BaseModel):
+class WaysOut(BaseModel, title="WaysOut"):
     likeliest: PathOut | None
     """Null: no way is known."""
     shortest: PathOut | None
 
 
-class RankedOut(BaseModel):
+class RankedOut(BaseModel, title="RankedOut"):
     tool: str
     rank: float
 
 
-class GraphFiguresOut(BaseModel):
+class GraphFiguresOut(BaseModel, title="GraphFiguresOut"):
     tools: int
     """That anything was learnt of; `offered` are all that you could use."""
     offered: int
@@ -77,13 +80,13 @@ class GraphFiguresOut(BaseModel):
     surest: list[HopOut]
 
 
-class CommunityOut(BaseModel):
+class CommunityOut(BaseModel, title="CommunityOut"):
     number: int
     tools: list[str]
     """The most central first."""
 
 
-class NeighboursOut(BaseModel):
+class NeighboursOut(BaseModel, title="NeighboursOut"):
     tool: str
     after: list[HopOut]
     before: list[HopOut]
@@ -91,7 +94,7 @@ class NeighboursOut(BaseModel):
     """Of the same community."""
 
 
-class NodeOut(BaseModel):
+class NodeOut(BaseModel, title="NodeOut"):
     id: str
     server: str
     tool: str
@@ -99,7 +102,9 @@ class NodeOut(BaseModel):
     community: int | None
 
 
-class EdgeOut(BaseModel):
+class EdgeOut(
+    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__graph__EdgeOut")
+):
     source: str
     target: str
     confidence: float
@@ -112,7 +117,7 @@ class EdgeOut(BaseModel):
     fed: list[FedOut]
 
 
-class NodeLinkOut(BaseModel):
+class NodeLinkOut(BaseModel, title="NodeLinkOut"):
     """The node-link form that networkx, graphology and d3 take."""
 
     directed: bool
@@ -125,19 +130,19 @@ class NodeLinkOut(BaseModel):
 router = APIRouter(prefix="/graph", tags=["graph"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="export_graph", responses=documented())
 async def export_graph(gateway: Gateway, caller: Caller) -> NodeLinkOut:
     """All that you may know of the learnt graph, as nodes and edges."""
     return NodeLinkOut.model_validate(wire_object(await gateway.graph.export(caller)))
 
 
-@router.get("/stats", responses=documented())
+@router.get("/stats", name="show_graph_stats", responses=documented())
 async def show_graph_stats(gateway: Gateway, caller: Caller) -> GraphFiguresOut:
     """The learnt graph in figures."""
     return _figures(await gateway.graph.figures(caller))
 
 
-@router.get("/path", responses=documented(404))
+@router.get("/path", name="find_path", responses=documented(404))
 async def find_path(
     gateway: Gateway,
     caller: Caller,
@@ -149,7 +154,7 @@ async def find_path(
     return WaysOut(likeliest=_path(ways.likeliest), shortest=_path(ways.shortest))
 
 
-@router.get("/communities", responses=documented())
+@router.get("/communities", name="list_communities", responses=documented())
 async def list_communities(gateway: Gateway, caller: Caller) -> list[CommunityOut]:
     """Tools that are used together more than with others, the largest groups first."""
     return [
@@ -158,7 +163,7 @@ async def list_communities(gateway: Gateway, caller: Caller) -> list[CommunityOu
     ]
 
 
-@router.get("/neighbours/{tool}", responses=documented(404))
+@router.get("/neighbours/{tool}", name="list_neighbours", responses=documented(404))
 async def list_neighbours(
     gateway: Gateway,
     caller: Caller,

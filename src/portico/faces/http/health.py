@@ -12,11 +12,11 @@ from portico.faces.http.problems import documented
 from portico.faces.http.use_cases import Use
 
 
-class AliveOut(BaseModel):
+class AliveOut(BaseModel, title="AliveOut"):
     status: str
 
 
-class StoreOut(BaseModel):
+class StoreOut(BaseModel, title="StoreOut"):
     source: str
     running: bool
     server_version: str | None
@@ -24,7 +24,7 @@ class StoreOut(BaseModel):
     migrations_pending: int | None
 
 
-class BoxOut(BaseModel):
+class BoxOut(BaseModel, title="BoxOut"):
     """What strangers' code runs in, if all probes held; else why not."""
 
     backend: Backend
@@ -36,7 +36,7 @@ class BoxOut(BaseModel):
     fix: str | None
 
 
-class StatusOut(BaseModel):
+class StatusOut(BaseModel, title="StatusOut"):
     version: str
     ready: bool
     store: StoreOut
@@ -55,13 +55,13 @@ probes = APIRouter(tags=["health"])
 
 
 @probes.head("/healthz", include_in_schema=False)
-@probes.get("/healthz", responses=documented(), openapi_extra=_NO_KEY)
+@probes.get("/healthz", name="alive", responses=documented(), openapi_extra=_NO_KEY)
 async def alive() -> AliveOut:
     return AliveOut(status="alive")
 
 
 @probes.head("/readyz", include_in_schema=False)
-@probes.get("/readyz", responses=documented(), openapi_extra=_NO_KEY)
+@probes.get("/readyz", name="ready", responses=documented(), openapi_extra=_NO_KEY)
 async def ready(use: Use) -> AliveOut:
     await use.show_status.ready()
     return AliveOut(status="ready")
@@ -70,7 +70,7 @@ async def ready(use: Use) -> AliveOut:
 router = APIRouter(tags=["health"])
 
 
-@router.get("/status", responses=documented())
+@router.get("/status", name="status", responses=documented())
 async def status(use: Use, caller: Caller) -> StatusOut:
     found = await use.show_status(caller)
     return StatusOut(

@@ -30,7 +30,7 @@ from portico.faces.http.words import Body, ConversationIdText, LabelText
 from portico.kernel.principal import PrincipalKind
 
 
-class ReadSeveralIn(Body):
+class ReadSeveralIn(Body, title="ReadSeveralIn"):
     conversations: Annotated[
         list[ConversationIdText], Field(min_length=1, max_length=MOST_CONVERSATIONS)
     ]
@@ -40,27 +40,27 @@ class ReadSeveralIn(Body):
     """With which they were read."""
 
 
-class UnreadOut(BaseModel):
+class UnreadOut(BaseModel, title="UnreadOut"):
     conversation: ConversationOut
     count: int
     mentions: int
     """How many of them name you, or are addressed to you."""
 
 
-class InboxOut(BaseModel):
+class InboxOut(BaseModel, title="InboxOut"):
     unread: list[UnreadOut]
     overdue: list[MessageOut]
     """Of which an acknowledgement is owed by you, or to you, and its time is over."""
     total: int
 
 
-class UnreadTotalOut(BaseModel):
+class UnreadTotalOut(BaseModel, title="UnreadTotalOut"):
     count: int
     mentions: int
     """How many of them name you, or are addressed to you."""
 
 
-class SelfOut(BaseModel):
+class SelfOut(BaseModel, title="SelfOut"):
     id: str
     name: str
     kind: PrincipalKind
@@ -75,7 +75,7 @@ class SelfOut(BaseModel):
 router = APIRouter(tags=["bridge"])
 
 
-@router.get("/inbox", responses=documented())
+@router.get("/inbox", name="show_inbox", responses=documented())
 async def show_inbox(talk: Talk, caller: Caller, upto: Upto = None) -> InboxOut:
     """What you have not read in conversations that you take part in and have not muted."""
     inbox = await talk.show_inbox(caller, upto=upto_of(upto))
@@ -93,14 +93,14 @@ async def show_inbox(talk: Talk, caller: Caller, upto: Upto = None) -> InboxOut:
     )
 
 
-@router.get("/inbox/total", responses=documented())
+@router.get("/inbox/total", name="count_unread", responses=documented())
 async def count_unread(talk: Talk, caller: Caller, upto: Upto = None) -> UnreadTotalOut:
     """How many messages wait for you, and no more: for a badge, and for asking often."""
     counted = await talk.count_unread(caller, upto=upto_of(upto))
     return UnreadTotalOut(count=counted.count, mentions=counted.mentions)
 
 
-@router.get("/bridge/messages", responses=documented(404))
+@router.get("/bridge/messages", name="read_several", responses=documented(404))
 async def read_several(  # noqa: PLR0913 # each says what to read
     talk: Talk,
     caller: Caller,
@@ -123,7 +123,7 @@ async def read_several(  # noqa: PLR0913 # each says what to read
     return messages_out(page)
 
 
-@router.get("/bridge/cursor", responses=documented(404))
+@router.get("/bridge/cursor", name="show_several_ends", responses=documented(404))
 async def show_several_ends(
     talk: Talk, caller: Caller, conversation: Several, upto: Upto = None
 ) -> CursorOut:
@@ -132,7 +132,7 @@ async def show_several_ends(
     return CursorOut(cursor=await talk.tail_cursor(caller, several, upto=upto_of(upto)))
 
 
-@router.post("/bridge/read", status_code=204, responses=documented(404))
+@router.post("/bridge/read", name="mark_several_read", status_code=204, responses=documented(404))
 async def mark_several_read(talk: Talk, caller: Caller, body: ReadSeveralIn) -> None:
     """All up to a cursor, in each of them."""
     await talk.mark_read(
@@ -140,7 +140,7 @@ async def mark_several_read(talk: Talk, caller: Caller, body: ReadSeveralIn) -> 
     )
 
 
-@router.get("/whoami", responses=documented())
+@router.get("/whoami", name="who_am_i", responses=documented())
 async def who_am_i(talk: Talk, caller: Caller) -> SelfOut:
     """Who you are, and what this task of yours has taken in."""
     found = await talk.who_am_i(caller)

@@ -36,13 +36,13 @@ browser.</p></html>
 """
 
 
-class InvitationIn(Body):
+class InvitationIn(Body, title="InvitationIn"):
     name: Name
     roles: Roles = Field(default=[Role.MEMBER])
     clearance: LabelText = "team"
 
 
-class InvitationOut(BaseModel):
+class InvitationOut(BaseModel, title="InvitationOut"):
     principal: PrincipalOut
     expires_at: datetime
     link: str | None
@@ -52,7 +52,9 @@ class InvitationOut(BaseModel):
 router = APIRouter(prefix="/invitations", tags=["invitations"])
 
 
-@router.post("", status_code=201, response_model=InvitationOut, responses=documented(409))
+@router.post(
+    "", name="invite", status_code=201, response_model=InvitationOut, responses=documented(409)
+)
 async def invite(use: Use, asked: Asked, body: InvitationIn) -> Response:
     """Invite a person by a link that works once, within a week."""
     wish = PrincipalWish(
@@ -70,6 +72,7 @@ async def invite(use: Use, asked: Asked, body: InvitationIn) -> Response:
 
 @router.post(
     "/{principal_id}/again",
+    name="invite_again",
     status_code=201,
     response_model=InvitationOut,
     responses=documented(404, 409),
@@ -84,7 +87,13 @@ async def invite_again(use: Use, asked: Asked, principal_id: PrincipalIdPath) ->
     return await asked.once("invitations.again", None, action, status=201)
 
 
-@router.post("/accept", status_code=201, response_model=IssuedKeyOut, responses=documented(409))
+@router.post(
+    "/accept",
+    name="accept",
+    status_code=201,
+    response_model=IssuedKeyOut,
+    responses=documented(409),
+)
 async def accept(use: Use, entry: CallerEntry) -> Response:
     """Take the invitation, sent as the bearer key, and get a key for it."""
     issued = await use.accept_invitation(entry.principal, entry.key_id)

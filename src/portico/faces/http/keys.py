@@ -31,7 +31,7 @@ from portico.kernel.label import Label
 _DAYS = Field(ge=1, le=3650, strict=True)
 
 
-class KeyIn(Body):
+class KeyIn(Body, title="KeyIn"):
     name: Name
     principal: PrincipalIdText | None = None
     """Whose key it is; yours if left away."""
@@ -54,12 +54,12 @@ class KeyIn(Body):
         return self
 
 
-class RotateIn(Body):
+class RotateIn(Body, title="RotateIn"):
     overlap_hours: Annotated[int, Field(ge=0, le=720, strict=True)] = 24
     """How long the old key goes on working beside the new one."""
 
 
-class KeyOut(BaseModel):
+class KeyOut(BaseModel, title="KeyOut"):
     id: str
     principal: str
     name: str
@@ -72,7 +72,7 @@ class KeyOut(BaseModel):
     revoked_at: datetime | None
 
 
-class IssuedKeyOut(KeyOut):
+class IssuedKeyOut(KeyOut, title="IssuedKeyOut"):
     key: str | None
     """The key itself. Shown once: null when the answer is repeated; then rotate it."""
 
@@ -80,7 +80,7 @@ class IssuedKeyOut(KeyOut):
 router = APIRouter(prefix="/keys", tags=["keys"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_keys", responses=documented())
 async def list_keys(
     use: Use, caller: Caller, limit: Limit = DEFAULT_LIMIT, after: After = None
 ) -> Page[KeyOut]:
@@ -90,7 +90,13 @@ async def list_keys(
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.post("", status_code=201, response_model=IssuedKeyOut, responses=documented(404, 409))
+@router.post(
+    "",
+    name="issue_key",
+    status_code=201,
+    response_model=IssuedKeyOut,
+    responses=documented(404, 409),
+)
 async def issue_key(use: Use, asked: Asked, body: KeyIn) -> Response:
     wish = KeyWish(
         name=body.name,
@@ -108,13 +114,14 @@ async def issue_key(use: Use, asked: Asked, body: KeyIn) -> Response:
     return await asked.once("keys.issue", body, action, status=201)
 
 
-@router.get("/{key_id}", responses=documented(404))
+@router.get("/{key_id}", name="show_key", responses=documented(404))
 async def show_key(use: Use, caller: Caller, key_id: KeyIdPath) -> KeyOut:
     return _kept(await use.show_key(caller, key_id))
 
 
 @router.post(
     "/{key_id}/rotate",
+    name="rotate_key",
     status_code=201,
     response_model=IssuedKeyOut,
     responses=documented(404, 409),
@@ -129,7 +136,7 @@ async def rotate_key(use: Use, asked: Asked, key_id: KeyIdPath, body: RotateIn) 
     return await asked.once("keys.rotate", body, action, status=201)
 
 
-@router.delete("/{key_id}", status_code=204, responses=documented(404))
+@router.delete("/{key_id}", name="revoke_key", status_code=204, responses=documented(404))
 async def revoke_key(use: Use, caller: Caller, key_id: KeyIdPath) -> None:
     """End a key at once. Repeating it is harmless."""
     await use.revoke_key(caller, key_id)

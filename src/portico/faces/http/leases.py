@@ -28,7 +28,7 @@ Token = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 _USUAL = int(USUAL.total_seconds())
 
 
-class LeaseIn(Body):
+class LeaseIn(Body, title="LeaseIn"):
     resource: _Resource
     """A name or a pattern: `src/parser/**`, `branch:main`. `*` stands for anything but `/`, `**`
     for anything, and every other letter for itself: `pages/[id].ts` is one file."""
@@ -38,21 +38,21 @@ class LeaseIn(Body):
     """If it is another's, to be in the queue for it, and to be seen there."""
 
 
-class RenewIn(Body):
+class RenewIn(Body, title="RenewIn"):
     token: Token
     seconds: _Seconds = _USUAL
 
 
-class TokenIn(Body):
+class TokenIn(Body, title="TokenIn"):
     token: Token
 
 
-class LeaseCheckIn(Body):
+class LeaseCheckIn(Body, title="LeaseCheckIn"):
     resource: _Resource
     token: Token
 
 
-class LeaseOut(BaseModel):
+class LeaseOut(BaseModel, title="LeaseOut"):
     id: str
     project: str
     resource: str
@@ -66,7 +66,7 @@ class LeaseOut(BaseModel):
     purpose: str
 
 
-class WaitingOut(BaseModel):
+class WaitingOut(BaseModel, title="WaitingOut"):
     principal: str
     name: str
     resource: str
@@ -75,7 +75,7 @@ class WaitingOut(BaseModel):
     """When they lose their place, unless they ask again before."""
 
 
-class LeasesOut(BaseModel):
+class LeasesOut(BaseModel, title="LeasesOut"):
     data: list[LeaseOut]
     waiting: list[WaitingOut]
     """Whoever wants what another has, in the order in which they came."""
@@ -84,7 +84,7 @@ class LeasesOut(BaseModel):
 router = APIRouter(tags=["bridge"])
 
 
-@router.get("/projects/{project}/leases", responses=documented(404))
+@router.get("/projects/{project}/leases", name="list_leases", responses=documented(404))
 async def list_leases(things: Things, caller: Caller, project: ProjectIdPath) -> LeasesOut:
     """Those that are held now."""
     held, waiting = await things.list_leases(caller, ProjectId.parse(project))
@@ -93,7 +93,9 @@ async def list_leases(things: Things, caller: Caller, project: ProjectIdPath) ->
     )
 
 
-@router.post("/projects/{project}/leases", status_code=201, responses=documented(404))
+@router.post(
+    "/projects/{project}/leases", name="take_lease", status_code=201, responses=documented(404)
+)
 async def take_lease(
     things: Things, asked: Asked, project: ProjectIdPath, body: LeaseIn
 ) -> LeaseOut:
@@ -110,7 +112,7 @@ async def take_lease(
     return lease_out(await things.take_lease(asked.caller, wish))
 
 
-@router.post("/projects/{project}/leases/check", responses=documented(404))
+@router.post("/projects/{project}/leases/check", name="check_lease", responses=documented(404))
 async def check_lease(
     things: Things, caller: Caller, project: ProjectIdPath, body: LeaseCheckIn
 ) -> LeaseOut:
@@ -120,7 +122,7 @@ async def check_lease(
     )
 
 
-@router.post("/leases/{lease}/renew", responses=documented(404))
+@router.post("/leases/{lease}/renew", name="renew_lease", responses=documented(404))
 async def renew_lease(
     things: Things, caller: Caller, lease: LeaseIdPath, body: RenewIn
 ) -> LeaseOut:
@@ -131,7 +133,9 @@ async def renew_lease(
     return lease_out(renewed)
 
 
-@router.post("/leases/{lease}/release", status_code=204, responses=documented(404))
+@router.post(
+    "/leases/{lease}/release", name="release_lease", status_code=204, responses=documented(404)
+)
 async def release_lease(things: Things, caller: Caller, lease: LeaseIdPath, body: TokenIn) -> None:
     await things.release_lease(caller, LeaseId.parse(lease), body.token)
 

@@ -43,14 +43,14 @@ _Short = Annotated[str | None, Query(max_length=4_096)]
 _Https = Annotated[str, Field(max_length=1_000, pattern=r"^https?://[^\s#?@]+$")]
 
 
-class LoginLinkOut(BaseModel):
+class LoginLinkOut(BaseModel, title="LoginLinkOut"):
     server: str
     login_url: str
     """For the person who asked, and nobody else: whoever logs in there, it is their login."""
     expires_at: datetime
 
 
-class LoginOut(BaseModel):
+class LoginOut(BaseModel, title="LoginOut"):
     server: str
     logged_in: bool
     issuer: str | None
@@ -61,7 +61,7 @@ class LoginOut(BaseModel):
     """Whether it is renewed by itself."""
 
 
-class LoginClientIn(Body):
+class LoginClientIn(Body, title="LoginClientIn"):
     client_id: Annotated[str | None, Field(min_length=1, max_length=1_000)] = None
     """As what Portico is registered there. Left away: it registers itself, where that is
     offered."""
@@ -74,7 +74,7 @@ class LoginClientIn(Body):
     """What to ask for. Left away: what the server wants."""
 
 
-class LoginClientOut(BaseModel):
+class LoginClientOut(BaseModel, title="LoginClientOut"):
     server: str
     client_id: str | None
     client_secret: str | None
@@ -87,26 +87,26 @@ class LoginClientOut(BaseModel):
 router = APIRouter(prefix="/servers", tags=["logins"])
 
 
-@router.post("/{name}/login", responses=documented(404))
+@router.post("/{name}/login", name="begin_login", responses=documented(404))
 async def begin_login(gateway: Gateway, caller: Caller, name: ServerName) -> LoginLinkOut:
     """A link at which the caller logs in to the server; it works once, within ten minutes."""
     link = await gateway.logins.begin(caller, name)
     return LoginLinkOut(server=link.server, login_url=link.url, expires_at=link.expires_at)
 
 
-@router.get("/{name}/login", responses=documented(404))
+@router.get("/{name}/login", name="show_login", responses=documented(404))
 async def show_login(gateway: Gateway, caller: Caller, name: ServerName) -> LoginOut:
     """The caller's own."""
     return _login(await gateway.logins.show(caller, name))
 
 
-@router.delete("/{name}/login", status_code=204, responses=documented(404))
+@router.delete("/{name}/login", name="end_login", status_code=204, responses=documented(404))
 async def end_login(gateway: Gateway, caller: Caller, name: ServerName) -> None:
     """Log the caller out; without effect if they are not logged in."""
     await gateway.logins.end(caller, name)
 
 
-@router.put("/{name}/login-client", responses=documented(404))
+@router.put("/{name}/login-client", name="configure_login", responses=documented(404))
 async def configure_login(
     gateway: Gateway, caller: Caller, name: ServerName, body: LoginClientIn
 ) -> LoginClientOut:
@@ -129,7 +129,9 @@ async def configure_login(
     )
 
 
-@router.delete("/{name}/login-client", status_code=204, responses=documented(404))
+@router.delete(
+    "/{name}/login-client", name="forget_login_client", status_code=204, responses=documented(404)
+)
 async def forget_login_client(gateway: Gateway, caller: Caller, name: ServerName) -> None:
     """What the server itself says counts again."""
     await gateway.logins.forget_client(caller, name)

@@ -27,7 +27,7 @@ _After = Annotated[
 _Version = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
 
-class MemoryIn(Body):
+class MemoryIn(Body, title="MemoryIn"):
     value: JsonValue
     label: LabelText | None = None
     """How secret it is: as what you have read, and as the project, if left away. Under another
@@ -37,7 +37,7 @@ class MemoryIn(Body):
     expires_at: Moment | None = None
 
 
-class MemoryOut(BaseModel):
+class MemoryOut(BaseModel, title="MemoryOut"):
     project: str
     key: str
     value: JsonValue
@@ -55,7 +55,7 @@ class MemoryOut(BaseModel):
 router = APIRouter(prefix="/projects/{project}/memory", tags=["bridge"])
 
 
-@router.get("", responses=documented(404))
+@router.get("", name="list_memory", responses=documented(404))
 async def list_memory(
     things: Things,
     caller: Caller,
@@ -73,13 +73,13 @@ async def list_memory(
     return Page(data=data, next=next_cursor(data, limit, data[-1].key if data else ""))
 
 
-@router.get("/value", responses=documented(404))
+@router.get("/value", name="recall", responses=documented(404))
 async def recall(things: Things, caller: Caller, project: ProjectIdPath, key: _Key) -> MemoryOut:
     """The most secret that you may read."""
     return memory_out(await things.recall(caller, ProjectId.parse(project), key))
 
 
-@router.put("/value", responses=documented(404))
+@router.put("/value", name="remember", responses=documented(404))
 async def remember(
     things: Things, caller: Caller, project: ProjectIdPath, key: _Key, body: MemoryIn
 ) -> MemoryOut:
@@ -95,7 +95,7 @@ async def remember(
     return memory_out(await things.remember(caller, wanted))
 
 
-@router.delete("/value", status_code=204, responses=documented(404))
+@router.delete("/value", name="forget", status_code=204, responses=documented(404))
 async def forget(
     things: Things,
     caller: Caller,
@@ -109,7 +109,7 @@ async def forget(
     await things.forget(caller, ProjectId.parse(project), key, upto_of(label))
 
 
-@router.get("/history", responses=documented(404))
+@router.get("/history", name="memory_history", responses=documented(404))
 async def memory_history(
     things: Things, caller: Caller, project: ProjectIdPath, key: _Key
 ) -> Page[MemoryOut]:
@@ -118,7 +118,7 @@ async def memory_history(
     return Page(data=[memory_out(each) for each in found], next=None)
 
 
-@router.get("/search", responses=documented(404))
+@router.get("/search", name="search_memory", responses=documented(404))
 async def search_memory(
     things: Things,
     caller: Caller,

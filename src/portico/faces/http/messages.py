@@ -76,12 +76,12 @@ _Before = Annotated[
 _Words = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
 
 
-class WantedIn(Body):
+class WantedIn(Body, title="WantedIn"):
     until: Moment | None = None
     """After which it counts as overdue."""
 
 
-class NewMessageIn(Body):
+class NewMessageIn(Body, title="NewMessageIn"):
     body: _Body
     label: LabelText | None = None
     """How secret it is: at least what you have read in this task, and as much, if left away."""
@@ -95,17 +95,17 @@ class NewMessageIn(Body):
     """Whoever it is addressed to is to say that they have it."""
 
 
-class EditIn(Body):
+class EditIn(Body, title="EditIn"):
     body: _Body
 
 
-class ReadIn(Body):
+class ReadIn(Body, title="ReadIn"):
     cursor: CursorText
     upto: LabelText | None = None
     """With which it was read."""
 
 
-class SentOut(MessageOut):
+class SentOut(MessageOut, title="SentOut"):
     raised: bool
     """It is more secret than its conversation: you have read something in this task that is."""
     absent: list[str]
@@ -113,11 +113,11 @@ class SentOut(MessageOut):
     it is not in their inbox."""
 
 
-class CursorOut(BaseModel):
+class CursorOut(BaseModel, title="CursorOut"):
     cursor: str
 
 
-class MessageHitOut(BaseModel):
+class MessageHitOut(BaseModel, title="MessageHitOut"):
     message: MessageOut
     score: float
 
@@ -127,6 +127,7 @@ router = APIRouter(tags=["bridge"])
 
 @router.post(
     "/conversations/{conversation}/messages",
+    name="send_message",
     status_code=201,
     response_model=SentOut,
     responses=documented(404),
@@ -153,7 +154,9 @@ async def send_message(
     return JSONResponse(out.model_dump(mode="json"), 201, headers)
 
 
-@router.get("/conversations/{conversation}/messages", responses=documented(404))
+@router.get(
+    "/conversations/{conversation}/messages", name="read_messages", responses=documented(404)
+)
 async def read_messages(  # noqa: PLR0913 # each says what to read
     talk: Talk,
     caller: Caller,
@@ -177,7 +180,7 @@ async def read_messages(  # noqa: PLR0913 # each says what to read
     return messages_out(page)
 
 
-@router.get("/conversations/{conversation}/cursor", responses=documented(404))
+@router.get("/conversations/{conversation}/cursor", name="show_end", responses=documented(404))
 async def show_end(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, upto: Upto = None
 ) -> CursorOut:
@@ -186,7 +189,12 @@ async def show_end(
     return CursorOut(cursor=await talk.tail_cursor(caller, [one], upto=upto_of(upto)))
 
 
-@router.post("/conversations/{conversation}/read", status_code=204, responses=documented(404))
+@router.post(
+    "/conversations/{conversation}/read",
+    name="mark_read",
+    status_code=204,
+    responses=documented(404),
+)
 async def mark_read(
     talk: Talk, caller: Caller, conversation: ConversationIdPath, body: ReadIn
 ) -> None:
@@ -195,7 +203,7 @@ async def mark_read(
     await talk.mark_read(caller, [one], body.cursor, upto=upto_of(body.upto))
 
 
-@router.get("/bridge/search", responses=documented(404))
+@router.get("/bridge/search", name="search_messages", responses=documented(404))
 async def search_messages(  # noqa: PLR0913 # a filter each
     talk: Talk,
     caller: Caller,
@@ -221,12 +229,12 @@ async def search_messages(  # noqa: PLR0913 # a filter each
     return Page(data=data, next=None)
 
 
-@router.get("/messages/{message}", responses=documented(404))
+@router.get("/messages/{message}", name="show_message", responses=documented(404))
 async def show_message(talk: Talk, caller: Caller, message: MessageIdPath) -> MessageOut:
     return message_out(await talk.show_message(caller, MessageId.parse(message)))
 
 
-@router.patch("/messages/{message}", responses=documented(404))
+@router.patch("/messages/{message}", name="edit_message", responses=documented(404))
 async def edit_message(
     talk: Talk, caller: Caller, message: MessageIdPath, body: EditIn
 ) -> MessageOut:
@@ -234,13 +242,15 @@ async def edit_message(
     return message_out(await talk.edit_message(caller, MessageId.parse(message), body.body))
 
 
-@router.delete("/messages/{message}", status_code=204, responses=documented(404))
+@router.delete(
+    "/messages/{message}", name="delete_message", status_code=204, responses=documented(404)
+)
 async def delete_message(talk: Talk, caller: Caller, message: MessageIdPath) -> None:
     """Your own, or with `bridge:manage` anybody's; what it said stays in its versions."""
     await talk.delete_message(caller, MessageId.parse(message))
 
 
-@router.get("/messages/{message}/versions", responses=documented(404))
+@router.get("/messages/{message}/versions", name="show_versions", responses=documented(404))
 async def show_versions(
     talk: Talk, caller: Caller, message: MessageIdPath
 ) -> Page[MessageVersionOut]:
@@ -249,7 +259,7 @@ async def show_versions(
     return Page(data=[version_out(each) for each in found], next=None)
 
 
-@router.get("/messages/{message}/thread", responses=documented(404))
+@router.get("/messages/{message}/thread", name="read_thread", responses=documented(404))
 async def read_thread(
     talk: Talk, caller: Caller, message: MessageIdPath, limit: Limit = 200, after: After = None
 ) -> Page[MessageOut]:
@@ -265,19 +275,28 @@ async def read_thread(
     return Page(data=[message_out(each) for each in found], next=cursor)
 
 
-@router.post("/messages/{message}/read", status_code=204, responses=documented(404))
+@router.post(
+    "/messages/{message}/read", name="mark_one", status_code=204, responses=documented(404)
+)
 async def mark_one(talk: Talk, caller: Caller, message: MessageIdPath) -> None:
     """This one, whatever was said before it."""
     await talk.mark_one(caller, MessageId.parse(message))
 
 
-@router.post("/messages/{message}/acknowledgements", status_code=204, responses=documented(404))
+@router.post(
+    "/messages/{message}/acknowledgements",
+    name="acknowledge",
+    status_code=204,
+    responses=documented(404),
+)
 async def acknowledge(talk: Talk, caller: Caller, message: MessageIdPath) -> None:
     """Say that you have it; the first time counts."""
     await talk.acknowledge(caller, MessageId.parse(message))
 
 
-@router.get("/messages/{message}/acknowledgements", responses=documented(404))
+@router.get(
+    "/messages/{message}/acknowledgements", name="list_acknowledged", responses=documented(404)
+)
 async def list_acknowledged(
     talk: Talk, caller: Caller, message: MessageIdPath
 ) -> Page[AcknowledgedOut]:

@@ -18,7 +18,9 @@ router = APIRouter(tags=["health"])
 """Outside of the versioned interface: scrapers look for this very address."""
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses={**documented(), **_OK})
+@router.get(
+    "/metrics", name="metrics", response_class=PlainTextResponse, responses={**documented(), **_OK}
+)
 async def metrics(use: Use, caller: Caller) -> PlainTextResponse:
     """What this server has counted and timed since it was started. Needs the scope metrics:read."""
     return PlainTextResponse(await use.show_metrics(caller), media_type=_KIND)

@@ -11,20 +11,23 @@ from portico.agents.core.model_test import ModelTest
 from portico.faces.http.authentication import Caller
 from portico.faces.http.model_use_cases import Models
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, OneLine
 
 Ref = Annotated[OneLine, Path(max_length=300, description="`provider:model`")]
 Fresh = Annotated[bool, Query(description="Ask those who provide them again, now.")]
 
 
-class PriceOut(BaseModel):
+class PriceOut(BaseModel, title="PriceOut"):
     """US dollars of a million tokens."""
 
     input: str
     output: str
 
 
-class ModelOut(BaseModel):
+class ModelOut(
+    BaseModel, title="ModelOut", json_schema_extra=apart("portico__faces__http__models__ModelOut")
+):
     model: str
     """`provider:model`, as agents name it."""
     window: int | None
@@ -43,7 +46,7 @@ class ModelOut(BaseModel):
     told_by: ToldBy
 
 
-class ProviderOut(BaseModel):
+class ProviderOut(BaseModel, title="ProviderOut"):
     name: str
     kind: str
     url: str
@@ -57,12 +60,12 @@ class ProviderOut(BaseModel):
     asked_at: datetime
 
 
-class ModelToTry(Body):
+class ModelToTry(Body, title="ModelToTry"):
     model: Annotated[OneLine, Field(max_length=300)]
     """`provider:model`, as agents name it."""
 
 
-class ModelTestOut(BaseModel):
+class ModelTestOut(BaseModel, title="ModelTestOut"):
     model: ModelOut
     answers: bool
     streams: bool
@@ -82,13 +85,13 @@ class ModelTestOut(BaseModel):
 router = APIRouter(prefix="/models", tags=["models"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_models", responses=documented())
 async def list_models(models: Models, caller: Caller, *, fresh: Fresh = False) -> list[ModelOut]:
     """Of all providers that answer."""
     return [_out(model) for model in await models.list_models(caller, fresh=fresh)]
 
 
-@router.get("/providers", responses=documented())
+@router.get("/providers", name="list_providers", responses=documented())
 async def list_providers(
     models: Models, caller: Caller, *, fresh: Fresh = False
 ) -> list[ProviderOut]:
@@ -96,13 +99,13 @@ async def list_providers(
     return [_provider(state) for state in await models.list_providers(caller, fresh=fresh)]
 
 
-@router.post("/test", responses=documented(404, 503))
+@router.post("/test", name="test_model", responses=documented(404, 503))
 async def test_model(models: Models, caller: Caller, body: ModelToTry) -> ModelTestOut:
     """Ask one three short questions, and see what it does. It costs what they cost."""
     return _tested(await models.test_model(caller, ModelRef.parse(body.model)))
 
 
-@router.get("/{model:path}", responses=documented(404, 503))
+@router.get("/{model:path}", name="show_model", responses=documented(404, 503))
 async def show_model(models: Models, caller: Caller, model: Ref) -> ModelOut:
     """What is known of one."""
     return _out(await models.show_model(caller, ModelRef.parse(model)))

@@ -31,6 +31,7 @@ router = APIRouter(prefix="/v1", tags=["chat"])
 
 @router.post(
     "/chat/completions",
+    name="complete_chat",
     response_class=JSONResponse,
     responses={
         **said(404, 429),

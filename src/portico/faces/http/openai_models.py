@@ -13,6 +13,7 @@ from portico.faces.http.agent_use_cases import Agents
 from portico.faces.http.authentication import Caller
 from portico.faces.http.chat_bodies import DEBATE, PREFIX, agent_named, preset_named
 from portico.faces.http.openai_errors import said
+from portico.faces.http.schema_names import apart
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.principal import Principal
@@ -27,7 +28,11 @@ _PRESETS: Final[Mapping[Preset, str]] = {
 }
 
 
-class ModelOut(BaseModel):
+class ModelOut(
+    BaseModel,
+    title="ModelOut",
+    json_schema_extra=apart("portico__faces__http__openai_models__ModelOut"),
+):
     id: str
     """What to ask for: `agent/` and its name, or `debate/` and a preset."""
     object: Literal["model"] = "model"
@@ -36,7 +41,7 @@ class ModelOut(BaseModel):
     description: str
 
 
-class ModelsOut(BaseModel):
+class ModelsOut(BaseModel, title="ModelsOut"):
     object: Literal["list"] = "list"
     data: list[ModelOut]
 
@@ -45,7 +50,7 @@ router = APIRouter(prefix="/v1", tags=["chat"])
 _SAID: dict[int | str, dict[str, Any]] = said(404)
 
 
-@router.get("/models", responses=_SAID)
+@router.get("/models", name="list_chat_models", responses=_SAID)
 async def list_chat_models(agents: Agents, caller: Caller) -> ModelsOut:
     """Each agent that you may know of, by name, and each way to debate that you may use."""
     if not caller.may(Scope.AGENTS_READ) and (presets := _presets(caller)):
@@ -61,7 +66,7 @@ async def list_chat_models(agents: Agents, caller: Caller) -> ModelsOut:
     return ModelsOut(data=[*map(_out, found), *_presets(caller)])
 
 
-@router.get("/models/{model:path}", responses=_SAID)
+@router.get("/models/{model:path}", name="show_chat_model", responses=_SAID)
 async def show_chat_model(agents: Agents, caller: Caller, model: str) -> ModelOut:
     if (preset := preset_named(model)) is not None:
         permit(caller, Scope.DEBATES_RUN)

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel
@@ -22,6 +22,16 @@ DEFAULT_LIMIT: Final = 50
 class Page(BaseModel, Generic[Item]):
     data: list[Item]
     next: str | None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"Page[{', '.join(_title(each) for each in params)}]"
+
+
+def _title(item: Any) -> str:  # noqa: ANN401 # as pydantic has it
+    """Of a variable, its name."""
+    shape = isinstance(item, type) and issubclass(item, BaseModel)
+    return str(item.model_config["title"] if shape else item)
 
 
 def opaque(position: str) -> str:

@@ -13,23 +13,23 @@ from portico.gateway.workflows.check_plan import Checked
 from portico.kernel.effect import Effect
 
 
-class CheckIn(Body):
+class CheckIn(Body, title="CheckIn"):
     plan: dict[str, JsonValue]
 
 
-class FaultOut(BaseModel):
+class FaultOut(BaseModel, title="FaultOut"):
     place: str
     """JSON pointer into the plan."""
     what: str
     fix: str | None
 
 
-class NeedsOut(BaseModel):
+class NeedsOut(BaseModel, title="NeedsOut"):
     rule: str
     reason: str
 
 
-class CheckedStep(BaseModel):
+class CheckedStep(BaseModel, title="CheckedStep"):
     id: str
     tool: str
     effect: Effect
@@ -38,7 +38,7 @@ class CheckedStep(BaseModel):
     """Why somebody would be asked first, as things are now."""
 
 
-class CheckOut(BaseModel):
+class CheckOut(BaseModel, title="CheckOut"):
     ok: bool
     flaws: list[FaultOut]
     name: str | None
@@ -52,7 +52,7 @@ class CheckOut(BaseModel):
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 
-@router.post("/check", responses=documented())
+@router.post("/check", name="check_plan", responses=documented())
 async def check_plan(gateway: Gateway, caller: Caller, body: CheckIn) -> CheckOut:
     """What is wrong with a plan, or what it would do. Nothing is run."""
     try:

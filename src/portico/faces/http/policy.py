@@ -33,7 +33,7 @@ Whom = Annotated[list[Annotated[OneLine, Field(max_length=200)]], Field(max_leng
 Days = Annotated[int, Field(ge=1, le=3650, strict=True)]
 
 
-class RuleIn(Body):
+class RuleIn(Body, title="RuleIn"):
     name: RuleName | None = None
     """Made up if left away."""
     decision: Ruling
@@ -57,7 +57,7 @@ class RuleIn(Body):
     """How long it is in force; until it is removed if left away."""
 
 
-class RuleOut(BaseModel):
+class RuleOut(BaseModel, title="RuleOut"):
     name: str
     decision: Ruling
     tools: list[str]
@@ -78,14 +78,14 @@ class RuleOut(BaseModel):
     """The request for approval whose answer made it."""
 
 
-class OtherwiseOut(BaseModel):
+class OtherwiseOut(BaseModel, title="OtherwiseOut"):
     when: str
     decision: DecisionWord
     rule: str
     reason: str
 
 
-class TaskOut(BaseModel):
+class TaskOut(BaseModel, title="TaskOut"):
     """What has been read in the task that the decision is for."""
 
     id: str
@@ -93,7 +93,7 @@ class TaskOut(BaseModel):
     untrusted: bool
 
 
-class ExplanationOut(BaseModel):
+class ExplanationOut(BaseModel, title="ExplanationOut"):
     principal: str
     key: str | None
     """The key that it is told of. Null: of none, and of a task that no key is at; each key has a
@@ -114,14 +114,16 @@ class ExplanationOut(BaseModel):
 router = APIRouter(prefix="/policy", tags=["policy"])
 
 
-@router.get("/rules", responses=documented())
+@router.get("/rules", name="list_rules", responses=documented())
 async def list_rules(gateway: Gateway, caller: Caller) -> Page[RuleOut]:
     """Every rule in force: of the file, for all spaces, and of this space."""
     found = await gateway.policy.list_rules(caller)
     return Page(data=[_rule(rule) for rule in found], next=None)
 
 
-@router.post("/rules", status_code=201, response_model=RuleOut, responses=documented(409))
+@router.post(
+    "/rules", name="add_rule", status_code=201, response_model=RuleOut, responses=documented(409)
+)
 async def add_rule(gateway: Gateway, asked: Asked, body: RuleIn) -> Response:
     """In force at once, in every process within two seconds at the latest."""
     rule = Rule(
@@ -144,13 +146,13 @@ async def add_rule(gateway: Gateway, asked: Asked, body: RuleIn) -> Response:
     return await asked.once("policy.add_rule", body, action, status=201)
 
 
-@router.delete("/rules/{name}", status_code=204, responses=documented(404, 409))
+@router.delete("/rules/{name}", name="remove_rule", status_code=204, responses=documented(404, 409))
 async def remove_rule(gateway: Gateway, caller: Caller, name: RuleNamePath) -> None:
     """Of this space; what stands in the file is changed there."""
     await gateway.policy.remove_rule(caller, name)
 
 
-@router.get("/explain", responses=documented(404))
+@router.get("/explain", name="explain", responses=documented(404))
 async def explain(
     gateway: Gateway,
     caller: Caller,

@@ -22,7 +22,7 @@ from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 
 
-class PrincipalIn(Body):
+class PrincipalIn(Body, title="PrincipalIn"):
     kind: Literal[PrincipalKind.AGENT, PrincipalKind.WORKER]
     name: Name
     roles: Roles = Field(default=[Role.MEMBER])
@@ -31,7 +31,7 @@ class PrincipalIn(Body):
     """The only tools that it may use, with wildcards: `github.*`. All of them, if left away."""
 
 
-class PrincipalChangeIn(Body):
+class PrincipalChangeIn(Body, title="PrincipalChangeIn"):
     """What is left away stays as it is."""
 
     roles: Roles | None = None
@@ -41,7 +41,7 @@ class PrincipalChangeIn(Body):
     disabled: Switch | None = None
 
 
-class PrincipalOut(BaseModel):
+class PrincipalOut(BaseModel, title="PrincipalOut"):
     id: str
     kind: PrincipalKind
     name: str
@@ -52,7 +52,7 @@ class PrincipalOut(BaseModel):
     disabled_at: datetime | None
 
 
-class MeOut(BaseModel):
+class MeOut(BaseModel, title="MeOut"):
     """Who the key you sent makes you, and what it lets you do."""
 
     id: str
@@ -69,12 +69,12 @@ class MeOut(BaseModel):
 router = APIRouter(tags=["principals"])
 
 
-@router.get("/me", responses=documented())
+@router.get("/me", name="me", responses=documented())
 async def me(caller: Caller) -> MeOut:
     return _me(caller)
 
 
-@router.get("/principals", responses=documented())
+@router.get("/principals", name="list_principals", responses=documented())
 async def list_principals(
     use: Use, caller: Caller, limit: Limit = DEFAULT_LIMIT, after: After = None
 ) -> Page[PrincipalOut]:
@@ -86,7 +86,13 @@ async def list_principals(
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.post("/principals", status_code=201, response_model=PrincipalOut, responses=documented(409))
+@router.post(
+    "/principals",
+    name="add_principal",
+    status_code=201,
+    response_model=PrincipalOut,
+    responses=documented(409),
+)
 async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
     """Add an agent or a worker; a person is better invited."""
     wish = PrincipalWish(
@@ -104,13 +110,14 @@ async def add_principal(use: Use, asked: Asked, body: PrincipalIn) -> Response:
     return await asked.once("principals.add", body, action, status=201)
 
 
-@router.get("/principals/{principal_id}", responses=documented(404))
+@router.get("/principals/{principal_id}", name="show_principal", responses=documented(404))
 async def show_principal(use: Use, caller: Caller, principal_id: PrincipalIdPath) -> PrincipalOut:
     return principal_out(await use.show_principal(caller, PrincipalId.parse(principal_id)))
 
 
 @router.patch(
     "/principals/{principal_id}",
+    name="change_principal",
     response_model=PrincipalOut,
     responses=documented(404, 409),
 )

@@ -58,14 +58,14 @@ _BY_STATUS: Final[Mapping[int, tuple[str, str, str | None]]] = {
 }
 
 
-class ProblemDetail(BaseModel):
+class ProblemDetail(BaseModel, title="ProblemDetail"):
     """One thing that is wrong with one field."""
 
     field: str
     message: str
 
 
-class Problem(BaseModel):
+class Problem(BaseModel, title="Problem"):
     """What went wrong (RFC 9457), with a stable `code` and what to do about it."""
 
     type: str

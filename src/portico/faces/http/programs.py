@@ -18,7 +18,7 @@ from portico.gateway.core.program.program import LONGEST_CODE, ProgramMode, Prog
 from portico.kernel.label import Label
 
 
-class ProgramIn(Body):
+class ProgramIn(Body, title="ProgramIn"):
     code: Annotated[str, Field(min_length=1, max_length=LONGEST_CODE)]
     """Python; its only powers are the tools that you may use."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
@@ -32,6 +32,7 @@ router = APIRouter(prefix="/programs", tags=["workflows"])
 
 @router.post(
     "",
+    name="run_program",
     status_code=202,
     response_model=WorkflowOut,
     responses={**documented(409, 429), 200: ENDED},

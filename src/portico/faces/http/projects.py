@@ -26,14 +26,14 @@ _LINES: Final[dict[int | str, dict[str, Any]]] = {
 _Description = Annotated[Text, Field(max_length=10_000)]
 
 
-class ProjectIn(Body):
+class ProjectIn(Body, title="ProjectIn"):
     name: Name
     description: _Description = ""
     label: LabelText | None = None
     """How secret it is, and at least all that is in it: as what you have read, if left away."""
 
 
-class ProjectChangeIn(Body):
+class ProjectChangeIn(Body, title="ProjectChangeIn"):
     """What is left away stays as it is."""
 
     name: Name | None = None
@@ -45,7 +45,7 @@ class ProjectChangeIn(Body):
 router = APIRouter(prefix="/projects", tags=["bridge"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_projects", responses=documented())
 async def list_projects(
     talk: Talk,
     caller: Caller,
@@ -63,7 +63,9 @@ async def list_projects(
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.post("", status_code=201, response_model=ProjectOut, responses=documented())
+@router.post(
+    "", name="create_project", status_code=201, response_model=ProjectOut, responses=documented()
+)
 async def create_project(talk: Talk, asked: Asked, body: ProjectIn) -> Response:
     """Its name is one for those who can see it: under another label it may be there again."""
 
@@ -79,7 +81,7 @@ async def create_project(talk: Talk, asked: Asked, body: ProjectIn) -> Response:
     return await asked.made_once("bridge.projects.create", body, make, show)
 
 
-@router.get("/{project}", responses=documented(404))
+@router.get("/{project}", name="show_project", responses=documented(404))
 async def show_project(
     talk: Talk,
     caller: Caller,
@@ -88,7 +90,7 @@ async def show_project(
     return project_out(await talk.show_project(caller, project))
 
 
-@router.patch("/{project}", responses=documented(404))
+@router.patch("/{project}", name="change_project", responses=documented(404))
 async def change_project(
     talk: Talk, caller: Caller, project: ProjectIdPath, body: ProjectChangeIn
 ) -> ProjectOut:
@@ -105,6 +107,7 @@ async def change_project(
 
 @router.get(
     "/{project}/export",
+    name="export_project",
     response_class=StreamingResponse,
     responses={**documented(404), **_LINES},
 )

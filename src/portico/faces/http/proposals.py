@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, wire_object
 from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.plan.writing import plan_document
@@ -16,13 +17,15 @@ from portico.gateway.workflows.propose_edges import Proposed
 AcceptedEdge = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 
 
-class ProposeIn(Body):
+class ProposeIn(Body, title="ProposeIn"):
     plan: dict[str, JsonValue]
     accept: Annotated[list[AcceptedEdge], Field(max_length=2_000)] = Field(default_factory=list)
     """Edges that are meant, `read.json.path -> write.path`, or `all-sure` for all that are sure."""
 
 
-class EdgeOut(BaseModel):
+class EdgeOut(
+    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__proposals__EdgeOut")
+):
     edge: str
     """As it is accepted."""
     from_step: str
@@ -37,14 +40,14 @@ class EdgeOut(BaseModel):
     sure: bool
 
 
-class MissingOut(BaseModel):
+class MissingOut(BaseModel, title="MissingOut"):
     step: str
     parameter: str
     could_give: list[str]
     """Tools that are not in the plan and might, the likeliest first."""
 
 
-class ProposedOut(BaseModel):
+class ProposedOut(BaseModel, title="ProposedOut"):
     edges: list[EdgeOut]
     missing: list[MissingOut]
     """What has to be said, and no step of the plan seems to give."""
@@ -57,7 +60,7 @@ class ProposedOut(BaseModel):
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 
-@router.post("/propose", responses=documented())
+@router.post("/propose", name="propose_edges", responses=documented())
 async def propose_edges(gateway: Gateway, caller: Caller, body: ProposeIn) -> ProposedOut:
     """Where arguments that a plan leaves out could come from. Nothing is run, and nothing is taken
     as meant that you do not accept."""

@@ -25,29 +25,30 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label
 
 
-class RunIn(Body):
+class RunIn(Body, title="RunIn"):
     kind: Name
     input: dict[str, JsonValue] = Field(default_factory=dict)
     label: LabelText | None = None
     """How secret it and what it gives is: `team` if left away, or less if that is above you."""
 
 
-class ForkIn(Body):
+class ForkIn(Body, title="ForkIn"):
     step: Annotated[str, StringConstraints(min_length=1, max_length=300)]
     """What ended before this one is kept; this one and the rest are done anew."""
 
 
-class SignalIn(Body):
+class SignalIn(Body, title="SignalIn"):
     payload: JsonValue = None
 
 
-class FailureOut(BaseModel):
+class FailureOut(BaseModel, title="FailureOut"):
     type: str
     message: str
     code: str | None
@@ -72,16 +73,28 @@ class RunSummary(BaseModel):
     error: FailureOut | None
 
 
-class RunLine(RunSummary):
+class RunLine(
+    RunSummary, title="RunLine", json_schema_extra=apart("portico__faces__http__runs__RunLine")
+):
     steps_over: int
 
 
-class RunOut(RunSummary):
+class RunPage(
+    Page[RunLine],
+    title="Page[RunLine]",
+    json_schema_extra=apart("portico__faces__http__paging__Page_RunLine___1"),
+):
+    pass
+
+
+class RunOut(
+    RunSummary, title="RunOut", json_schema_extra=apart("portico__faces__http__runs__RunOut")
+):
     input: dict[str, JsonValue]
     result: JsonValue
 
 
-class StepOut(BaseModel):
+class StepOut(BaseModel, title="StepOut"):
     name: str
     state: StepState
     started_at: datetime
@@ -92,7 +105,7 @@ class StepOut(BaseModel):
     error: FailureOut | None
 
 
-class RunDetail(RunOut):
+class RunDetail(RunOut, title="RunDetail", json_schema_extra=apart("RunDetail")):
     steps: list[StepOut]
     """In the order in which they ended; those still open come last."""
 
@@ -105,6 +118,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 
 @router.post(
     "",
+    name="start_run",
     status_code=202,
     response_model=RunOut,
     responses={**documented(), 200: _ENDED},
@@ -121,7 +135,7 @@ async def start_run(request: Request, asked: Asked, body: RunIn, patience: Patie
     return _answer(_out(run), 200 if run.status.over else 202, headers | applied(patience))
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_runs", responses=documented())
 async def list_runs(
     use: Use,
     caller: Caller,
@@ -130,35 +144,45 @@ async def list_runs(
     kind: Annotated[OneLine | None, Query(max_length=100)] = None,
     limit: Limit = DEFAULT_LIMIT,
     after: After = None,
-) -> Page[RunLine]:
+) -> RunPage:
     """Newest first; of one status or several, of one kind."""
     before = run_positions.read(position(after))
     found = await use.list_runs(caller, statuses=status, kind=kind, before=before, limit=limit)
     data = [RunLine(**_summary(run), steps_over=over) for run, over in found]
     last = run_positions.written(found[-1][0].position) if found else ""
-    return Page(data=data, next=next_cursor(data, limit, last))
+    return RunPage(data=data, next=next_cursor(data, limit, last))
 
 
-@router.get("/{run_id}", response_model=RunDetail, responses=documented(404))
+@router.get("/{run_id}", name="show_run", response_model=RunDetail, responses=documented(404))
 async def show_run(use: Use, caller: Caller, run_id: RunIdPath) -> Response:
     """A run with its steps, and what each of them gave."""
     run, steps = await use.show_run(caller, RunId.parse(run_id))
     return _answer(_detail(run, steps), 200)
 
 
-@router.post("/{run_id}/cancel", response_model=RunOut, responses=documented(404))
+@router.post(
+    "/{run_id}/cancel", name="cancel_run", response_model=RunOut, responses=documented(404)
+)
 async def cancel_run(use: Use, caller: Caller, run_id: RunIdPath) -> Response:
     """End a run. What it has done stays done."""
     return _answer(_out(await use.cancel_run(caller, RunId.parse(run_id))), 200)
 
 
-@router.post("/{run_id}/resume", response_model=RunOut, responses=documented(404))
+@router.post(
+    "/{run_id}/resume", name="resume_run", response_model=RunOut, responses=documented(404)
+)
 async def resume_run(use: Use, caller: Caller, run_id: RunIdPath) -> Response:
     """Take up a run that failed, was cancelled or is stuck; what failed in it is tried again."""
     return _answer(_out(await use.resume_run(caller, RunId.parse(run_id))), 200)
 
 
-@router.post("/{run_id}/fork", status_code=202, response_model=RunOut, responses=documented(404))
+@router.post(
+    "/{run_id}/fork",
+    name="fork_run",
+    status_code=202,
+    response_model=RunOut,
+    responses=documented(404),
+)
 async def fork_run(request: Request, asked: Asked, run_id: RunIdPath, body: ForkIn) -> Response:
     """Start another run from the middle of this one."""
     source = RunId.parse(run_id)
@@ -166,7 +190,9 @@ async def fork_run(request: Request, asked: Asked, run_id: RunIdPath, body: Fork
     return _answer(_out(started.run), 202, _headers(request, started))
 
 
-@router.post("/{run_id}/signals/{topic}", response_model=RunOut, responses=documented(404))
+@router.post(
+    "/{run_id}/signals/{topic}", name="signal_run", response_model=RunOut, responses=documented(404)
+)
 async def signal_run(
     use: Use, caller: Caller, run_id: RunIdPath, topic: _Topic, body: SignalIn
 ) -> Response:

@@ -22,13 +22,13 @@ from portico.kernel.effect import Effect
 NamePath = Annotated[str, Path(min_length=1, max_length=48, pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 
 
-class SavedIn(Body):
+class SavedIn(Body, title="SavedIn"):
     plan: dict[str, JsonValue]
     description: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
     """What models find it by; the plan's own, if left away."""
 
 
-class SavedLine(BaseModel):
+class SavedLine(BaseModel, title="SavedLine"):
     name: str
     tool: str
     """What it is called as."""
@@ -43,7 +43,7 @@ class SavedLine(BaseModel):
     changed_at: datetime
 
 
-class SavedOut(SavedLine):
+class SavedOut(SavedLine, title="SavedOut"):
     plan: dict[str, JsonValue] | None
     """None if your key may not use all that it calls."""
     input_schema: dict[str, JsonValue]
@@ -52,20 +52,20 @@ class SavedOut(SavedLine):
 router = APIRouter(prefix="/saved-workflows", tags=["workflows"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_saved", responses=documented())
 async def list_saved(gateway: Gateway, caller: Caller) -> Page[SavedLine]:
     """By name: those that you could find as tools."""
     found = await gateway.saved.list_saved(caller)
     return Page(data=[SavedLine(**_line(look)) for look in found], next=None)
 
 
-@router.get("/{name}", responses=documented(404))
+@router.get("/{name}", name="show_saved", responses=documented(404))
 async def show_saved(gateway: Gateway, caller: Caller, name: NamePath) -> SavedOut:
     """One with its plan."""
     return _out(await gateway.saved.show_saved(caller, name))
 
 
-@router.put("/{name}", response_model=SavedOut, responses=documented(404))
+@router.put("/{name}", name="save_workflow", response_model=SavedOut, responses=documented(404))
 async def save_workflow(gateway: Gateway, asked: Asked, name: NamePath, body: SavedIn) -> Response:
     """Save a plan under a name, in the place of what was saved under it before. It is a tool at
     once: whoever saves it has approved it."""
@@ -86,7 +86,7 @@ async def save_workflow(gateway: Gateway, asked: Asked, name: NamePath, body: Sa
     return await asked.once("workflows.save", body, action, status=200)
 
 
-@router.delete("/{name}", status_code=204, responses=documented(404))
+@router.delete("/{name}", name="remove_saved", status_code=204, responses=documented(404))
 async def remove_saved(gateway: Gateway, caller: Caller, name: NamePath) -> Response:
     """What runs of it goes on."""
     await gateway.saved.remove_saved(caller, name)

@@ -16,11 +16,11 @@ from portico.guard.manage_secrets import SecretLook
 SecretNamePath = Annotated[str, Path(pattern=SECRET_NAME, max_length=64)]
 
 
-class SecretIn(Body):
+class SecretIn(Body, title="SecretIn"):
     value: Annotated[SecretStr, Field(min_length=1, max_length=LONGEST)]
 
 
-class SecretOut(BaseModel):
+class SecretOut(BaseModel, title="SecretOut"):
     name: str
     where: str
     """What it is kept in: `keyring`, or `age` for an encrypted file."""
@@ -33,13 +33,13 @@ class SecretOut(BaseModel):
 router = APIRouter(prefix="/secrets", tags=["secrets"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_secrets", responses=documented())
 async def list_secrets(gateway: Gateway, caller: Caller) -> list[SecretOut]:
     """Which there are, never what they are."""
     return [_out(look) for look in await gateway.secrets.list_secrets(caller)]
 
 
-@router.put("/{name}", responses=documented())
+@router.put("/{name}", name="set_secret", responses=documented())
 async def set_secret(
     gateway: Gateway, caller: Caller, name: SecretNamePath, body: SecretIn
 ) -> SecretOut:
@@ -48,7 +48,7 @@ async def set_secret(
     return _out(await gateway.secrets.set_secret(caller, name, value))
 
 
-@router.delete("/{name}", status_code=204, responses=documented(404))
+@router.delete("/{name}", name="unset_secret", status_code=204, responses=documented(404))
 async def unset_secret(gateway: Gateway, caller: Caller, name: SecretNamePath) -> None:
     """A server that is to be given it does not start any more."""
     await gateway.secrets.unset_secret(caller, name)

@@ -13,7 +13,7 @@ from portico.gateway.label_server import Labelling
 from portico.kernel.label import Label
 
 
-class LabellingIn(Body):
+class LabellingIn(Body, title="LabellingIn"):
     """What is left away stays as it is."""
 
     label: LabelText | None = None
@@ -24,7 +24,7 @@ class LabellingIn(Body):
     """Whether its results count as your own words, and not as a stranger's."""
 
 
-class LabelsOut(BaseModel):
+class LabelsOut(BaseModel, title="LabelsOut"):
     label: str
     clearance: str
     trusted: bool
@@ -33,7 +33,7 @@ class LabelsOut(BaseModel):
 router = APIRouter(prefix="/servers", tags=["servers"])
 
 
-@router.put("/{name}/label", responses=documented(404))
+@router.put("/{name}/label", name="label_server", responses=documented(404))
 async def label_server(
     gateway: Gateway, caller: Caller, name: ServerName, body: LabellingIn
 ) -> LabelsOut:

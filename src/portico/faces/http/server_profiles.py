@@ -21,7 +21,7 @@ from portico.gateway.held import Held
 Names = Annotated[tuple[str, ...], Field(max_length=MOST)]
 
 
-class ProfileIn(Body):
+class ProfileIn(Body, title="ProfileIn"):
     read: Names = ()
     """Folders and files by their whole paths, beside its own program."""
     write: Names = ()
@@ -32,14 +32,14 @@ class ProfileIn(Body):
     """Places as host:port, which may be this machine or its neighbours."""
 
 
-class GrantsOut(BaseModel):
+class GrantsOut(BaseModel, title="GrantsOut"):
     read: list[str]
     write: list[str]
     network: Network
     reach: list[str]
 
 
-class ConfinementOut(BaseModel):
+class ConfinementOut(BaseModel, title="ConfinementOut"):
     hold: Hold
     """`boxed`; `unboxed`, with all rights of Portico itself; `refused`, because there is no box
     here; `elsewhere`, because it is not started here; or `ours`."""
@@ -50,7 +50,7 @@ class ConfinementOut(BaseModel):
     profile: GrantsOut | None
 
 
-class ConsentOut(BaseModel):
+class ConsentOut(BaseModel, title="ConsentOut"):
     """To run without a box, where there is none."""
 
     by: str
@@ -59,7 +59,7 @@ class ConsentOut(BaseModel):
     """Whether it is for the launch as it is now."""
 
 
-class ProfileOut(ConfinementOut):
+class ProfileOut(ConfinementOut, title="ProfileOut"):
     name: str
     command: str
     default: GrantsOut
@@ -74,13 +74,13 @@ class ProfileOut(ConfinementOut):
 router = APIRouter(prefix="/servers", tags=["servers"])
 
 
-@router.get("/{name}/profile", responses=documented(404, 409))
+@router.get("/{name}/profile", name="show_profile", responses=documented(404, 409))
 async def show_profile(gateway: Gateway, caller: Caller, name: ServerName) -> ProfileOut:
     """What it may reach, what it could do with, and whether it is boxed at all."""
     return _out(await gateway.show_profile(caller, name))
 
 
-@router.put("/{name}/profile", responses=documented(404, 409))
+@router.put("/{name}/profile", name="set_profile", responses=documented(404, 409))
 async def set_profile(
     gateway: Gateway, caller: Caller, name: ServerName, body: ProfileIn
 ) -> ProfileOut:
@@ -90,7 +90,7 @@ async def set_profile(
     return _out(await gateway.set_profile(caller, name, profile))
 
 
-@router.delete("/{name}/profile", responses=documented(404, 409))
+@router.delete("/{name}/profile", name="forget_profile", responses=documented(404, 409))
 async def forget_profile(gateway: Gateway, caller: Caller, name: ServerName) -> ProfileOut:
     """Back to what follows from how it is started."""
     return _out(await gateway.set_profile(caller, name, None))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from portico.faces.http.schema_names import apart
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.gateway.approve_server import ServerReview, ToolReview
 from portico.gateway.core.diff import Change
@@ -11,13 +12,17 @@ from portico.gateway.core.tool import Standing
 from portico.kernel.effect import Effect
 
 
-class ChangeOut(BaseModel):
+class ChangeOut(
+    BaseModel,
+    title="ChangeOut",
+    json_schema_extra=apart("portico__faces__http__server_reviews__ChangeOut"),
+):
     path: str
     before: str | None
     after: str | None
 
 
-class ToolReviewOut(BaseModel):
+class ToolReviewOut(BaseModel, title="ToolReviewOut"):
     tool: str
     standing: Standing
     effect: Effect
@@ -31,7 +36,7 @@ class ToolReviewOut(BaseModel):
     """Since it was accepted."""
 
 
-class ReviewOut(BaseModel):
+class ReviewOut(BaseModel, title="ReviewOut"):
     name: str
     origin: str
     command: str

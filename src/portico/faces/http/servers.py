@@ -12,6 +12,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.once import Asked
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.server_labels import labels_out
 from portico.faces.http.server_names import ServerName
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
@@ -28,7 +29,9 @@ from portico.kernel.effect import Effect
 Pin = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class ServerIn(Body):
+class ServerIn(
+    Body, title="ServerIn", json_schema_extra=apart("portico__faces__http__servers__ServerIn")
+):
     name: Annotated[str, Field(max_length=80)]
     launch: dict[str, JsonValue]
     """`{"type": "stdio", "command": …, "arguments": […], "environment": {…}}`, or
@@ -37,7 +40,7 @@ class ServerIn(Body):
     """Seconds that one call may take."""
 
 
-class LaunchApproval(Body):
+class LaunchApproval(Body, title="LaunchApproval"):
     launch_pin: Pin
     """Of the launch that was looked at; refused if it is another by now."""
     unboxed: Switch = False
@@ -45,7 +48,7 @@ class LaunchApproval(Body):
     all rights of Portico itself."""
 
 
-class Acceptance(Body):
+class Acceptance(Body, title="Acceptance"):
     pin: Pin
     """Of the review that was looked at; refused if it offers something else by now."""
     proposed: Proposed = Proposed.READS
@@ -55,7 +58,7 @@ class Acceptance(Body):
     """Instead, by the tool's own name: only these are let in, with these effects."""
 
 
-class VitalsOut(BaseModel):
+class VitalsOut(BaseModel, title="VitalsOut"):
     """In the process that answers."""
 
     phase: Phase
@@ -68,7 +71,11 @@ class VitalsOut(BaseModel):
     """What it cannot offer on this machine, and why; only a part of Portico says so."""
 
 
-class ServerOut(BaseModel):
+class ServerOut(
+    BaseModel,
+    title="ServerOut",
+    json_schema_extra=apart("portico__faces__http__servers__ServerOut"),
+):
     name: str
     origin: str
     launch: dict[str, JsonValue]
@@ -96,18 +103,18 @@ class ServerOut(BaseModel):
     """Whether its results count as the user's own words."""
 
 
-class ServerLookOut(ServerOut):
+class ServerLookOut(ServerOut, title="ServerLookOut", json_schema_extra=apart("ServerLookOut")):
     tools: dict[Standing, int]
     tokens: int
     vitals: VitalsOut
     confinement: ConfinementOut
 
 
-class LogsOut(BaseModel):
+class LogsOut(BaseModel, title="LogsOut"):
     lines: list[str]
 
 
-class IndexedOut(BaseModel):
+class IndexedOut(BaseModel, title="IndexedOut"):
     server: ServerOut
     tools: int
     changed: bool
@@ -117,12 +124,14 @@ class IndexedOut(BaseModel):
 router = APIRouter(prefix="/servers", tags=["servers"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_servers", responses=documented())
 async def list_servers(gateway: Gateway, caller: Caller) -> list[ServerLookOut]:
     return [_look(look) for look in await gateway.list_servers(caller)]
 
 
-@router.post("", status_code=201, response_model=ServerOut, responses=documented(409))
+@router.post(
+    "", name="add_server", status_code=201, response_model=ServerOut, responses=documented(409)
+)
 async def add_server(gateway: Gateway, asked: Asked, body: ServerIn) -> Response:
     """It is not started before somebody approves its launch."""
 
@@ -134,29 +143,29 @@ async def add_server(gateway: Gateway, asked: Asked, body: ServerIn) -> Response
     return await asked.once("servers.add", body, action, status=201)
 
 
-@router.get("/{name}", responses=documented(404))
+@router.get("/{name}", name="show_server", responses=documented(404))
 async def show_server(gateway: Gateway, caller: Caller, name: ServerName) -> ServerLookOut:
     return _look(await gateway.show_server(caller, name))
 
 
-@router.delete("/{name}", status_code=204, responses=documented(404, 409))
+@router.delete("/{name}", name="remove_server", status_code=204, responses=documented(404, 409))
 async def remove_server(gateway: Gateway, caller: Caller, name: ServerName) -> None:
     """One that was added here; one that a file describes is removed there."""
     await gateway.remove_server(caller, name)
 
 
-@router.post("/{name}/enable", responses=documented(404))
+@router.post("/{name}/enable", name="enable_server", responses=documented(404))
 async def enable_server(gateway: Gateway, caller: Caller, name: ServerName) -> ServerOut:
     return server_out(await gateway.switch_server(caller, name, enabled=True))
 
 
-@router.post("/{name}/disable", responses=documented(404))
+@router.post("/{name}/disable", name="disable_server", responses=documented(404))
 async def disable_server(gateway: Gateway, caller: Caller, name: ServerName) -> ServerOut:
     """Its tools are not found and its process is ended; what was approved stays approved."""
     return server_out(await gateway.switch_server(caller, name, enabled=False))
 
 
-@router.post("/{name}/restart", responses=documented(404))
+@router.post("/{name}/restart", name="restart_server", responses=documented(404))
 async def restart_server(gateway: Gateway, caller: Caller, name: ServerName) -> IndexedOut:
     """End it, start it anew, and ask it what it offers."""
     indexed = await gateway.restart_server(caller, name)
@@ -168,14 +177,14 @@ async def restart_server(gateway: Gateway, caller: Caller, name: ServerName) -> 
     )
 
 
-@router.get("/{name}/logs", responses=documented(404))
+@router.get("/{name}/logs", name="show_logs", responses=documented(404))
 async def show_logs(gateway: Gateway, caller: Caller, name: ServerName) -> LogsOut:
     """What its process last wrote for people, without secrets; for whoever approves servers."""
     look = await gateway.show_server(caller, name)
     return LogsOut(lines=[*look.vitals.last_words])
 
 
-@router.post("/{name}/approve-launch", responses=documented(404, 409))
+@router.post("/{name}/approve-launch", name="approve_launch", responses=documented(404, 409))
 async def approve_launch(
     gateway: Gateway, caller: Caller, name: ServerName, body: LaunchApproval
 ) -> ServerOut:
@@ -184,14 +193,14 @@ async def approve_launch(
     return server_out(made)
 
 
-@router.get("/{name}/review", responses=documented(404))
+@router.get("/{name}/review", name="review_server", responses=documented(404))
 async def review_server(gateway: Gateway, caller: Caller, name: ServerName) -> ReviewOut:
     """What it offers, which effects are proposed and why, and what changed since."""
     [review] = await gateway.review_servers(caller, name)
     return review_out(review)
 
 
-@router.post("/{name}/accept", responses=documented(404, 409))
+@router.post("/{name}/accept", name="accept_tools", responses=documented(404, 409))
 async def accept_tools(
     gateway: Gateway, caller: Caller, name: ServerName, body: Acceptance
 ) -> ServerOut:

@@ -23,23 +23,23 @@ from portico.guard.manage_spaces import SpaceWish
 from portico.kernel.ids import SpaceId
 
 
-class SpaceIn(Body):
+class SpaceIn(Body, title="SpaceIn"):
     name: Name
     admin: Name
     """The person who will be invited as the new space's admin."""
 
 
-class SpaceChange(Body):
+class SpaceChange(Body, title="SpaceChange"):
     name: Name
 
 
-class SpaceOut(BaseModel):
+class SpaceOut(BaseModel, title="SpaceOut"):
     id: str
     name: str
     created_at: datetime
 
 
-class FoundedOut(BaseModel):
+class FoundedOut(BaseModel, title="FoundedOut"):
     space: SpaceOut
     invitation: InvitationOut
 
@@ -47,13 +47,15 @@ class FoundedOut(BaseModel):
 router = APIRouter(prefix="/spaces", tags=["spaces"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_spaces", responses=documented())
 async def list_spaces(use: Use, caller: Caller) -> Page[SpaceOut]:
     """The spaces you can see: your own."""
     return Page(data=[_out(await use.show_space(caller))], next=None)
 
 
-@router.post("", status_code=201, response_model=FoundedOut, responses=documented(409))
+@router.post(
+    "", name="found_space", status_code=201, response_model=FoundedOut, responses=documented(409)
+)
 async def found_space(use: Use, asked: Asked, body: SpaceIn) -> Response:
     """Found a space; its admin comes in by the invitation in the answer, shown once."""
 
@@ -71,12 +73,14 @@ async def found_space(use: Use, asked: Asked, body: SpaceIn) -> Response:
     return await asked.once("spaces.found", body, action, status=201)
 
 
-@router.get("/{space_id}", responses=documented(404))
+@router.get("/{space_id}", name="show_space", responses=documented(404))
 async def show_space(use: Use, caller: Caller, space_id: SpaceIdPath) -> SpaceOut:
     return _out(await use.show_space(caller, SpaceId.parse(space_id)))
 
 
-@router.patch("/{space_id}", response_model=SpaceOut, responses=documented(404, 409))
+@router.patch(
+    "/{space_id}", name="rename_space", response_model=SpaceOut, responses=documented(404, 409)
+)
 async def rename_space(
     use: Use, asked: Asked, space_id: SpaceIdPath, body: SpaceChange
 ) -> Response:
@@ -89,6 +93,7 @@ async def rename_space(
 
 @router.get(
     "/{space_id}/export",
+    name="export_space",
     response_class=StreamingResponse,
     responses={
         **documented(404),
@@ -101,7 +106,7 @@ async def export_space(use: Use, caller: Caller, space_id: SpaceIdPath) -> Strea
     return StreamingResponse(_lines(rows), media_type="application/x-ndjson")
 
 
-@router.delete("/{space_id}", status_code=204, responses=documented(404))
+@router.delete("/{space_id}", name="delete_space", status_code=204, responses=documented(404))
 async def delete_space(
     use: Use,
     caller: Caller,

@@ -20,7 +20,7 @@ _Word = Annotated[Name | None, Query(max_length=300)]
 _Moment = Annotated[Moment | None, Query(description="Of when runs were started.")]
 
 
-class ToolStatsOut(BaseModel):
+class ToolStatsOut(BaseModel, title="ToolStatsOut"):
     tool: str
     uses: int
     failures: int
@@ -34,7 +34,7 @@ class ToolStatsOut(BaseModel):
     last_at: datetime
 
 
-class ModelStatsOut(BaseModel):
+class ModelStatsOut(BaseModel, title="ModelStatsOut"):
     model: str
     turns: int
     retried: int
@@ -57,7 +57,7 @@ class ModelStatsOut(BaseModel):
 router = APIRouter(prefix="/stats", tags=["traces"])
 
 
-@router.get("/tools", responses=documented())
+@router.get("/tools", name="show_tool_stats", responses=documented())
 async def show_tool_stats(  # noqa: PLR0913 # a filter each
     agents: Agents,
     caller: Caller,
@@ -74,7 +74,7 @@ async def show_tool_stats(  # noqa: PLR0913 # a filter each
     return Page(data=[_tool(its) for its in found], next=None)
 
 
-@router.get("/models", responses=documented())
+@router.get("/models", name="show_model_stats", responses=documented())
 async def show_model_stats(
     agents: Agents,
     caller: Caller,

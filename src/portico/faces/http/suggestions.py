@@ -9,6 +9,7 @@ from starlette.responses import Response
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, RunOrSuggestionText
 from portico.faces.http.workflow_out import told
 from portico.gateway.core.suggest.kept_plan import MOST_WORDS
@@ -19,12 +20,12 @@ from portico.gateway.suggest.give_feedback import about
 Intent = Annotated[str, StringConstraints(min_length=1, max_length=MOST_WORDS)]
 
 
-class SuggestIn(Body):
+class SuggestIn(Body, title="SuggestIn"):
     intent: Intent
     """What you want, in your own words, with the values that it needs."""
 
 
-class SuggestedStepOut(BaseModel):
+class SuggestedStepOut(BaseModel, title="SuggestedStepOut"):
     id: str
     tool: str
     effect: str
@@ -34,21 +35,25 @@ class SuggestedStepOut(BaseModel):
     """By name: `from` (`intent`, `step` or `constant`), and `what` it is there."""
 
 
-class PathOut(BaseModel):
+class PathOut(
+    BaseModel,
+    title="PathOut",
+    json_schema_extra=apart("portico__faces__http__suggestions__PathOut"),
+):
     hops: list[dict[str, JsonValue]]
     """Each `from` a tool `to` a tool, with its `confidence`."""
     direct: bool
     words: str
 
 
-class AlternativeOut(BaseModel):
+class AlternativeOut(BaseModel, title="AlternativeOut"):
     step: str
     tool: str
     """Of the same community as the one that is suggested."""
     why: str
 
 
-class MissingInputOut(BaseModel):
+class MissingInputOut(BaseModel, title="MissingInputOut"):
     step: str
     parameter: str
     input: str
@@ -56,7 +61,7 @@ class MissingInputOut(BaseModel):
     could_give: list[str]
 
 
-class SuggestionOut(BaseModel):
+class SuggestionOut(BaseModel, title="SuggestionOut"):
     suggestion: str | None
     """To run it by: `POST /workflows` with `suggestion`, within the hour."""
     mode: Mode
@@ -77,13 +82,13 @@ class SuggestionOut(BaseModel):
     expires_at: str | None
 
 
-class FeedbackIn(Body):
+class FeedbackIn(Body, title="FeedbackIn"):
     run: RunOrSuggestionText
     """The run (`run_…`), or the suggestion that it comes from (`sug_…`)."""
     outcome: Literal["accepted", "rejected", "modified"]
 
 
-class FeedbackOut(BaseModel):
+class FeedbackOut(BaseModel, title="FeedbackOut"):
     suggestion: str
     run: str | None
     outcome: Outcome
@@ -92,7 +97,9 @@ class FeedbackOut(BaseModel):
 router = APIRouter(tags=["suggestions"])
 
 
-@router.post("/suggestions", response_model=SuggestionOut, responses=documented())
+@router.post(
+    "/suggestions", name="suggest_workflow", response_model=SuggestionOut, responses=documented()
+)
 async def suggest_workflow(gateway: Gateway, caller: Caller, body: SuggestIn) -> Response:
     """A plan for what you want. Nothing is run for it but reads that you may make, and those only
     if it is sure enough."""
@@ -100,7 +107,7 @@ async def suggest_workflow(gateway: Gateway, caller: Caller, body: SuggestIn) ->
     return told(suggestion.as_json(), 200)
 
 
-@router.post("/feedback", responses=documented(404))
+@router.post("/feedback", name="give_feedback", responses=documented(404))
 async def give_feedback(gateway: Gateway, caller: Caller, body: FeedbackIn) -> FeedbackOut:
     """What a suggestion was worth. To run it is to accept it, unless you say otherwise here."""
     said = await gateway.suggest.give_feedback(caller, about(body.run), Outcome(body.outcome))

@@ -10,6 +10,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Body, OneLine, Wildcard, wire_object
 from portico.gateway.core.call import Verb, verb_for
 from portico.gateway.core.learnt import SeenShape
@@ -24,7 +25,7 @@ ToolName = Annotated[OneLine, Path(max_length=300, description="`server.tool`")]
 _DAY: Final = 24 * 60
 
 
-class SearchIn(Body):
+class SearchIn(Body, title="SearchIn"):
     queries: list[Annotated[str, Field(max_length=20_000)]] = Field(
         default_factory=list, max_length=16
     )
@@ -33,7 +34,7 @@ class SearchIn(Body):
     """Tokens that `text` may have."""
 
 
-class HitOut(BaseModel):
+class HitOut(BaseModel, title="HitOut"):
     tool: str
     effect: Effect
     call_with: Verb
@@ -43,13 +44,13 @@ class HitOut(BaseModel):
     why: str
 
 
-class NearestOut(BaseModel):
+class NearestOut(BaseModel, title="NearestOut"):
     server: str
     needs: str
     fix: str
 
 
-class FoundOut(BaseModel):
+class FoundOut(BaseModel, title="FoundOut"):
     fits: bool
     """False: nothing there fits well, and `hits` are only the nearest."""
     hits: list[HitOut]
@@ -60,7 +61,7 @@ class FoundOut(BaseModel):
     tokens: int
 
 
-class ToolLine(BaseModel):
+class ToolLine(BaseModel, title="ToolLine"):
     tool: str
     title: str
     standing: Standing
@@ -72,7 +73,7 @@ class ToolLine(BaseModel):
     refused: str | None
 
 
-class ReturnsOut(BaseModel):
+class ReturnsOut(BaseModel, title="ReturnsOut"):
     """What has been learnt from its results: keys and types, no values."""
 
     seen: int
@@ -81,26 +82,30 @@ class ReturnsOut(BaseModel):
     json_schema: dict[str, JsonValue]
 
 
-class ToolOut(ToolLine):
+class ToolOut(ToolLine, title="ToolOut"):
     definition: dict[str, JsonValue]
     accepted_pin: str | None
     returns: ReturnsOut | None
     """Only of a tool whose server does not say it, and once it has been called."""
 
 
-class EffectsIn(Body):
+class EffectsIn(Body, title="EffectsIn"):
     tools: Wildcard
     """`server.tool`, with `*` and `?` as wildcards."""
     effect: Effect
 
 
-class EffectOut(BaseModel):
+class EffectOut(BaseModel, title="EffectOut"):
     tool: str
     before: Effect
     after: Effect
 
 
-class FiguresOut(BaseModel):
+class FiguresOut(
+    BaseModel,
+    title="FiguresOut",
+    json_schema_extra=apart("portico__faces__http__tools__FiguresOut"),
+):
     name: str
     calls: int
     error_rate: float
@@ -112,13 +117,13 @@ class FiguresOut(BaseModel):
 router = APIRouter(tags=["tools"])
 
 
-@router.post("/search", responses=documented())
+@router.post("/search", name="search_tools", responses=documented())
 async def search_tools(gateway: Gateway, caller: Caller, body: SearchIn) -> FoundOut:
     """Find tools by what they should do. Asks no server anything."""
     return _found(await gateway.find_tools(caller, body.queries, budget=body.budget))
 
 
-@router.get("/tools", responses=documented(404))
+@router.get("/tools", name="list_tools", responses=documented(404))
 async def list_tools(
     gateway: Gateway,
     caller: Caller,
@@ -140,7 +145,7 @@ async def list_tools(
     return Page(data=data, next=next_cursor(data, limit, wanted[-1][0] if wanted else ""))
 
 
-@router.put("/effects", responses=documented(404, 409))
+@router.put("/effects", name="set_effects", responses=documented(404, 409))
 async def set_effects(gateway: Gateway, caller: Caller, body: EffectsIn) -> list[EffectOut]:
     """Say what live tools can change, by name or by a pattern of names. Another definition of any
     of them is unknown again."""
@@ -148,13 +153,13 @@ async def set_effects(gateway: Gateway, caller: Caller, body: EffectsIn) -> list
     return [EffectOut(tool=str(it.ref), before=it.before, after=it.after) for it in found]
 
 
-@router.get("/tools/{tool}", responses=documented(404))
+@router.get("/tools/{tool}", name="show_tool", responses=documented(404))
 async def show_tool(gateway: Gateway, caller: Caller, tool: ToolName) -> ToolOut:
     """All that its server says of it."""
     return _tool(await gateway.show_tool(caller, ToolRef.parse(tool)))
 
 
-@router.get("/figures", responses=documented(404))
+@router.get("/figures", name="show_figures", responses=documented(404))
 async def show_figures(
     gateway: Gateway,
     caller: Caller,

@@ -24,6 +24,7 @@ from portico.faces.http.agent_words import amount
 from portico.faces.http.authentication import Caller
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import apart
 from portico.faces.http.words import Moment, Name, RunIdPath, wire_object
 from portico.kernel.ids import RunId
 
@@ -36,7 +37,7 @@ _Moment = Annotated[Moment | None, Query(description="Of when they were started.
 Statuses = Annotated[list[AgentRunStatus] | None, Query(max_length=10)]
 
 
-class UsageOut(BaseModel):
+class UsageOut(BaseModel, title="UsageOut"):
     input: int
     output: int
     cached: int
@@ -44,7 +45,9 @@ class UsageOut(BaseModel):
     """False where a server did not say: it is what was counted here then."""
 
 
-class RunLine(BaseModel):
+class RunLine(
+    BaseModel, title="RunLine", json_schema_extra=apart("portico__faces__http__traces__RunLine")
+):
     run: str
     agent: str
     agent_name: str
@@ -71,25 +74,37 @@ class RunLine(BaseModel):
     """How what it was started with begins."""
 
 
-class RunOut(RunLine):
+class TracePage(
+    Page[RunLine],
+    title="Page[RunLine]",
+    json_schema_extra=apart("portico__faces__http__paging__Page_RunLine___2"),
+):
+    pass
+
+
+class RunOut(
+    RunLine, title="RunOut", json_schema_extra=apart("portico__faces__http__traces__RunOut")
+):
     history: list[dict[str, JsonValue]]
     """What was said before, by the account of whoever started it."""
 
 
-class SaidOut(BaseModel):
+class SaidOut(
+    BaseModel, title="SaidOut", json_schema_extra=apart("portico__faces__http__traces__SaidOut")
+):
     number: int
     text: str
     by: str
     at: datetime
 
 
-class ToolCallOut(BaseModel):
+class ToolCallOut(BaseModel, title="ToolCallOut"):
     id: str
     name: str
     arguments: dict[str, JsonValue]
 
 
-class TurnOut(BaseModel):
+class TurnOut(BaseModel, title="TurnOut"):
     number: int
     model: str
     attempts: int
@@ -112,7 +127,7 @@ class TurnOut(BaseModel):
     span_id: str
 
 
-class UseOut(BaseModel):
+class UseOut(BaseModel, title="UseOut"):
     turn: int
     place: int
     call: str
@@ -131,7 +146,7 @@ class UseOut(BaseModel):
     span_id: str
 
 
-class TraceOut(BaseModel):
+class TraceOut(BaseModel, title="TraceOut"):
     run: RunOut
     said: list[SaidOut]
     turns: list[TurnOut]
@@ -141,7 +156,7 @@ class TraceOut(BaseModel):
 router = APIRouter(prefix="/traces", tags=["traces"])
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_traces", responses=documented())
 async def list_traces(  # noqa: PLR0913 # a filter each
     agents: Agents,
     caller: Caller,
@@ -156,7 +171,7 @@ async def list_traces(  # noqa: PLR0913 # a filter each
     mine: bool = False,
     limit: Limit = DEFAULT_LIMIT,
     after: After = None,
-) -> Page[RunLine]:
+) -> TracePage:
     """Newest first: your own runs, and with `traces:read` everybody's. `error` is a code, of what
     ended a run or of a use of a tool in it."""
     which = TraceFilter(
@@ -172,10 +187,10 @@ async def list_traces(  # noqa: PLR0913 # a filter each
     found = await agents.list_traces(caller, which, before=position(after), limit=limit)
     last = str(TracePlace.of(found[-1])) if found else ""
     data = [RunLine(**_run(run)) for run in found]
-    return Page(data=data, next=next_cursor(data, limit, last))
+    return TracePage(data=data, next=next_cursor(data, limit, last))
 
 
-@router.get("/{run_id}", responses=documented(404))
+@router.get("/{run_id}", name="show_trace", responses=documented(404))
 async def show_trace(agents: Agents, caller: Caller, run_id: RunIdPath) -> TraceOut:
     """One with all that was said and done in it."""
     found = await agents.show_trace(caller, RunId.parse(run_id))
@@ -188,7 +203,7 @@ async def show_trace(agents: Agents, caller: Caller, run_id: RunIdPath) -> Trace
     )
 
 
-@router.get("/{run_id}/export", responses=documented(404))
+@router.get("/{run_id}/export", name="export_trace", responses=documented(404))
 async def export_trace(agents: Agents, caller: Caller, run_id: RunIdPath) -> dict[str, JsonValue]:
     """As OTLP/JSON: spans of the run, its turns and its uses of tools. Nothing that was said."""
     return wire_object(await agents.export_trace(caller, RunId.parse(run_id)))

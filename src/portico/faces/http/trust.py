@@ -10,12 +10,12 @@ from portico.faces.http.words import Body, KeyIdPath, PrincipalIdText
 from portico.kernel.ids import PrincipalId
 
 
-class TrustIn(Body):
+class TrustIn(Body, title="TrustIn"):
     person: PrincipalIdText | None
     """Null: nobody's any more."""
 
 
-class TrustOut(BaseModel):
+class TrustOut(BaseModel, title="TrustOut"):
     key: str
     person: str | None
 
@@ -23,14 +23,14 @@ class TrustOut(BaseModel):
 router = APIRouter(prefix="/keys", tags=["keys"])
 
 
-@router.get("/{key_id}/trust", responses=documented(404))
+@router.get("/{key_id}/trust", name="show_trust", responses=documented(404))
 async def show_trust(gateway: Gateway, caller: Caller, key_id: KeyIdPath) -> TrustOut:
     """Whose answers to requests for approval this key's program passes on, if anybody's."""
     person = await gateway.approvals.show_trust(caller, key_id)
     return TrustOut(key=key_id, person=None if person is None else str(person))
 
 
-@router.put("/{key_id}/trust", responses=documented(404))
+@router.put("/{key_id}/trust", name="trust_client", responses=documented(404))
 async def trust_client(
     gateway: Gateway, caller: Caller, key_id: KeyIdPath, body: TrustIn
 ) -> TrustOut:

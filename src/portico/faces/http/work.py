@@ -41,7 +41,7 @@ from portico.kernel.ids import PrincipalId
 _Long = Annotated[Text, Field(max_length=MOST_LETTERS)]
 
 
-class WorkIn(Body):
+class WorkIn(Body, title="WorkIn"):
     title: Annotated[OneLine, StringConstraints(max_length=MOST_OF_TITLE)]
     body: _Long = ""
     label: LabelText | None = None
@@ -50,25 +50,25 @@ class WorkIn(Body):
     """What has to be over before."""
 
 
-class HandOverIn(Body):
+class HandOverIn(Body, title="HandOverIn"):
     token: Token
     to: PrincipalIdText | None = None
     """To whoever comes, if left away."""
 
 
-class EndIn(Body):
+class EndIn(Body, title="EndIn"):
     token: Token
     """That of your claim."""
     state: Literal[WorkState.DONE, WorkState.DROPPED] = WorkState.DONE
     outcome: _Long = ""
 
 
-class PresenceIn(Body):
+class PresenceIn(Body, title="PresenceIn"):
     doing: Doing = Doing.THERE
     note: Annotated[Text, Field(max_length=MOST_OF_NOTE)] = ""
 
 
-class WorkOut(BaseModel):
+class WorkOut(BaseModel, title="WorkOut"):
     id: str
     project: str
     title: str
@@ -90,7 +90,7 @@ class WorkOut(BaseModel):
     changed_at: datetime
 
 
-class PresenceOut(BaseModel):
+class PresenceOut(BaseModel, title="PresenceOut"):
     principal: str
     name: str
     doing: Doing
@@ -102,7 +102,7 @@ class PresenceOut(BaseModel):
 router = APIRouter(tags=["bridge"])
 
 
-@router.get("/projects/{project}/work", responses=documented(404))
+@router.get("/projects/{project}/work", name="list_work", responses=documented(404))
 async def list_work(
     things: Things,
     caller: Caller,
@@ -124,7 +124,9 @@ async def list_work(
     return Page(data=data, next=next_cursor(data, limit, data[-1].id if data else ""))
 
 
-@router.post("/projects/{project}/work", status_code=201, responses=documented(404))
+@router.post(
+    "/projects/{project}/work", name="add_work", status_code=201, responses=documented(404)
+)
 async def add_work(things: Things, asked: Asked, project: ProjectIdPath, body: WorkIn) -> WorkOut:
     """With the same `Idempotency-Key` again it is the same piece of work, for ever."""
     wanted = NewWork(
@@ -138,7 +140,7 @@ async def add_work(things: Things, asked: Asked, project: ProjectIdPath, body: W
     return work_out(await things.add_work(asked.caller, wanted))
 
 
-@router.get("/projects/{project}/presence", responses=documented(404))
+@router.get("/projects/{project}/presence", name="list_presence", responses=documented(404))
 async def list_presence(
     things: Things, caller: Caller, project: ProjectIdPath
 ) -> Page[PresenceOut]:
@@ -147,7 +149,9 @@ async def list_presence(
     return Page(data=[_presence_out(each) for each in found], next=None)
 
 
-@router.put("/projects/{project}/presence", status_code=204, responses=documented(404))
+@router.put(
+    "/projects/{project}/presence", name="say_presence", status_code=204, responses=documented(404)
+)
 async def say_presence(
     things: Things, caller: Caller, project: ProjectIdPath, body: PresenceIn
 ) -> None:
@@ -155,18 +159,18 @@ async def say_presence(
     await things.say_presence(caller, ProjectId.parse(project), body.doing, body.note)
 
 
-@router.get("/work/{work}", responses=documented(404))
+@router.get("/work/{work}", name="show_work", responses=documented(404))
 async def show_work(things: Things, caller: Caller, work: WorkIdPath) -> WorkOut:
     return work_out(await things.show_work(caller, WorkId.parse(work)))
 
 
-@router.post("/work/{work}/claim", responses=documented(404))
+@router.post("/work/{work}/claim", name="claim_work", responses=documented(404))
 async def claim_work(things: Things, caller: Caller, work: WorkIdPath) -> WorkOut:
     """By one alone: 409 `work_taken` tells who has it."""
     return work_out(await things.claim_work(caller, WorkId.parse(work)))
 
 
-@router.post("/work/{work}/hand-over", responses=documented(404))
+@router.post("/work/{work}/hand-over", name="hand_over_work", responses=documented(404))
 async def hand_over_work(
     things: Things, caller: Caller, work: WorkIdPath, body: HandOverIn
 ) -> WorkOut:
@@ -175,7 +179,7 @@ async def hand_over_work(
     return work_out(await things.hand_over_work(caller, WorkId.parse(work), body.token, to))
 
 
-@router.post("/work/{work}/end", responses=documented(404))
+@router.post("/work/{work}/end", name="end_work", responses=documented(404))
 async def end_work(things: Things, caller: Caller, work: WorkIdPath, body: EndIn) -> WorkOut:
     """What you have claimed; the same again changes nothing."""
     ended = WorkEnded(

@@ -12,27 +12,27 @@ from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
 from portico.kernel.json import JsonObject
 
 
-class WorkflowFailure(BaseModel):
+class WorkflowFailure(BaseModel, title="WorkflowFailure"):
     type: str
     message: str
     code: str | None
     step: str | None
 
 
-class ItemsOut(BaseModel):
+class ItemsOut(BaseModel, title="ItemsOut"):
     all: int
     over: int
     failed: int
 
 
-class CalledWithOut(BaseModel):
+class CalledWithOut(BaseModel, title="CalledWithOut"):
     tool: str
     arguments: JsonValue
     """Without secrets, and cut where they are long."""
     started_at: datetime
 
 
-class PlanStepOut(BaseModel):
+class PlanStepOut(BaseModel, title="PlanStepOut"):
     id: str
     tool: str
     state: StepStanding
@@ -57,7 +57,7 @@ class PlanStepOut(BaseModel):
     were made."""
 
 
-class WorkflowOut(BaseModel):
+class WorkflowOut(BaseModel, title="WorkflowOut"):
     run: str
     name: str | None
     kind: Literal["workflow", "program"]

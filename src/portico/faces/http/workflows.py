@@ -16,6 +16,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
+from portico.faces.http.schema_names import Apart
 from portico.faces.http.words import Body, LabelText, Name, RunIdPath, SuggestionIdText
 from portico.faces.http.workflow_out import WorkflowOut, told
 from portico.gateway.core.plan.report import Mode
@@ -34,7 +35,7 @@ Plan = dict[str, JsonValue]
 ENDED: Final = {"model": WorkflowOut, "description": "It has ended within `wait`."}
 
 
-class WorkflowIn(Body):
+class WorkflowIn(Body, title="WorkflowIn"):
     plan: Plan | None = None
     """What to do: see the schema of plans (`portico plan schema`)."""
     name: Name | None = None
@@ -45,28 +46,28 @@ class WorkflowIn(Body):
     """What a plan is for, in your own words: if it goes well, it is suggested for the like of
     them."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
-    mode: Mode = Mode.DURABLE
+    mode: Annotated[Mode, Apart("Mode-Input")] = Mode.DURABLE
     """`inline`: at once and without a journal, for a plan that only reads."""
     label: LabelText | None = None
     accept: Annotated[list[_Step], Field(max_length=2000)] = Field(default_factory=list)
     """Proposed references that are meant: `read.json.path -> write.path`."""
 
 
-class ForkWorkflowIn(Body):
+class ForkWorkflowIn(Body, title="ForkWorkflowIn"):
     step: _Step | None = None
     """This one and what depends on it is done anew."""
     arguments: dict[_Step, dict[str, JsonValue]] = Field(default_factory=dict)
     """By step: what to give it instead. What is not named stays."""
 
 
-class ResolveStepIn(Body):
+class ResolveStepIn(Body, title="ResolveStepIn"):
     step: _Step
     """As it is shown: `send`, or `send[3]` of a `for_each`."""
     outcome: Resolution
     """What you have found: it was `done`, it shall be tried again (`retry`), or not (`skip`)."""
 
 
-class WorkflowLineOut(BaseModel):
+class WorkflowLineOut(BaseModel, title="WorkflowLineOut"):
     run: str
     kind: str
     """workflow, or program."""
@@ -96,6 +97,7 @@ router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 @router.post(
     "",
+    name="run_workflow",
     status_code=202,
     response_model=WorkflowOut,
     responses={**documented(404, 409, 429), 200: ENDED},
@@ -124,7 +126,7 @@ async def run_workflow(
     return told(report.as_json(), 200 if report.over else 202, headers)
 
 
-@router.get("", responses=documented())
+@router.get("", name="list_workflows", responses=documented())
 async def list_workflows(
     gateway: Gateway,
     caller: Caller,
@@ -142,7 +144,12 @@ async def list_workflows(
     return Page(data=data, next=next_cursor(data, limit, last))
 
 
-@router.get("/{run_id:workflow}", response_model=WorkflowOut, responses=documented(404))
+@router.get(
+    "/{run_id:workflow}",
+    name="show_workflow",
+    response_model=WorkflowOut,
+    responses=documented(404),
+)
 async def show_workflow(
     gateway: Gateway,
     caller: Caller,
@@ -155,14 +162,24 @@ async def show_workflow(
     return await _told(gateway, caller, RunId.parse(run_id), patience)
 
 
-@router.post("/{run_id}/cancel", response_model=WorkflowOut, responses=documented(404))
+@router.post(
+    "/{run_id}/cancel",
+    name="cancel_workflow",
+    response_model=WorkflowOut,
+    responses=documented(404),
+)
 async def cancel_workflow(gateway: Gateway, caller: Caller, run_id: RunIdPath) -> Response:
     """End it, and take back what it asked for. What it has done stays done."""
     run = await gateway.workflows.cancel_workflow(caller, RunId.parse(run_id))
     return await _told(gateway, caller, run.id)
 
 
-@router.post("/{run_id}/resume", response_model=WorkflowOut, responses=documented(404))
+@router.post(
+    "/{run_id}/resume",
+    name="resume_workflow",
+    response_model=WorkflowOut,
+    responses=documented(404),
+)
 async def resume_workflow(gateway: Gateway, caller: Caller, run_id: RunIdPath) -> Response:
     """Take up one that failed, was cancelled or is stuck: the steps that failed are tried again."""
     run = await gateway.workflows.resume_workflow(caller, RunId.parse(run_id))
@@ -170,7 +187,11 @@ async def resume_workflow(gateway: Gateway, caller: Caller, run_id: RunIdPath) -
 
 
 @router.post(
-    "/{run_id}/fork", status_code=202, response_model=WorkflowOut, responses=documented(404)
+    "/{run_id}/fork",
+    name="fork_workflow",
+    status_code=202,
+    response_model=WorkflowOut,
+    responses=documented(404),
 )
 async def fork_workflow(
     request: Request, gateway: Gateway, asked: Asked, run_id: RunIdPath, body: ForkWorkflowIn
@@ -187,7 +208,12 @@ async def fork_workflow(
     return told(report.as_json(), 202, where(request, started))
 
 
-@router.post("/{run_id}/resolve", response_model=WorkflowOut, responses=documented(404, 409))
+@router.post(
+    "/{run_id}/resolve",
+    name="resolve_step",
+    response_model=WorkflowOut,
+    responses=documented(404, 409),
+)
 async def resolve_step(
     gateway: Gateway, caller: Caller, run_id: RunIdPath, body: ResolveStepIn
 ) -> Response:
