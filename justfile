@@ -66,6 +66,10 @@ benchmarks *names:
 screenshots *arguments:
     python -m tests.pictures {{ arguments }}
 
+# write anew what programs and people see: screens, listings of MCP, the overview of commands
+snapshots:
+    python -m tests.snapshots.write
+
 # resolve the dependencies again and pin them by hash, naming no registry
 lock:
     uv pip compile -q --universal --generate-hashes --no-emit-index-url --python-version 3.11 pyproject.toml -o requirements/run.txt

@@ -6,7 +6,8 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
-from fastapi.openapi.utils import get_fields_from_routes, get_flat_models_from_fields
+from fastapi._compat import get_flat_models_from_fields
+from fastapi.openapi.utils import get_fields_from_routes
 from pydantic import BaseModel
 
 from portico import faces

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from tests.faces.mcp.gateway import Site
+from tests.faces.mcp.gateway import Socket
 
 VERSION = "2026-07-28"
 GREETING: dict[str, Any] = {
@@ -35,7 +35,7 @@ def headers(method: str, params: dict[str, Any]) -> dict[str, str]:
 
 
 async def modern(
-    site: Site,
+    site: Socket,
     method: str,
     params: dict[str, Any],
     *,
@@ -49,13 +49,13 @@ async def modern(
         return await http.post(path, json=body, headers={**headers(method, params), **(more or {})})
 
 
-async def greet(site: Site, *, key: str = "ana", path: str = "/mcp") -> httpx2.Response:
+async def greet(site: Socket, *, key: str = "ana", path: str = "/mcp") -> httpx2.Response:
     async with site.http(key) as http:
         return await http.post(path, json=GREETING, headers=BOTH)
 
 
 async def legacy(
-    site: Site,
+    site: Socket,
     session: str,
     method: str,
     *,

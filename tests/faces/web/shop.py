@@ -4,6 +4,7 @@ import re
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.tool import ToolRef
+from portico.gateway.core.upstream import Seen
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen
 from tests.faces.web.conftest import Browser
@@ -34,8 +35,13 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 async def offers(console: Browser, *tools: JsonObject, server: str = "shop") -> None:
     """Let in with what is proposed."""
+    await accepted(console, seen(*tools), server=server)
+
+
+async def accepted(console: Browser, offered: Seen, *, server: str) -> None:
+    """All that it offers, let in."""
     site = console.site
-    site.upstreams.offers[server] = seen(*tools)
+    site.upstreams.offers[server] = offered
     made = await site.ask("POST", "/api/v1/servers", {"name": server, "launch": LAUNCH})
     pin = {"launch_pin": made.json["launch_pin"]}
     await site.ask("POST", f"/api/v1/servers/{server}/approve-launch", pin)
