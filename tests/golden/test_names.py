@@ -46,7 +46,7 @@ _FILE: Final = re.compile(
 _FILLED: Final = re.compile(r"[a-z0-9_{}]*[-:/#~][-:/#~a-z0-9_{}]*")
 _ADDRESS: Final = re.compile(r"/|https?:|#|(?:\{\})*/(?!~)")
 _BEGINS: Final = re.compile(r"[a-z_{}~/-]*[a-z}][-:~]|/?~[a-z-]+")
-_OURS: Final = re.compile(r"(?i)portico[_/-][a-z0-9_/{}-]+")
+_OURS: Final = re.compile(r"(?i)portico(?!__)[_/-][a-z0-9_/{}-]+")  # not schemas of OpenAPI
 _IN_SQL: Final = re.compile(
     r"(?:set_config|current_setting|hashtextextended|pg_notify)\('(portico[\w. ]+)'"
     r"|LISTEN (portico\w+)"
