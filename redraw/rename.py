@@ -45,6 +45,8 @@ class Row:
     templates: bool | list[str] | None = None
     untyped: str | None = None
     wire: bool = False
+    at: str = ""
+    """The class or function as it is called by now."""
 
     @property
     def key(self) -> str:
@@ -64,25 +66,33 @@ def read_names(path: Path, project: Project) -> list[Row]:
     moves = path.parent / "moves.toml"
     there = {each: row.target for row in read_table(moves) for each in row.sources}
     found = tomllib.loads(path.read_text("utf-8"))
+    packages = {_beneath(package["root"], old): _beneath(package["root"], new)
+                for package in found["package"] for old, new in package.get("modules", {}).items()}
+    gone = {old: new for old, new in packages.items()
+            if old not in project.modules and new in project.packages}
+
+    def renamed(module: str) -> str:
+        """Where a module is if the packages above it have been renamed."""
+        for old in sorted(gone, key=len, reverse=True):
+            if module.startswith(old + "."):
+                return gone[old] + module.removeprefix(old)
+        return module
+
     rows = []
     for package in found["package"]:
-        top = package["root"]
-        for old, value in package.get("modules", {}).items():
-            new = value["to"] if isinstance(value, dict) else value
-            rows.append(Row(package["name"], "module", _beneath(top, old), "", "",
-                            _beneath(top, new)))
-            there.setdefault(_beneath(top, old), _beneath(top, new))
-    inner = {}
-    for row in rows:  # a package takes its modules along
-        for module in project.modules:
-            if module.startswith(row.module + "."):
-                inner.setdefault(module, row.new + module.removeprefix(row.module))
+        for old in package.get("modules", {}):
+            module = _beneath(package["root"], old)
+            new = packages[module]
+            if module not in project.modules and renamed(module) in project.modules:
+                module, new = renamed(module), renamed(new)
+            rows.append(Row(package["name"], "module", module, "", "", new))
+            there.setdefault(module, new)
 
     def located(module: str) -> str:
         for _ in range(4):
             if module in project.modules:
-                return module
-            module = there.get(module) or inner.get(module) or module
+                break
+            module = there.get(module) or renamed(module)
         return module
 
     for package in found["package"]:
@@ -230,7 +240,7 @@ class Plan:
     def _is_there(self, row: Row) -> bool:
         modules = self.project.modules
         if row.kind == "module":
-            if row.module in modules:
+            if row.module in modules and row.new != row.module:
                 return True
             (self.done.append(row.key) if row.new in modules else
              self._refuse(row, "there is no such module"))
@@ -247,11 +257,12 @@ class Plan:
             return False
         whole = f"{row.module}.{row.owner}"
         if row.kind == "member":
-            each = self.known.classes.get(whole) or self.known.classes.get(self._renamed(whole))
+            each = self.known.classes.get(whole) or self.known.classes.get(
+                self._renamed(row.module, row.owner))
             if each is None:
                 self._refuse(row, "there is no such class")
             elif row.name in each.members:
-                row.owner = each.name.removeprefix(row.module + ".")
+                row.at = each.name
                 return True
             elif row.new in each.members:
                 self.done.append(row.key)
@@ -260,20 +271,22 @@ class Plan:
                              + (f"; {base} does" if (base := self.kin.definer(whole, row.name))
                                 else ""))
             return False
-        parameters = self.known.functions.get(whole)
+        row.at = whole if whole in self.known.functions else self._renamed(row.module, row.owner)
+        parameters = self.known.functions.get(row.at)
         if parameters is None or row.name not in parameters[2]:
             (self.done.append(row.key) if parameters and row.new in parameters[2] else
              self._refuse(row, "there is no such parameter"))
             return False
         return True
 
-    def _renamed(self, whole: str) -> str:
-        """A class that an earlier run has renamed."""
-        module, _, name = whole.rpartition(".")
-        for row in self.all_rows:
-            if row.kind == "name" and (row.module, row.name) == (module, name):
-                return f"{module}.{row.new}"
-        return whole
+    def _renamed(self, module: str, owner: str) -> str:
+        """A class or function as an earlier run has renamed it, and a method of it."""
+        first, _, method = owner.partition(".")
+        done = {(row.kind, row.owner, row.name): row.new for row in self.all_rows
+                if row.module == module}
+        method = done.get(("member", first, method), method)
+        first = done.get(("name", "", first), first)
+        return f"{module}.{first}.{method}" if method else f"{module}.{first}"
 
     def _own(self, module: str) -> set[str]:
         file = self.project.modules[module]
@@ -283,32 +296,26 @@ class Plan:
 
     def _take(self, rows: list[Row]) -> None:
         self.active = rows
-        self.modules: dict[str, str] = {}
-        for row in rows:
+        self._bindings: dict[str, list[Binding]] = {}
+        self.module_rows: dict[str, Row] = {}
+        for row in sorted(rows, key=lambda each: len(each.module)):
             if row.kind == "module":
-                for module in self.project.modules:
-                    if module == row.module or module.startswith(row.module + "."):
-                        new = row.new + module.removeprefix(row.module)
-                        if len(row.module) >= len(getattr(self, "_by", {}).get(module, "")):
-                            self.modules[module] = new
-        self.module_rows = {module: max((row for row in rows if row.kind == "module" and (
-            module == row.module or module.startswith(row.module + "."))),
-            key=lambda row: len(row.module)) for module in self.modules}
-        for module, row in self.module_rows.items():
-            self.modules[module] = row.new + module.removeprefix(row.module)
+                self.module_rows |= {each: row for each in self.project.modules
+                                     if each == row.module or each.startswith(row.module + ".")}
+        self.modules = {module: row.new + module.removeprefix(row.module)
+                        for module, row in self.module_rows.items()}
         self.names = {(row.module, row.name): row for row in rows if row.kind == "name"}
         self.members: dict[tuple[str, str], Row] = {}
         self.parameters: dict[tuple[str, str], Row] = {}
         for row in rows:
-            whole = f"{row.module}.{row.owner}"
             if row.kind == "member":
-                for each in self.kin.group(whole, row.name):
+                for each in self.kin.group(row.at, row.name):
                     other = self.members.setdefault(each, row)
                     if other.new != row.new:
                         self._refuse(row, f"{other.key}, which is the same, is {other.new}")
             elif row.kind == "parameter":
-                owner, _, method = whole.rpartition(".")
-                some = [whole]
+                owner, _, method = row.at.rpartition(".")
+                some = [row.at]
                 if owner in self.known.classes:
                     some = [f"{each}.{name}" for each, name in self.kin.group(owner, method)]
                 for each in some:
@@ -343,6 +350,11 @@ class Plan:
         return name, None
 
     def bindings(self, file: Python) -> list[Binding]:
+        if file.name not in self._bindings:
+            self._bindings[file.name] = self._bindings_of(file)
+        return self._bindings[file.name]
+
+    def _bindings_of(self, file: Python) -> list[Binding]:
         found = []
         if file.module:
             for name in self._own(file.module):
@@ -370,10 +382,13 @@ class Plan:
 
     def uses(self, file: Python, binding: Binding) -> list[tuple[int, int, ast.AST, str]]:
         kept = file.__dict__.setdefault("kept_uses", {})
-        key = (id(binding.scope), binding.local)
-        if key not in kept:
-            kept[key] = Uses(file, {binding.local}, binding.scope).found
-        return kept[key]
+        if (id(binding.scope), binding.local) not in kept:
+            names = {each.local for each in self.bindings(file) if each.scope is binding.scope}
+            for name in names:
+                kept[id(binding.scope), name] = []
+            for each in Uses(file, names, binding.scope).found:
+                kept[id(binding.scope), each[3]].append(each)
+        return kept[id(binding.scope), binding.local]
 
     def clash(self, file: Python, binding: Binding, others: list[Binding]) -> str | None:
         """Why a binding cannot have its new name."""
@@ -812,6 +827,10 @@ class Writer:
         for old, new in self._folders:
             for found in re.finditer(rf"(?<![\w/.-])((?:src/)?){old}(?=/(?:[*{{]|`|\"|\s|$)|`|\")", text):
                 yield self._said(name, text, found.start(), found.end(), found[1] + new)
+            bare, there = old.partition("/")[2], new.partition("/")[2]
+            quoted = re.compile(rf"(?<=[\"'`]){bare}(?=/[\w./*-]*[\"'`])(?!/[\w/-]*\.py)")
+            for found in quoted.finditer(text):
+                yield self._said(name, text, found.start(), found.end(), there)
 
     def _rest(self, module: str, names: list[str]) -> list[str]:
         if not names:
@@ -992,12 +1011,12 @@ def apply(root: Path, table: Path, only: set[str], *, dry: bool) -> dict:
     rows = {row.key: {"to": row.new, "places": writer.counts[row.key]} for row in plan.active}
     for row in plan.active:
         if row.kind == "member":
-            some = sorted(owner for owner, _ in plan.kin.group(f"{row.module}.{row.owner}", row.name))
+            some = sorted(owner for owner, _ in plan.kin.group(row.at, row.name))
             rows[row.key]["with"] = some
     return {
         "seconds": round(time.monotonic() - begun, 1),
         "seconds of mypy": plan.known.seconds,
-        "errors of mypy": plan.known.errors,
+        "errors of mypy before": plan.known.errors,
         "places": sum(writer.counts.values()),
         "files": len({*changed, *moved}),
         "renamed": rows,
@@ -1033,6 +1052,8 @@ def _write(plan: Plan, changed: dict[Path, bytes], moved: dict[Path, Path]) -> N
         for each in sorted(folder.rglob("*")):
             if each.is_file() and each.suffix not in {".py", ".pyc"}:
                 moved[each] = project.source.joinpath(*new.split(".")) / each.relative_to(folder)
+        moves = Path(__file__).parent / "moves.toml"
+        moves.write_text(re.sub(rf'(?m)^from = "{module}(?=[."])', f'from = "{new}', moves.read_text()))
     for path, there in moved.items():
         there.parent.mkdir(parents=True, exist_ok=True)
         path.rename(there)

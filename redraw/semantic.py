@@ -62,7 +62,7 @@ class Index:
     misplaced: list[str] = field(default_factory=list)
     blocks: dict[str, bytes] = field(default_factory=dict)
     """Python blocks of pages, by page and number."""
-    errors: int = 0
+    errors: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -77,7 +77,7 @@ def blocks_of(text: str) -> Iterator[tuple[re.Match[str], str]]:
 def index(root: Path, python: list[Path], pages: list[Path]) -> Index:
     digest = hashlib.sha256(Path(__file__).read_bytes())
     for path in [*python, *pages]:
-        digest.update(path.as_posix().encode() + path.read_bytes())
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     kept = root / ".mypy_cache" / f"redraw-{digest.hexdigest()[:16]}.pickle"
     if kept.exists():
         return pickle.loads(kept.read_bytes())
@@ -102,21 +102,23 @@ class _Reading:
         self.found = set()
         os.chdir(root)
         sources, options = process_options(["--config-file", "pyproject.toml"])
+        sources = [each for each in sources if each.path and Path(each.path).is_file()]
         options.export_types = options.preserve_asts = True
         options.incremental = False
         options.cache_dir = os.devnull
         options.num_workers = 0
-        known = {Path(each.path).resolve() for each in sources if each.path}
+        options.show_traceback = True
+        known = {Path(each.path).resolve() for each in sources}
         texts: dict[str, tuple[str, bytes]] = {}
         for each in sources:
-            if each.path and Path(each.path).is_file():
-                texts[each.module] = (Path(each.path).resolve().relative_to(root).as_posix(),
-                                      Path(each.path).read_bytes())
+            texts[each.module] = (Path(each.path).resolve().relative_to(root).as_posix(),
+                                  Path(each.path).read_bytes())
+        copied: list[str] = []
         for number, path in enumerate(python):
             if path.resolve() not in known:
                 name = f"beside_{number}_{path.stem.replace('-', '_')}"
-                sources.append(BuildSource(None, name, path.read_text("utf-8")))
                 texts[name] = (path.relative_to(root).as_posix(), path.read_bytes())
+                copied.append(name)
         for number, path in enumerate(pages):
             for which, (_, plain) in enumerate(blocks_of(path.read_text("utf-8"))):
                 try:
@@ -124,11 +126,16 @@ class _Reading:
                 except SyntaxError:
                     continue
                 name, label = f"page_{number}_{which}", f"{path.relative_to(root)}#{which}"
-                sources.append(BuildSource(None, name, plain))
                 texts[name] = (label, plain.encode())
+                copied.append(name)
                 self.made.blocks[label] = plain.encode()
+        beside = root / ".mypy_cache" / "redraw"
+        beside.mkdir(parents=True, exist_ok=True)
+        for name in copied:
+            (beside / f"{name}.py").write_bytes(texts[name][1])
+            sources.append(BuildSource(str(beside / f"{name}.py"), name))
         result = build.build(sources, options)
-        self.made.errors = sum(": error: " in each for each in result.errors)
+        self.made.errors = [each for each in result.errors if ": error: " in each]
         self.types = result.types
         ours = {name for name in result.files if name in texts}
         for name in sorted(ours):
