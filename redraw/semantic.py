@@ -452,6 +452,9 @@ class _File:
     def _function(self, node) -> None:
         info = self._info_of(node)
         whole = f"{info.fullname}.{node.name}" if info is not None else node.fullname
+        symbol = info.names.get(node.name) if info is not None else None
+        if symbol is not None and symbol.plugin_generated:
+            return  # made of the fields of a dataclass
         if info is not None and node.column is not None:
             start = self.starts[node.line - 1]
             found = re.compile(rb"def\s+(%b)\b" % node.name.encode()).search(self.data, start)
