@@ -193,6 +193,120 @@ class Kin:
         return {*self.classes[owner].order, *self.beneath[owner]} - {"builtins.object"}
 
 
+# ---------------------------------------------------------------- keywords that are spread
+
+
+class Spreads:
+    """`Class(**values)`: the keys of the literal that is spread are fields as well, and so are the
+    keywords of a function that hands its own `**values` on. Followed by name inside of a file."""
+
+    def __init__(self, files: list[Python], known: Index) -> None:
+        self.known, self.modules = known, {_dotted(file.name): file for file in files}
+        self.makers: dict[str, set[str]] = defaultdict(set)
+        """Functions that hand keywords on, and the classes that they go to."""
+        self.keys: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        """By file: where a key stands, the key, and the class that it goes to."""
+        self.unknown: dict[str, list[str]] = defaultdict(list)
+        """Calls of a class with something spread that is not followed."""
+        calls = []
+        for file in files:
+            if b"**" in file.data:
+                calls += [(file, node, each.value) for node in file.nodes
+                          if isinstance(node, ast.Call) for each in node.keywords if not each.arg]
+        before = -1
+        while before != (before := sum(map(len, self.makers.values()))):
+            for file, call, value in calls:
+                for to in self._goes_to(file, call):
+                    if isinstance(value, ast.Name | ast.Dict):
+                        self._hand_on(file, call, value, to)
+        for file, call, value in calls:
+            for to in self._goes_to(file, call):
+                self._follow(file, call, value, to)
+
+    def _named(self, file: Python, name: str) -> str:
+        for node in file.imports():
+            if isinstance(node, ast.ImportFrom):
+                for each in node.names:
+                    if (each.asname or each.name) == name:
+                        return f"{node.module}.{each.name}"
+        return f"{_dotted(file.name)}.{name}"
+
+    def _goes_to(self, file: Python, call: ast.Call) -> set[str]:
+        match call.func:
+            case ast.Name(id="replace"):
+                for function in self._around(file, call):
+                    if isinstance(function.returns, ast.Name):
+                        whole = self._named(file, function.returns.id)
+                        return {whole} & set(self.known.classes)
+                return set()
+            case ast.Name(id="partial" | "dict") | ast.Attribute():
+                return set()
+            case ast.Name(id=name):
+                whole = self._named(file, name)
+                return {whole} if whole in self.known.classes else self.makers.get(whole, set())
+            case _:
+                return set()
+
+    def _around(self, file: Python, node: ast.AST) -> Iterator[ast.AST]:
+        while (node := file.parents.get(node)) is not None:
+            if isinstance(node, FUNCTIONS):
+                yield node
+
+    def _hand_on(self, file: Python, call: ast.Call, value: ast.AST, to: str) -> None:
+        names = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+        for function in self._around(file, call):
+            if function.args.kwarg and function.args.kwarg.arg in names:
+                self.makers[f"{_dotted(file.name)}.{function.name}"].add(to)
+
+    def _follow(self, file: Python, call: ast.Call, value: ast.AST, to: str) -> None:
+        if isinstance(value, ast.Name):
+            scopes = [each for each in self._around(file, call) if value.id in _bound(file, each)]
+            scope = scopes[0] if scopes else file.tree
+            kwarg = getattr(getattr(scope, "args", None), "kwarg", None)
+            found = kwarg is not None and kwarg.arg == value.id
+            for node in ast.walk(scope):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=given) | ast.AnnAssign(
+                        target=ast.Name(id=name), value=given
+                    ) | ast.AugAssign(target=ast.Name(id=name), value=given) if name == value.id:
+                        found = self._literal(file, given, to) or found
+                    case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str()) as key
+                                       ) if name == value.id:
+                        self._key(file, key, to)
+                    case _:
+                        pass
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            found = any(self._literal(file, each.value, to) for node in file.tree.body
+                        if isinstance(node, FUNCTIONS) and node.name == value.func.id
+                        for each in ast.walk(node) if isinstance(each, ast.Return))
+        else:
+            found = self._literal(file, value, to)
+        if not found:
+            self.unknown[to].append(f"{file.name}:{call.lineno}: {ast.unparse(value)[:40]}")
+
+    def _literal(self, file: Python, value: ast.AST | None, to: str) -> bool:
+        match value:
+            case ast.Dict(keys=keys):
+                for key in keys:
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        self._key(file, key, to)
+                return True
+            case ast.Call(func=ast.Name(id="dict"), keywords=some):
+                for each in some:
+                    if each.arg:
+                        self.keys[file.name].append((file.span(each)[0], each.arg, to))
+                return True
+            case ast.BinOp(left=left, right=right):
+                return self._literal(file, left, to) | self._literal(file, right, to)
+            case ast.IfExp(body=left, orelse=right):
+                return self._literal(file, left, to) | self._literal(file, right, to)
+            case _:
+                return False
+
+    def _key(self, file: Python, key: ast.Constant, to: str) -> None:
+        self.keys[file.name].append((file.span(key)[0] + 1, key.value, to))
+
+
 # ---------------------------------------------------------------- the plan
 
 
@@ -218,6 +332,7 @@ class Plan:
         self.notes: dict[str, list[str]] = defaultdict(list)
         self.files = [*project.files, *pages]
         self.by_name = {file.name: file for file in self.files}
+        self.spreads = Spreads(self.files, known)
         self.texts = {path: path.read_text("utf-8") for path in sorted(
             project.source.rglob("*.html")) if "templates" in path.parts}
         self.all_rows = rows
@@ -484,6 +599,12 @@ class Plan:
         owners = use.owners
         if use.kind in {"keyword", "parameter"} and any(each.endswith("()") for each in owners):
             table, owners = self.parameters, tuple(each.removesuffix("()") for each in owners)
+            made = {to for each in owners for to in self.spreads.makers.get(each, ())}
+            taken = [self.known.functions.get(each, ("", 0, ()))[2] for each in owners]
+            if made and not any(use.name in each for each in taken):
+                table = self.members
+                owners = tuple(sorted({one for each in made
+                                       if (one := self.kin.definer(each, use.name))}))
         rows = [table.get((each, use.name)) for each in owners]
         real = {row.new: row for row in rows if row is not None}
         if not real:
@@ -777,6 +898,10 @@ class Writer:
                 yield self._edit(row, use.start, use.end, row.new)
             elif not use.owners and (row := self._by_table(use)) is not None:
                 yield self._edit(row, use.start, use.end, row.new)
+        for start, key, to in plan.spreads.keys.get(file.name, ()):
+            row = plan.members.get((plan.kin.definer(to, key) or "", key))
+            if row is not None and file.data[start:start + len(key)] == key.encode():
+                yield self._edit(row, start, start + len(key), row.new)
         for (whole, name), row in plan.parameters.items():
             if plan.known.functions[whole][0] != file.name:
                 continue
@@ -1024,6 +1149,11 @@ def apply(root: Path, table: Path, only: set[str], *, dry: bool) -> dict:
         "refused": plan.refused,
         "strings and paths": sorted(set(writer.strings)),
         "literals": sorted(_literals(plan)),
+        "spread, not followed": sorted({f"{each} into {to.rpartition('.')[2]}"
+                                        for to, some in plan.spreads.unknown.items()
+                                        if any(plan.kin.definer(to, name) == owner
+                                               for owner, name in plan.members)
+                                        for each in some}),
         **{key: sorted(set(some)) for key, some in plan.notes.items()},
     }
 
@@ -1036,6 +1166,7 @@ def _literals(plan: Plan) -> Iterator[str]:
     search = re.compile(rb"[\"'](%b)[\"']" % b"|".join(map(re.escape, olds)))
     for file in plan.project.files:
         seen = {use.start for use in plan.known.uses.get(file.name, ()) if use.kind == "string"}
+        seen |= {start for start, _, _ in plan.spreads.keys.get(file.name, ())}
         for found in search.finditer(file.data):
             if found.start(1) not in seen:
                 yield f"{plan.at(file.name, found.start())}: {found[1].decode()}"
