@@ -213,6 +213,8 @@ class Spreads:
             if b"**" in file.data:
                 calls += [(file, node, each.value) for node in file.nodes
                           if isinstance(node, ast.Call) for each in node.keywords if not each.arg]
+            if b"builds(" in file.data:
+                self._built(file)
         before = -1
         while before != (before := sum(map(len, self.makers.values()))):
             for file, call, value in calls:
@@ -222,6 +224,19 @@ class Spreads:
         for file, call, value in calls:
             for to in self._goes_to(file, call):
                 self._follow(file, call, value, to)
+
+    def _built(self, file: Python) -> None:
+        """Hypothesis: `builds(Class, field=…)`."""
+        for node in file.nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(attr="builds") | ast.Name(id="builds"),
+                              args=[ast.Name(id=name), *_], keywords=some):
+                    whole = self._named(file, name)
+                    if whole in self.known.classes:
+                        self.keys[file.name] += [(file.span(each)[0], each.arg, whole)
+                                                 for each in some if each.arg]
+                case _:
+                    pass
 
     def _named(self, file: Python, name: str) -> str:
         for node in file.imports():
@@ -243,7 +258,7 @@ class Spreads:
                 return set()
             case ast.Name(id=name):
                 whole = self._named(file, name)
-                return {whole} if whole in self.known.classes else self.makers.get(whole, set())
+                return {whole} if whole in self.known.classes else {*self.makers.get(whole, ())}
             case _:
                 return set()
 
