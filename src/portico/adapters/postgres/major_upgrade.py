@@ -6,7 +6,7 @@ whole: until then the old one is the database, and afterwards it is what one can
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -135,7 +135,8 @@ class MajorUpgrade:
         """What is left running by an upgrade that was cut short; it is to be made anew."""
         left = processes_in(self._work, half_made.data)
         for process in left:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it may end with one that was killed before it
+                process.kill()
         psutil.wait_procs(left, timeout=_DYING)
 
     def _see_that_there_is_room(self, old: EmbeddedServer) -> None:
