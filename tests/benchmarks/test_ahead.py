@@ -43,6 +43,8 @@ from tests.benchmarks.small_sessions import (
 )
 from tests.faces.cli.house import ScriptedHouse
 
+pytestmark = pytest.mark.nightly
+
 
 def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
     one, other = make_world(tmp_path / "a" / "world", 3), make_world(tmp_path / "b" / "world", 3)

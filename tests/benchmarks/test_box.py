@@ -15,6 +15,8 @@ from portico.faces.cli.house import SettingEntry
 from portico.faces.cli.terminal import Terminal
 from tests.faces.cli.house import ScriptedHouse
 
+pytestmark = pytest.mark.nightly
+
 ALWAYS = {
     "shell_start_ratio",
     "stdio_call_ratio",

@@ -23,6 +23,8 @@ from tests.benchmarks.small_plans import write_plans
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import embedded
 
+pytestmark = pytest.mark.nightly
+
 ALWAYS = {
     "toollinkos_hit10",
     "f1",

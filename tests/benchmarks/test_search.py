@@ -17,6 +17,8 @@ from tests.bench.small_sets import write_sets
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
 
+pytestmark = pytest.mark.nightly
+
 ALWAYS = {
     "default_ndcg10",
     "onnx_ndcg10",

@@ -25,6 +25,8 @@ from tests.benchmarks.small_wishes import FIRST, write_wishes
 from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
 
+pytestmark = pytest.mark.nightly
+
 ALWAYS = {
     "toollinkos_r10",
     "plain_search_r10",
