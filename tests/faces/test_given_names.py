@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_fields_from_routes
 from pydantic import BaseModel
 
 from portico import faces
-from portico.faces.http.schema_names import ENUMERATIONS, call_by_given_names
+from portico.faces.http.schema_names import ENUMERATIONS, apply_schema_names
 from tests.faces.http.conftest import built
 
 FACES = Path(str(faces.__file__)).parent
@@ -66,4 +66,4 @@ def test_two_schemas_that_differ_have_no_name_in_common() -> None:
     one, other = {"title": "Out", "type": "object"}, {"title": "Out", "type": "string"}
 
     with pytest.raises(ValueError, match="two schemas are called Out"):
-        call_by_given_names({"components": {"schemas": {"a__Out": one, "b__Out": other}}})
+        apply_schema_names({"components": {"schemas": {"a__Out": one, "b__Out": other}}})

@@ -21,7 +21,7 @@ from portico.faces.http.happenings import NAMES, happening_json, usage_json
 from portico.faces.http.once import Asked
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.sse import END, MEDIA_TYPE, one_line, retry_after
 from portico.faces.http.talk_stream import Listening, TalkStream
 from portico.faces.http.words import Body, LabelText, Name, RunIdPath, RunIdText, Text
@@ -68,7 +68,7 @@ class AgentRunIn(Body, title="AgentRunIn"):
 
 
 class MessageIn(
-    Body, title="MessageIn", json_schema_extra=apart("portico__faces__http__agent_runs__MessageIn")
+    Body, title="MessageIn", json_schema_extra=alias("portico__faces__http__agent_runs__MessageIn")
 ):
     message: _Words
 
@@ -110,7 +110,7 @@ class AgentRunOut(BaseModel, title="AgentRunOut"):
 
 
 class SaidOut(
-    BaseModel, title="SaidOut", json_schema_extra=apart("portico__faces__http__agent_runs__SaidOut")
+    BaseModel, title="SaidOut", json_schema_extra=alias("portico__faces__http__agent_runs__SaidOut")
 ):
     run: str
     number: int

@@ -30,7 +30,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import ProblemDetail, documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, Name, Switch, wire
 
 TOML: Final = "application/toml"
@@ -59,7 +59,7 @@ class TemplateOut(BaseModel, title="TemplateOut"):
 
 
 class ChangeOut(
-    BaseModel, title="ChangeOut", json_schema_extra=apart("portico__faces__http__agents__ChangeOut")
+    BaseModel, title="ChangeOut", json_schema_extra=alias("portico__faces__http__agents__ChangeOut")
 ):
     field: str
     before: JsonValue

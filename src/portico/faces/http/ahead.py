@@ -10,7 +10,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import Page
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, Switch
 from portico.gateway.ahead.show_ahead import AheadLook, ServerLook
 from portico.gateway.ahead.switch_ahead import AheadWish, ServerWish
@@ -23,7 +23,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class ServerIn(
-    Body, title="ServerIn", json_schema_extra=apart("portico__faces__http__ahead__ServerIn")
+    Body, title="ServerIn", json_schema_extra=alias("portico__faces__http__ahead__ServerIn")
 ):
     """What is left away stays as it is."""
 
@@ -43,7 +43,7 @@ class AheadIn(Body, title="AheadIn"):
 
 
 class ServerOut(
-    BaseModel, title="ServerOut", json_schema_extra=apart("portico__faces__http__ahead__ServerOut")
+    BaseModel, title="ServerOut", json_schema_extra=alias("portico__faces__http__ahead__ServerOut")
 ):
     name: str
     mode: AheadMode
@@ -55,7 +55,7 @@ class ServerOut(
 class FiguresOut(
     BaseModel,
     title="FiguresOut",
-    json_schema_extra=apart("portico__faces__http__ahead__FiguresOut"),
+    json_schema_extra=alias("portico__faces__http__ahead__FiguresOut"),
 ):
     """Since they are counted, of what you may know of."""
 
@@ -88,7 +88,7 @@ class AheadOut(BaseModel, title="AheadOut"):
 
 
 class EdgeOut(
-    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__ahead__EdgeOut")
+    BaseModel, title="EdgeOut", json_schema_extra=alias("portico__faces__http__ahead__EdgeOut")
 ):
     before: str | None
     """Called before the last; null where that is not looked at."""

@@ -78,7 +78,7 @@ from portico.faces.http.problems import (
     on_portico_error,
     on_unexpected,
 )
-from portico.faces.http.schema_names import call_by_given_names
+from portico.faces.http.schema_names import apply_schema_names
 from portico.faces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 
@@ -269,7 +269,7 @@ def _describe(app: FastAPI) -> None:
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             found = generate()
-            call_by_given_names(found)
+            apply_schema_names(found)
             parts = found["components"]
             parts["schemas"].update(_schemas())
             parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -284,5 +284,5 @@ def _schemas() -> dict[str, Any]:
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     found: dict[str, Any] = {**schema.pop("$defs"), "Problem": schema}
     ours = {"components": {"schemas": found}}
-    call_by_given_names(ours)
+    apply_schema_names(ours)
     return ours["components"]["schemas"]

@@ -10,7 +10,7 @@ from portico.agents.core.message import Message, ModelSaid, UserSaid
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish
 from portico.faces.http.openai_errors import NotSupported
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Switch, Text
 from portico.kernel.errors import Kind, PorticoError
 
@@ -41,7 +41,7 @@ class PartIn(_Lenient, title="PartIn"):
 class MessageIn(
     _Lenient,
     title="MessageIn",
-    json_schema_extra=apart("portico__faces__http__chat_bodies__MessageIn"),
+    json_schema_extra=alias("portico__faces__http__chat_bodies__MessageIn"),
 ):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Text | Annotated[list[PartIn], Field(max_length=1000)] | None = None

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.tools import ToolName
 from portico.faces.http.words import OneLine, wire_object
 from portico.gateway.core.graph.figures import GraphFigures
@@ -45,7 +45,7 @@ class HopOut(BaseModel, title="HopOut"):
 
 
 class PathOut(
-    BaseModel, title="PathOut", json_schema_extra=apart("portico__faces__http__graph__PathOut")
+    BaseModel, title="PathOut", json_schema_extra=alias("portico__faces__http__graph__PathOut")
 ):
     tools: list[str]
     direct: bool
@@ -103,7 +103,7 @@ class NodeOut(BaseModel, title="NodeOut"):
 
 
 class EdgeOut(
-    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__graph__EdgeOut")
+    BaseModel, title="EdgeOut", json_schema_extra=alias("portico__faces__http__graph__EdgeOut")
 ):
     source: str
     target: str

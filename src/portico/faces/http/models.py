@@ -11,7 +11,7 @@ from portico.agents.core.model_test import ModelTest
 from portico.faces.http.authentication import Caller
 from portico.faces.http.model_use_cases import Models
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, OneLine
 
 Ref = Annotated[OneLine, Path(max_length=300, description="`provider:model`")]
@@ -26,7 +26,7 @@ class PriceOut(BaseModel, title="PriceOut"):
 
 
 class ModelOut(
-    BaseModel, title="ModelOut", json_schema_extra=apart("portico__faces__http__models__ModelOut")
+    BaseModel, title="ModelOut", json_schema_extra=alias("portico__faces__http__models__ModelOut")
 ):
     model: str
     """`provider:model`, as agents name it."""

@@ -13,7 +13,7 @@ from portico.faces.http.agent_use_cases import Agents
 from portico.faces.http.authentication import Caller
 from portico.faces.http.chat_bodies import DEBATE, PREFIX, agent_named, preset_named
 from portico.faces.http.openai_errors import said
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.principal import Principal
@@ -31,7 +31,7 @@ _PRESETS: Final[Mapping[Preset, str]] = {
 class ModelOut(
     BaseModel,
     title="ModelOut",
-    json_schema_extra=apart("portico__faces__http__openai_models__ModelOut"),
+    json_schema_extra=alias("portico__faces__http__openai_models__ModelOut"),
 ):
     id: str
     """What to ask for: `agent/` and its name, or `debate/` and a preset."""

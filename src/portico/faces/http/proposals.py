@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, wire_object
 from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.plan.writing import plan_document
@@ -24,7 +24,7 @@ class ProposeIn(Body, title="ProposeIn"):
 
 
 class EdgeOut(
-    BaseModel, title="EdgeOut", json_schema_extra=apart("portico__faces__http__proposals__EdgeOut")
+    BaseModel, title="EdgeOut", json_schema_extra=alias("portico__faces__http__proposals__EdgeOut")
 ):
     edge: str
     """As it is accepted."""

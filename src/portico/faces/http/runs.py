@@ -25,7 +25,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.use_cases import Use
 from portico.faces.http.words import Body, LabelText, Name, OneLine, RunIdPath
 from portico.kernel.ids import RunId
@@ -74,7 +74,7 @@ class RunSummary(BaseModel):
 
 
 class RunLine(
-    RunSummary, title="RunLine", json_schema_extra=apart("portico__faces__http__runs__RunLine")
+    RunSummary, title="RunLine", json_schema_extra=alias("portico__faces__http__runs__RunLine")
 ):
     steps_over: int
 
@@ -82,13 +82,13 @@ class RunLine(
 class RunPage(
     Page[RunLine],
     title="Page[RunLine]",
-    json_schema_extra=apart("portico__faces__http__paging__Page_RunLine___1"),
+    json_schema_extra=alias("portico__faces__http__paging__Page_RunLine___1"),
 ):
     pass
 
 
 class RunOut(
-    RunSummary, title="RunOut", json_schema_extra=apart("portico__faces__http__runs__RunOut")
+    RunSummary, title="RunOut", json_schema_extra=alias("portico__faces__http__runs__RunOut")
 ):
     input: dict[str, JsonValue]
     result: JsonValue
@@ -105,7 +105,7 @@ class StepOut(BaseModel, title="StepOut"):
     error: FailureOut | None
 
 
-class RunDetail(RunOut, title="RunDetail", json_schema_extra=apart("RunDetail")):
+class RunDetail(RunOut, title="RunDetail", json_schema_extra=alias("RunDetail")):
     steps: list[StepOut]
     """In the order in which they ended; those still open come last."""
 

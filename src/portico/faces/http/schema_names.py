@@ -1,5 +1,8 @@
-"""What schemas are called in the OpenAPI document: programs are made of it, so no name there is
-that of a class. A model has its name as its `title`; enumerations of the rooms have theirs here."""
+"""Explicit names for the schemas of the OpenAPI document.
+
+Clients are generated from them, so that renaming a class must not change them. A model is named by
+its `title`; enumerations of the domains are named here.
+"""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -44,7 +47,7 @@ from portico.guard.core.rules import RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.principal import PrincipalKind
 
-_APART: Final = "x-portico-name"
+_EXPLICIT: Final = "x-portico-name"
 _REF: Final = "#/components/schemas/"
 
 ENUMERATIONS: Final[Mapping[type[Enum], str]] = {
@@ -97,13 +100,13 @@ ENUMERATIONS: Final[Mapping[type[Enum], str]] = {
 }
 
 
-def apart(name: str) -> dict[str, Any]:
-    """For a model that shares its title with another one, as `json_schema_extra`."""
-    return {_APART: name}
+def alias(name: str) -> dict[str, Any]:
+    """The name of a model whose title another one has too, as its `json_schema_extra`."""
+    return {_EXPLICIT: name}
 
 
-class Apart:
-    """For an enumeration that is called otherwise in one place."""
+class Alias:
+    """Another name for an enumeration where one field uses it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -112,40 +115,40 @@ class Apart:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         found = handler(schema)
-        handler.resolve_ref_schema(found)[_APART] = self._name
+        handler.resolve_ref_schema(found)[_EXPLICIT] = self._name
         return found
 
 
-def call_by_given_names(document: dict[str, Any]) -> None:
+def apply_schema_names(document: dict[str, Any]) -> None:
     """Raises `ValueError` if two schemas that differ have the same name."""
     schemas: dict[str, Any] = document["components"]["schemas"]
     names = {derived: _name_of(schema, derived) for derived, schema in schemas.items()}
-    _refer(document, {_REF + derived: _REF + name for derived, name in names.items()})
+    _replace_refs(document, {_REF + derived: _REF + name for derived, name in names.items()})
     given: dict[str, Any] = {}
     for derived, name in names.items():
         if given.setdefault(name, schemas[derived]) != schemas[derived]:
-            raise ValueError(f"two schemas are called {name}: give one of them a name `apart`")
+            raise ValueError(f"two schemas are called {name}: give one of them a `alias`")
     document["components"]["schemas"] = dict(sorted(given.items()))
 
 
 def _name_of(schema: dict[str, Any], derived: str) -> str:
     """Also makes the title of an enumeration that of its name."""
-    title, name = schema.get("title"), schema.pop(_APART, None)
+    title, name = schema.get("title"), schema.pop(_EXPLICIT, None)
     if "enum" in schema:
-        name = name or _BY_LOOKS.get((title, *schema["enum"]), derived)
+        name = name or _BY_VALUES.get((title, *schema["enum"]), derived)
         schema["title"] = name.rpartition("__")[2].partition("-")[0]
     return name or (derived if title is None else title.replace("[", "_").replace("]", "_"))
 
 
-def _refer(part: object, refs: Mapping[str, str]) -> None:
+def _replace_refs(part: object, refs: Mapping[str, str]) -> None:
     if isinstance(part, dict):
         if part.get("$ref") in refs:
             part["$ref"] = refs[part["$ref"]]
         part = list(part.values())
     for each in part if isinstance(part, list) else ():
-        _refer(each, refs)
+        _replace_refs(each, refs)
 
 
-_BY_LOOKS: Final = {
+_BY_VALUES: Final = {
     (kind.__name__, *(each.value for each in kind)): name for kind, name in ENUMERATIONS.items()
 }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
 from portico.gateway.approve_server import ServerReview, ToolReview
 from portico.gateway.core.diff import Change
@@ -15,7 +15,7 @@ from portico.kernel.effect import Effect
 class ChangeOut(
     BaseModel,
     title="ChangeOut",
-    json_schema_extra=apart("portico__faces__http__server_reviews__ChangeOut"),
+    json_schema_extra=alias("portico__faces__http__server_reviews__ChangeOut"),
 ):
     path: str
     before: str | None

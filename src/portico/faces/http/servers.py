@@ -12,7 +12,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.once import Asked
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.server_labels import labels_out
 from portico.faces.http.server_names import ServerName
 from portico.faces.http.server_profiles import ConfinementOut, confinement_out
@@ -30,7 +30,7 @@ Pin = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ServerIn(
-    Body, title="ServerIn", json_schema_extra=apart("portico__faces__http__servers__ServerIn")
+    Body, title="ServerIn", json_schema_extra=alias("portico__faces__http__servers__ServerIn")
 ):
     name: Annotated[str, Field(max_length=80)]
     launch: dict[str, JsonValue]
@@ -74,7 +74,7 @@ class VitalsOut(BaseModel, title="VitalsOut"):
 class ServerOut(
     BaseModel,
     title="ServerOut",
-    json_schema_extra=apart("portico__faces__http__servers__ServerOut"),
+    json_schema_extra=alias("portico__faces__http__servers__ServerOut"),
 ):
     name: str
     origin: str
@@ -103,7 +103,7 @@ class ServerOut(
     """Whether its results count as the user's own words."""
 
 
-class ServerLookOut(ServerOut, title="ServerLookOut", json_schema_extra=apart("ServerLookOut")):
+class ServerLookOut(ServerOut, title="ServerLookOut", json_schema_extra=alias("ServerLookOut")):
     tools: dict[Standing, int]
     tokens: int
     vitals: VitalsOut

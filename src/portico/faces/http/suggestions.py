@@ -9,7 +9,7 @@ from starlette.responses import Response
 from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, RunOrSuggestionText
 from portico.faces.http.workflow_out import told
 from portico.gateway.core.suggest.kept_plan import MOST_WORDS
@@ -38,7 +38,7 @@ class SuggestedStepOut(BaseModel, title="SuggestedStepOut"):
 class PathOut(
     BaseModel,
     title="PathOut",
-    json_schema_extra=apart("portico__faces__http__suggestions__PathOut"),
+    json_schema_extra=alias("portico__faces__http__suggestions__PathOut"),
 ):
     hops: list[dict[str, JsonValue]]
     """Each `from` a tool `to` a tool, with its `confidence`."""

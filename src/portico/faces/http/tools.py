@@ -10,7 +10,7 @@ from portico.faces.http.authentication import Caller
 from portico.faces.http.gateway_use_cases import Gateway
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Body, OneLine, Wildcard, wire_object
 from portico.gateway.core.call import Verb, verb_for
 from portico.gateway.core.learnt import SeenShape
@@ -104,7 +104,7 @@ class EffectOut(BaseModel, title="EffectOut"):
 class FiguresOut(
     BaseModel,
     title="FiguresOut",
-    json_schema_extra=apart("portico__faces__http__tools__FiguresOut"),
+    json_schema_extra=alias("portico__faces__http__tools__FiguresOut"),
 ):
     name: str
     calls: int

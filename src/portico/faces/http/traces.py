@@ -24,7 +24,7 @@ from portico.faces.http.agent_words import amount
 from portico.faces.http.authentication import Caller
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import apart
+from portico.faces.http.schema_names import alias
 from portico.faces.http.words import Moment, Name, RunIdPath, wire_object
 from portico.kernel.ids import RunId
 
@@ -46,7 +46,7 @@ class UsageOut(BaseModel, title="UsageOut"):
 
 
 class RunLine(
-    BaseModel, title="RunLine", json_schema_extra=apart("portico__faces__http__traces__RunLine")
+    BaseModel, title="RunLine", json_schema_extra=alias("portico__faces__http__traces__RunLine")
 ):
     run: str
     agent: str
@@ -77,20 +77,20 @@ class RunLine(
 class TracePage(
     Page[RunLine],
     title="Page[RunLine]",
-    json_schema_extra=apart("portico__faces__http__paging__Page_RunLine___2"),
+    json_schema_extra=alias("portico__faces__http__paging__Page_RunLine___2"),
 ):
     pass
 
 
 class RunOut(
-    RunLine, title="RunOut", json_schema_extra=apart("portico__faces__http__traces__RunOut")
+    RunLine, title="RunOut", json_schema_extra=alias("portico__faces__http__traces__RunOut")
 ):
     history: list[dict[str, JsonValue]]
     """What was said before, by the account of whoever started it."""
 
 
 class SaidOut(
-    BaseModel, title="SaidOut", json_schema_extra=apart("portico__faces__http__traces__SaidOut")
+    BaseModel, title="SaidOut", json_schema_extra=alias("portico__faces__http__traces__SaidOut")
 ):
     number: int
     text: str

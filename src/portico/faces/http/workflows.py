@@ -16,7 +16,7 @@ from portico.faces.http.once import Asked
 from portico.faces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position
 from portico.faces.http.patience import Patience, applied
 from portico.faces.http.problems import documented
-from portico.faces.http.schema_names import Apart
+from portico.faces.http.schema_names import Alias
 from portico.faces.http.words import Body, LabelText, Name, RunIdPath, SuggestionIdText
 from portico.faces.http.workflow_out import WorkflowOut, told
 from portico.gateway.core.plan.report import Mode
@@ -46,7 +46,7 @@ class WorkflowIn(Body, title="WorkflowIn"):
     """What a plan is for, in your own words: if it goes well, it is suggested for the like of
     them."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
-    mode: Annotated[Mode, Apart("Mode-Input")] = Mode.DURABLE
+    mode: Annotated[Mode, Alias("Mode-Input")] = Mode.DURABLE
     """`inline`: at once and without a journal, for a plan that only reads."""
     label: LabelText | None = None
     accept: Annotated[list[_Step], Field(max_length=2000)] = Field(default_factory=list)
