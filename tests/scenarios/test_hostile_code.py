@@ -7,7 +7,7 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,8 @@ PROGRAMS = hostile_programs()
 LIMITS = CodeLimits(
     seconds=0.5, whole_seconds=2.0, memory=32_000_000, depth=100, calls=50, output=50_000
 )
+UNHURRIED = replace(LIMITS, seconds=30.0, whole_seconds=60.0)
+"""For programs that end by another limit, also on a busy machine."""
 DEADLINE = 120
 GOOD = "total = 0\nfor number in range(1000):\n    total += number\n[total, await echo('well')]"
 AT_ONCE = 8
@@ -113,7 +115,8 @@ async def watched(sizes: Sizes) -> AsyncIterator[None]:
 async def told(interpreter: MontyInterpreter, hostile: Hostile, program: str) -> CodeEnd | None:
     """None for one that is refused as no program. Raises `TimeoutError` for one without an end."""
     try:
-        outcome = await _once_there_is_room(interpreter, program)
+        limits = LIMITS if CodeEnd.TOO_LONG in hostile.ends else UNHURRIED
+        outcome = await _once_there_is_room(interpreter, program, limits)
     except CodeRefused:
         return None
     everything = json.dumps(asdict(outcome))
@@ -121,17 +124,18 @@ async def told(interpreter: MontyInterpreter, hostile: Hostile, program: str) ->
     assert "root:" not in everything, program
     assert len(outcome.printed.encode()) <= LIMITS.output
     assert len(json.dumps(outcome.result)) <= 6 * LIMITS.output
-    # On a machine that is busy any of them may take too long.
-    assert outcome.end in hostile.ends | {CodeEnd.TOO_LONG}, (program, outcome)
+    assert outcome.end in hostile.ends, (program, outcome)
     return outcome.end
 
 
-async def _once_there_is_room(interpreter: MontyInterpreter, program: str) -> CodeOutcome:
+async def _once_there_is_room(
+    interpreter: MontyInterpreter, program: str, limits: CodeLimits
+) -> CodeOutcome:
     """More of them come than have a place: who finds none is told so, and comes again."""
     while True:
         with suppress(CodeBusy):
             async with asyncio.timeout(DEADLINE):
-                return await interpreter.run(program, LIMITS, functions=FUNCTIONS)
+                return await interpreter.run(program, limits, functions=FUNCTIONS)
 
 
 def test_there_are_two_hundred_different_ones() -> None:
