@@ -3,8 +3,8 @@
 import gc
 import sys
 
-from portico.faces.cli.app import run
-from portico.main.house import PorticoHouse
+from portico.app.house import PorticoHouse
+from portico.interfaces.cli.app import run
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from benchmarks.agents_work import ALL
 from portico.bench.clients import rest
 from portico.bench.processes import PORTICO, environment, free_port, scratch_home
 from portico.bench.report import skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 
 def agents(

@@ -20,18 +20,18 @@ from portico.agents.core.asking import ModelAsk, Piece
 from portico.agents.core.happening import RunEnded
 from portico.agents.core.message import UserSaid
 from portico.agents.start_run import AgentRunWish
-from portico.faces.http.agent_run_use_cases import AgentRunUseCases
+from portico.app.agents import LateModels, agent_doors
+from portico.app.audit import open_audit
+from portico.app.background import kept_up
+from portico.app.carry_out import carry_out_runs, every_kind
+from portico.app.gateway import Opened, open_gateway
+from portico.app.ground import Ground
+from portico.app.outside import Outside
+from portico.app.secrets import SecretDoors
+from portico.app.use_cases import use_cases
 from portico.gateway.core.tool import ToolRef
+from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.kernel.principal import Principal
-from portico.main.agents import LateModels, agent_doors
-from portico.main.audit import open_audit
-from portico.main.background import kept_up
-from portico.main.carry_out import carry_out_runs, every_kind
-from portico.main.gateway import Opened, open_gateway
-from portico.main.ground import Ground
-from portico.main.outside import Outside
-from portico.main.secrets import SecretDoors
-from portico.main.use_cases import use_cases
 
 _PATIENCE: Final = timedelta(minutes=10)
 _REST: Final = 0.4

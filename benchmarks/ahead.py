@@ -18,7 +18,7 @@ from benchmarks.ahead_splits import FOLDS, by_session, by_template
 from benchmarks.ahead_traces import TRACES, read_traces
 from benchmarks.real_programs import find_programs
 from portico.bench.report import skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import canonical
 
 _SEED: Final = 20

@@ -15,8 +15,8 @@ from benchmarks.box_starts import Starts, measure_starts
 from benchmarks.box_web import Requests, measure_requests
 from benchmarks.boxes import Boxes, boxes
 from portico.bench.report import Report, skipped
-from portico.box.core.report import Backend
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
+from portico.sandbox.core.report import Backend
 
 _LETTERS: Final = 100
 

@@ -15,9 +15,9 @@ from typing import Final
 
 import portico
 from benchmarks.boxes import Boxes, by_round
-from portico.box.core.limits import Limits
-from portico.box.core.profile import Order, Profile
-from portico.box.core.report import Backend
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.profile import Order, Profile
+from portico.sandbox.core.report import Backend
 
 _SERVER: Final = (sys.executable, "-m", "portico.bench.call_echo", "stdio")
 _TEXT: Final = "x" * 100

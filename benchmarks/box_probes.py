@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.boxes import Boxes
-from portico.adapters.box.probing.attempts import CanaryAttempts, situation
-from portico.box.core.errors import BoxUnavailable
-from portico.box.core.probes import Situation, Verdict
-from portico.box.core.report import Backend, Probe
-from portico.box.core.trials import TRIALS
+from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
+from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.probes import Situation, Verdict
+from portico.sandbox.core.report import Backend, Probe
+from portico.sandbox.core.trials import TRIALS
 
 
 @dataclass(frozen=True, slots=True)

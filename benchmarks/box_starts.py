@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 
 from benchmarks.boxes import Boxes
-from portico.box.core.limits import Limits
-from portico.box.core.profile import Order
-from portico.box.core.report import Backend
-from portico.box.ports import Box
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.profile import Order
+from portico.sandbox.core.report import Backend
+from portico.sandbox.ports import Box
 
 _ORDER = Order(program="/bin/true", environment={"PATH": "/usr/bin:/bin"})
 

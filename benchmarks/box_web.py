@@ -18,8 +18,8 @@ from typing import Final
 import httpx2
 
 from benchmarks.boxes import by_round
-from portico.adapters.web.client import guarded_client
-from portico.box.core.profile import Place
+from portico.adapters.egress.client import guarded_client
+from portico.sandbox.core.profile import Place
 
 _ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 _FRESH: Final = 10

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from portico.adapters.box.bubblewrap import BubblewrapBox
-from portico.adapters.box.cgroup import find_groups
-from portico.adapters.box.landlock import LandlockBox
-from portico.adapters.web.dialer import Dialer
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.cgroup import find_groups
+from portico.adapters.sandbox.landlock import LandlockBox
 from portico.bench.processes import scratch_home
-from portico.box.core.report import Backend, Report
-from portico.box.ports import Box
+from portico.sandbox.core.report import Backend, Report
+from portico.sandbox.ports import Box
 
 
 @dataclass(frozen=True, slots=True)

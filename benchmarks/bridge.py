@@ -14,7 +14,7 @@ from benchmarks.bridge_report import report
 from benchmarks.bridge_vocabulary import NoWords, vocabulary
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 _TIMES: Final = 10
 

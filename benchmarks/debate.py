@@ -19,7 +19,7 @@ from benchmarks.debate_rows import FILE, Row, file_in, merged, read_rows
 from benchmarks.debate_teams import TEAMS, simulated
 from portico.bench.report import Report, skipped
 from portico.debate.core.rules import Preset
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 
 Progress = Callable[[str], None]

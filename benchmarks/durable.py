@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 
 def durable(

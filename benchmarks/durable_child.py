@@ -27,6 +27,9 @@ from portico.adapters.postgres.installation import first_admin
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.engine_room import EngineWishes, event_log, working
+from portico.app.ground import Ground
+from portico.app.outside import Outside
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import RunStatus
@@ -39,9 +42,6 @@ from portico.kernel.durable import Durable
 from portico.kernel.ids import uuid7
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.main.engine_room import EngineWishes, event_log, working
-from portico.main.ground import Ground
-from portico.main.outside import Outside
 
 _STEPS: Final = 10
 _AT_ONCE: Final = 32

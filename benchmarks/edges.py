@@ -21,8 +21,8 @@ from portico.adapters.embeddings.errors import EncoderNotFound
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.bench.report import Report, skipped
-from portico.faces.cli.terminal import At
 from portico.gateway.core.errors import EmbedderUnavailable
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 
 _SETS: Final = "tool-search"

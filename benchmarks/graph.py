@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 _SIZES: Final = ((1_000, 5_000), (10_000, 50_000))
 _FIGURES: Final = (

@@ -19,6 +19,8 @@ from portico.adapters.postgres.learnt import PostgresSeenFlows
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock
+from portico.app.ground import Ground
+from portico.app.use_cases import use_cases
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
 from portico.gateway.core.graph.known_graph import KnownGraph
@@ -26,8 +28,6 @@ from portico.gateway.graph.graphs import Graphs
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.use_cases import use_cases
 
 _PATHS: Final = 200
 _RUN: Final = 8

@@ -15,6 +15,8 @@ from benchmarks.guard import ECHO
 from benchmarks.guard_chain import ways_to_chain, written_and_verified
 from benchmarks.guard_house import GuardHouse, guard_house
 from portico.adapters.system.clock import SystemClock
+from portico.app.ground import Ground
+from portico.app.policy import open_policy
 from portico.gateway.call_tool import CallTool
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.act import Act, Action, Aim, Allowed
@@ -26,8 +28,6 @@ from portico.guard.gate import Gate
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.policy import open_policy
 
 TEAM: Final = Label(Level.TEAM)
 _RULES: Final = 100

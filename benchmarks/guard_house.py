@@ -12,12 +12,12 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.audit import Auditing, open_audit
+from portico.app.gateway import Opened, open_gateway
+from portico.app.ground import Ground
+from portico.app.outside import Outside
+from portico.app.use_cases import use_cases
 from portico.kernel.principal import Principal
-from portico.main.audit import Auditing, open_audit
-from portico.main.gateway import Opened, open_gateway
-from portico.main.ground import Ground
-from portico.main.outside import Outside
-from portico.main.use_cases import use_cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

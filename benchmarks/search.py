@@ -21,12 +21,12 @@ from benchmarks.search_run import Fold, Sets
 from benchmarks.search_sets import prepare
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.words.snowball import stem
+from portico.adapters.stemming.snowball import stem
 from portico.bench.report import Report, skipped
 from portico.bench.search import LIBRARIES, SETS, TOOLS, Models, corpus, speed_figures, version_of
 from portico.bench.tool_sets import FIVE, ULTRA, missing_files, read_sets
-from portico.faces.cli.terminal import At
 from portico.gateway.core.search.fusion import ENCODER, STATIC
+from portico.interfaces.cli.terminal import At
 
 
 def search(

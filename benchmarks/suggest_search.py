@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.suggest_sets import SuggestSet, Wanted
-from portico.adapters.words.snowball import stem
+from portico.adapters.stemming.snowball import stem
 from portico.bench.search import Embeds
 from portico.gateway.core.search.fusion import STATIC
 from portico.gateway.core.search.index import SearchIndex

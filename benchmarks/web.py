@@ -18,7 +18,7 @@ from benchmarks.web_tools import A_SERVER, reads, server_names
 from portico.bench.clients import asked, rest
 from portico.bench.processes import scratch_home
 from portico.bench.report import skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 
 def web(  # noqa: PLR0913 # a size each

@@ -20,12 +20,12 @@ from benchmarks.web_seeds import Seed
 from benchmarks.web_sizes import Sizes
 from benchmarks.web_stock import load_audit, load_calls, load_edges, load_talk, long_talk
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.app.ground import Ground
+from portico.app.use_cases import use_cases
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.project import ProjectId
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.use_cases import use_cases
 
 _COUNTED = (
     *("run", "run_step", "event", "tool_call", "tool_edge", "approval", "debate", "message"),

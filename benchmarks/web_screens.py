@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
-from portico.faces.web import screens
+from portico.interfaces.console import screens
 
 _LEFT_OUT: Final = frozenset({"/bridge/next", "/tools/result", "/audit/export", "/figures/csv"})
 """It leads elsewhere; it needs a result; two are files."""

@@ -16,12 +16,12 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.ground import Ground
+from portico.app.use_cases import use_cases
 from portico.engine.core.entry import NewEntry
 from portico.engine.run_events import ALL_RUNS
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.use_cases import use_cases
 
 _EVERY: Final = 5
 """One of so many is told in the topic of all runs."""

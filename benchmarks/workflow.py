@@ -22,7 +22,7 @@ from benchmarks.workflow_tools import PROGRAM
 from portico.bench.clients import let_in, rest
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonValue
 
 _WHERE: Final = {"inline": "ours", "durable": "ours", "calls": "ours", "five": "ours"}

@@ -13,20 +13,20 @@ from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.audit import open_audit
+from portico.app.background import kept_up
+from portico.app.carry_out import carry_out_runs, every_kind
+from portico.app.gateway import Opened, open_gateway
+from portico.app.ground import Ground
+from portico.app.outside import Outside
+from portico.app.secrets import SecretDoors
+from portico.app.use_cases import use_cases
 from portico.gateway.core.plan.plan import Given, Plan, Reference, Step
 from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.workflows.start_workflow import WorkflowWish
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.main.audit import open_audit
-from portico.main.background import kept_up
-from portico.main.carry_out import carry_out_runs, every_kind
-from portico.main.gateway import Opened, open_gateway
-from portico.main.ground import Ground
-from portico.main.outside import Outside
-from portico.main.secrets import SecretDoors
-from portico.main.use_cases import use_cases
 
 _PATIENCE: Final = timedelta(minutes=10)
 

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_or
 from cyclopts import App
 from docstring_parser import parse
 from fastapi.exceptions import RequestValidationError
+from licences import licences
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -31,27 +32,26 @@ from written.metrics import metrics
 from written.testing_doors import testing_doors
 
 import portico
-from licences import licences
 from portico.adapters.builtin.offers import OFFERED, VERSION
 from portico.adapters.builtin.tool import Offered
 from portico.adapters.tokens.o200k import O200k
-from portico.box.core.probes import Situation, Trial, Verdict
-from portico.box.core.report import Backend
-from portico.box.core.trials import GROUPS, TRIALS
-from portico.faces.cli.app import build
-from portico.faces.cli.errors import Broken
-from portico.faces.cli.exits import exit_for
-from portico.faces.cli.server import Refused
-from portico.faces.http import problems
-from portico.faces.http.app import routes
-from portico.faces.mcp.bridge.resources import TEMPLATES
-from portico.faces.mcp.bridge.tools import EVERY, BridgeTool
-from portico.faces.mcp.debate.tools import EVERY as OF_DEBATES
-from portico.faces.mcp.debate.tools import DebateTool
+from portico.app.assemble import Doors, assemble
 from portico.gateway.core.plan.schema import plan_schema
+from portico.interfaces.cli.app import build
+from portico.interfaces.cli.errors import Broken
+from portico.interfaces.cli.exits import exit_for
+from portico.interfaces.cli.server import Refused
+from portico.interfaces.http import problems
+from portico.interfaces.http.app import routes
+from portico.interfaces.mcp.bridge.resources import TEMPLATES
+from portico.interfaces.mcp.bridge.tools import EVERY, BridgeTool
+from portico.interfaces.mcp.debate.tools import EVERY as OF_DEBATES
+from portico.interfaces.mcp.debate.tools import DebateTool
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
-from portico.main.assemble import Doors, assemble
+from portico.sandbox.core.probes import Situation, Trial, Verdict
+from portico.sandbox.core.report import Backend
+from portico.sandbox.core.trials import GROUPS, TRIALS
 from portico.settings.model import Settings
 
 REFERENCE: Final = Path(__file__).parent / "reference"

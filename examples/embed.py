@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from portico.faces.http.gateway_use_cases import GatewayUseCases
+from portico.app.assemble_gateway import assemble_gateway
 from portico.gateway.core.call import Answer
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.roles import Role
+from portico.interfaces.http.gateway_use_cases import GatewayUseCases
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.main.assemble_gateway import assemble_gateway
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.gateway_doors import memory_gateway

@@ -82,7 +82,7 @@ def tcp_database(tcp_template: Template) -> Iterator[Addresses]:
         yield addresses
 
 
-STRANGERS = ("mcp", "box", "monty", "builtin", "web")
+STRANGERS = ("mcp", "sandbox", "monty", "builtin", "egress")
 """Adapters whose tests start strangers' programs and talk to servers."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.faces.cli.commands import COMMANDS, OPTIONS, overview
+from portico.interfaces.cli.commands import COMMANDS, OPTIONS, overview
 
 HEAVY = {
     "asyncio",

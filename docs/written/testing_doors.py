@@ -19,7 +19,7 @@ import asyncio
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.errors import ApprovalPending
 from portico.kernel.effect import Effect
-from portico.main.assemble_gateway import assemble_gateway
+from portico.app.assemble_gateway import assemble_gateway
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.gateway_doors import memory_gateway

@@ -11,7 +11,7 @@ def main() -> None:
     try:
         sys.exit(_run())
     except KeyboardInterrupt:  # while something was still being loaded
-        from portico.faces.cli.exits import Exit
+        from portico.interfaces.cli.exits import Exit
 
         sys.exit(Exit.INTERRUPTED)
 
@@ -20,18 +20,18 @@ def _run() -> int:
     # By name, because benchmarks stand above everything and nothing may know them.
     extra = {"bench": ("portico.bench.command:app", "Measure the figures that the docs quote.")}
     if sys.argv[1:] in ([], ["--help"], ["-h"]):
-        from portico.faces.cli.commands import overview
+        from portico.interfaces.cli.commands import overview
 
         return _shown(overview(extra))
 
-    from portico.faces.cli.app import run
-    from portico.main.house import PorticoHouse
+    from portico.app.house import PorticoHouse
+    from portico.interfaces.cli.app import run
 
     return run(PorticoHouse(), sys.argv[1:], extra=extra)
 
 
 def _shown(text: str) -> int:
-    from portico.faces.cli.exits import Exit, nobody_reads
+    from portico.interfaces.cli.exits import Exit, nobody_reads
 
     try:
         print(text, flush=True)

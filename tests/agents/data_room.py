@@ -3,18 +3,18 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.joins.agent_identities import AgentIdentities
+from portico.adapters.cross_domain.agent_identities import AgentIdentities
 from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.app.assemble_agents import AgentDoors, assemble_agents
 from portico.engine.core.errors import RunNotFound
-from portico.faces.http.agent_use_cases import AgentUseCases
 from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.roles import Role
 from portico.guard.ports import Rules
+from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.main.assemble_agents import AgentDoors, assemble_agents
 from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
 from portico.testing.agents import MemoryBook
 from portico.testing.audit import MemoryAudit

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from portico.adapters.cross_domain.agent_work import AgentWork
 from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.joins.agent_work import AgentWork
 from portico.agents.core.agent import Limits
 from portico.agents.core.asking import Usage
 from portico.agents.core.errors import (

@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.adapters.joins.agent_calls import Waits
-from portico.adapters.joins.agent_identities import AgentIdentities
-from portico.adapters.joins.agent_offer import Offers
-from portico.adapters.joins.agent_talk import AgentTalk, JsonLines
-from portico.adapters.joins.agent_tasks import AgentTasks
-from portico.adapters.joins.agent_toolbox import AsksNobody, GatewayToolbox
-from portico.adapters.joins.agent_work import AgentWork, acting_in
-from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.adapters.cross_domain.agent_calls import Waits
+from portico.adapters.cross_domain.agent_identities import AgentIdentities
+from portico.adapters.cross_domain.agent_offer import Offers
+from portico.adapters.cross_domain.agent_talk import AgentTalk, JsonLines
+from portico.adapters.cross_domain.agent_tasks import AgentTasks
+from portico.adapters.cross_domain.agent_toolbox import AsksNobody, GatewayToolbox
+from portico.adapters.cross_domain.agent_work import AgentWork, acting_in
+from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.agents.ask_model import AskModel
 from portico.agents.core.agent import Agent
 from portico.agents.core.happening import Happening
@@ -26,6 +26,7 @@ from portico.agents.start_run import AGENT, AgentRunWish, StartAgentRun, Started
 from portico.agents.steer_run import SteerRun
 from portico.agents.stop_run import StopRun
 from portico.agents.take_turn import TakeTurn
+from portico.app.starting import starting
 from portico.engine.kinds import Kind
 from portico.engine.tails import Tails
 from portico.guard.answer_approval import Reply
@@ -37,7 +38,6 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
-from portico.main.starting import starting
 from portico.testing.agent_data import MemoryAgents, MemoryTraces, an_agent, an_agent_spec
 from portico.testing.agents import MemoryBook, ScriptedModels, Words
 from portico.testing.audit import MemoryAudit

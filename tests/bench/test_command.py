@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.faces.cli.app import run
-from portico.faces.cli.exits import Exit
-from tests.faces.cli.house import ScriptedHouse
+from portico.interfaces.cli.app import run
+from portico.interfaces.cli.exits import Exit
+from tests.interfaces.cli.house import ScriptedHouse
 
 EXTRA: Mapping[str, tuple[str, str]] = {"bench": ("portico.bench.command:app", "Measure.")}
 KEPT = ["start", "call", "context", "search", "first-minute"]

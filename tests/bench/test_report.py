@@ -11,10 +11,10 @@ from portico.bench.call import _WARM, _environment, call
 from portico.bench.context import context
 from portico.bench.report import Report
 from portico.bench.search import search
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
 from portico.settings.load import load
-from tests.faces.cli.house import ScriptedHouse
+from tests.interfaces.cli.house import ScriptedHouse
 
 REPORT = Report(
     benchmark="start",

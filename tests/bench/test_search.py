@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from portico.adapters.egress.client import guarded_client
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
 from portico.adapters.embeddings.pull import Order, PullEncoder
-from portico.adapters.web.client import guarded_client
 from portico.bench.search import search
 from portico.bench.tool_sets import FILES, FIVE, LIVE, MULTI, SEAL, missing_files, read_sets
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.bench.small_sets import THINGS, write_sets
-from tests.faces.cli.house import ScriptedHouse
+from tests.interfaces.cli.house import ScriptedHouse
 
 OF_AN_ENCODER = {
     "onnx_ndcg10",

@@ -9,11 +9,11 @@ import pytest
 from benchmarks.box import box
 from benchmarks.box_probes import compared
 from benchmarks.boxes import by_round
-from portico.box.core.probes import Situation
-from portico.box.core.report import Backend, Probe
-from portico.faces.cli.house import SettingEntry
-from portico.faces.cli.terminal import Terminal
-from tests.faces.cli.house import ScriptedHouse
+from portico.interfaces.cli.house import SettingEntry
+from portico.interfaces.cli.terminal import Terminal
+from portico.sandbox.core.probes import Situation
+from portico.sandbox.core.report import Backend, Probe
+from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly
 

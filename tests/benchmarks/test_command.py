@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.command import app
 from portico.bench.command import app as shipped
-from portico.faces.cli.app import run
-from portico.faces.cli.exits import Exit
-from tests.faces.cli.house import ScriptedHouse
+from portico.interfaces.cli.app import run
+from portico.interfaces.cli.exits import Exit
+from tests.interfaces.cli.house import ScriptedHouse
 
 EXTRA: Mapping[str, tuple[str, str]] = {"bench": ("benchmarks.command:app", "Measure.")}
 NAMES = [name for name in app.resolved_commands() if not name.startswith("-")]

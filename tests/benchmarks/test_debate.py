@@ -15,9 +15,9 @@ from benchmarks.debate_replay import Held, replay
 from benchmarks.debate_rows import FILE, Row, merged, read_rows
 from benchmarks.debate_teams import TEAMS, simulated
 from portico.debate.core.rules import Preset
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
-from tests.faces.cli.house import ScriptedHouse
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
+from tests.interfaces.cli.house import ScriptedHouse
 
 ALWAYS = {
     "accuracy_at_3_3",

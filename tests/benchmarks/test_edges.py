@@ -14,14 +14,14 @@ from benchmarks.edge_sets import EXECUTABLE, FOUR, SEAL, GoldPlan, read_plans
 from benchmarks.edges import edges
 from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.edges.flows import Flow
 from portico.gateway.core.edges.signs import Sign
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.benchmarks.small_plans import write_plans
-from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import embedded
+from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly
 

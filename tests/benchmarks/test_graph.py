@@ -14,10 +14,10 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
-from portico.faces.cli.terminal import Terminal
+from portico.interfaces.cli.terminal import Terminal
 from tests.contracts.doors import postgres_doors
-from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.graph.drawn import drawn, ref
+from tests.interfaces.cli.house import ScriptedHouse
 
 FIGURES = ("sync", "pagerank", "communities", "path", "total", "incremental")
 

@@ -13,9 +13,9 @@ from benchmarks.edges import edges
 from benchmarks.real_programs import PACKAGES, Programs, find_programs
 from benchmarks.search import search
 from benchmarks.suggest import suggest
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
-from tests.faces.cli.house import ScriptedHouse
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
+from tests.interfaces.cli.house import ScriptedHouse
 
 
 def test_a_program_is_found_where_it_was_said_to_be_and_nothing_is_installed_unasked(

@@ -9,13 +9,13 @@ import pytest
 
 from benchmarks.kept_vectors import KeptVectors
 from benchmarks.search import search
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal
 from portico.gateway.core.embedding import EmbeddingModel
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal
 from tests.adapters.embeddings.tiny import publish
 from tests.bench.small_sets import write_sets
-from tests.faces.cli.house import ScriptedHouse
 from tests.gateway.core.search.shop import Floats, embedded
+from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly
 

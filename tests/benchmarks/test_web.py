@@ -21,9 +21,9 @@ from benchmarks.web_screens import every_screen
 from benchmarks.web_seeds import Seed
 from benchmarks.web_sizes import Sizes
 from benchmarks.web_visitor import Visitor
-from portico.faces.cli.terminal import Terminal
+from portico.interfaces.cli.terminal import Terminal
 from portico.kernel.ids import RunId
-from tests.faces.cli.house import ScriptedHouse
+from tests.interfaces.cli.house import ScriptedHouse
 
 ONE, OTHER, NEW = (UUID(int=number) for number in (7, 8, 2**100 + 9))
 RUN = RunId(ONE)

@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
+from portico.adapters.cross_domain.errands import RunErrands
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.joins.errands import RunErrands
 from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.declassification import Proposal

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
 from portico.bridge.change_message import DeleteMessage, EditMessage, ShowVersions
 from portico.bridge.core.conversation import Conversation, ConversationId

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import psycopg
 
+from portico.adapters.crypto.vault import RingVault
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.postgres.acquaintances import PostgresAcquaintances
@@ -58,7 +59,6 @@ from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.postgres.vectors import PostgresVectors
-from portico.adapters.seals.vault import RingVault
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.agents.ports import Agents, Traces
 from portico.agents.trace_ports import TraceReports

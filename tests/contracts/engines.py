@@ -14,6 +14,8 @@ from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.engine_room import EngineWishes, event_log, working
+from portico.app.outside import Outside
 from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg, Place, Run, RunStatus, Turn
@@ -28,8 +30,6 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.main.engine_room import EngineWishes, event_log, working
-from portico.main.outside import Outside
 from portico.testing.audit import MemoryAudit
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.guard import a_space, an_identity

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.files.folder import FolderFiles
-from portico.adapters.files.opening import Beneath, Walk
-from portico.box.core.errors import FileTrouble, PathRefused
-from portico.box.core.files import FileContent
-from portico.box.ports import Files
+from portico.adapters.confined_files.folder import FolderFiles
+from portico.adapters.confined_files.opening import Beneath, Walk
+from portico.sandbox.core.errors import FileTrouble, PathRefused
+from portico.sandbox.core.files import FileContent
+from portico.sandbox.ports import Files
 from portico.testing.files import MemoryFiles
 
 LARGEST = 1000

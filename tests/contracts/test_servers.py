@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import ServerExists, ServerNotFound
 from portico.gateway.core.pin import definition_pin
@@ -29,6 +28,7 @@ from portico.gateway.ports import Servers, Tools
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokens
+from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING

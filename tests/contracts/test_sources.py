@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.client_files.reading import ClientFiles
-from portico.adapters.client_files.sources import FileSources
+from portico.adapters.client_configs.reading import ClientFiles
+from portico.adapters.client_configs.sources import FileSources
 from portico.gateway.core.client_files.wish import Described, Wish
 from portico.gateway.core.server import Stdio
 from portico.gateway.ports import Sources

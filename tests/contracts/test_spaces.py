@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
 from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
@@ -23,6 +22,7 @@ from portico.guard.core.space import ExportedRow
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.sandbox.core.profile import Place, Profile
 from portico.testing.gateway import a_server, a_tool
 from portico.testing.guard import a_person, a_space, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.faces.cli.exits import Exit
-from portico.faces.http.authentication import OPEN_BELOW, OPEN_PATHS
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.http.authentication import OPEN_BELOW, OPEN_PATHS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"

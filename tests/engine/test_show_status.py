@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from portico.box.core.report import Backend, Report
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.health import Finding, State
 from portico.engine.core.retention import Forgotten, Keep
@@ -18,6 +17,7 @@ from portico.engine.show_status import HouseStatus, ShowStatus
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Role, Scope
+from portico.sandbox.core.report import Backend, Report
 from portico.testing.engine import ScriptedCheck
 from portico.testing.guard import a_person, an_identity
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.engine.core.entry import Aside
 from portico.engine.core.errors import BadCursor, RunNotFound
 from portico.engine.cursors import Cursors

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from portico.adapters.seals.aes_siv import AesSivSeal
+from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.engine.core.cursor import Positions
 from portico.engine.core.entry import Aside, Entry, NewEntry, Page
 from portico.engine.core.errors import StoreUnavailable

@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from portico.adapters.cross_domain.approval_news import APPROVALS, LoggedNews
+from portico.adapters.cross_domain.errands import RunErrands
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.joins.approval_news import APPROVALS, LoggedNews
-from portico.adapters.joins.errands import RunErrands
+from portico.app.assemble_gateway import assemble_gateway
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg, Run
 from portico.engine.kinds import Kind, Kinds
@@ -31,7 +32,6 @@ from portico.guard.core.roles import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.main.assemble_gateway import assemble_gateway
 from portico.testing.events import MemoryEventLog
 from portico.testing.gateway import an_approved_server
 from portico.testing.gateway_doors import memory_gateway

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from portico.app.assemble_gateway import GatewayDoors, Limits, assemble_gateway
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.server import TEAM, Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
@@ -12,7 +13,6 @@ from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.main.assemble_gateway import GatewayDoors, Limits, assemble_gateway
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.gateway_doors import NobodyAnswers, memory_gateway

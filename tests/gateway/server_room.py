@@ -1,6 +1,5 @@
 """The use cases about servers with in-memory doors, and a server that answers from a script."""
 
-from portico.box.core.profile import Place
 from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
 from portico.gateway.confine_server import SetProfile, ShowProfile
 from portico.gateway.core.acceptance import Effects, Proposed, look_pin
@@ -23,6 +22,7 @@ from portico.gateway.reconcile_servers import ReconcileServers
 from portico.guard.core.roles import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokens
+from portico.sandbox.core.profile import Place
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus
 from portico.testing.gateway import MemoryServers, MemoryTools

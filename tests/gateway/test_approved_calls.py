@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from portico.adapters.joins.approval_news import LoggedNews
+from portico.adapters.cross_domain.approval_news import LoggedNews
 from portico.engine.control_run import CancelRun, ForkRun, SignalRun
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import RunNotOver, StoreUnavailable

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from portico.app.assemble_gateway import Limits, assemble_gateway
 from portico.gateway.core.call import Answer, CallOutcome, Verb
 from portico.gateway.core.errors import (
     BadArguments,
@@ -27,7 +28,6 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
-from portico.main.assemble_gateway import Limits, assemble_gateway
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults, a_tool
 from portico.testing.gateway_doors import ANYTHING

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from portico.box.core.errors import BadProfile
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.confinement import Hold
 from portico.gateway.core.errors import NotStartedHere, UnboxedRefused
@@ -16,6 +14,8 @@ from portico.gateway.core.upstream import Target
 from portico.gateway.manage_servers import ServerWish
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.roles import Role, Scope
+from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.guard import a_person
 from tests.gateway.server_room import ROOT, VIEWER, Room
 
@@ -54,7 +54,7 @@ async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        caplog.at_level(logging.WARNING, "portico.box"),
+        caplog.at_level(logging.WARNING, "portico.sandbox"),
         room.bus.listen(ROOT.space, CATALOGUE) as ear,
     ):
         look = await room.set_profile(ROOT, "mail", NARROW)
@@ -72,7 +72,7 @@ async def test_a_profile_is_set_and_the_server_starts_anew_with_it(
 async def test_a_profile_is_taken_back(room: Room, caplog: pytest.LogCaptureFixture) -> None:
     await room.set_profile(ROOT, "mail", NARROW)
 
-    with caplog.at_level(logging.WARNING, "portico.box"):
+    with caplog.at_level(logging.WARNING, "portico.sandbox"):
         look = await room.set_profile(ROOT, "mail", None)
 
     assert look.held.confinement.profile == PUBLIC
@@ -160,7 +160,7 @@ async def test_where_there_is_no_box_it_starts_with_consent_for_exactly_this_lau
     room = await a_room(holds=False)
     before = await room.show_profile(ROOT, "mail")
 
-    with caplog.at_level(logging.WARNING, "portico.box"):
+    with caplog.at_level(logging.WARNING, "portico.sandbox"):
         server = await room.approve_launch(ROOT, "mail", before.server.launch_pin, unboxed=True)
 
     after = await room.show_profile(ROOT, "mail")

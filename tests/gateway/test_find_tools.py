@@ -8,6 +8,7 @@ import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.tokens.o200k import O200k
+from portico.app.assemble_gateway import Limits
 from portico.gateway.core.errors import ToolNotFound
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.schema import plan_schema
@@ -19,7 +20,6 @@ from portico.gateway.show_surface import OF_THE_SEARCH, Surface
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import canonical
-from portico.main.assemble_gateway import Limits
 from portico.testing.gateway import a_tool
 from portico.testing.kernel import TickingClock
 from portico.testing.upstreams import text

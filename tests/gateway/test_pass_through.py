@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from portico.app.assemble_gateway import assemble_gateway
 from portico.gateway.core.call import CallOutcome
 from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
 from portico.guard.core.act import TaskContext
@@ -14,7 +15,6 @@ from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
-from portico.main.assemble_gateway import assemble_gateway
 from portico.testing.gateway import an_approved_server
 from portico.testing.guard_policy import MemoryRules
 from tests.gateway.open_room import ANA, WEATHER, OpenRoom

@@ -10,14 +10,14 @@ from typing import Any, Final, cast
 
 import pytest
 
-from portico.adapters.joins import agent_toolbox, debate_agents
+from portico.adapters.cross_domain import agent_toolbox, debate_agents
+from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto.signing import Ed25519Signing
+from portico.adapters.crypto.vault import RingVault, head
+from portico.adapters.egress.approval_webhook import signature
 from portico.adapters.postgres import bridge_rows
 from portico.adapters.postgres.logins import BEGUN_IN
-from portico.adapters.seals.aes_siv import AesSivSeal
-from portico.adapters.seals.signing import Ed25519Signing
-from portico.adapters.seals.vault import RingVault, head
 from portico.adapters.system.sockets import short_folder
-from portico.adapters.web.approval_webhook import signature
 from portico.agents.core.chat import question_key
 from portico.agents.core.message_json import message_of
 from portico.bridge import cursors as bridge_cursors
@@ -40,8 +40,6 @@ from portico.debate.start_debate import keyed_id
 from portico.engine import start_run
 from portico.engine.core.receipt import Claim
 from portico.engine.cursors import Cursors
-from portico.faces.cli.connect_words import run_key
-from portico.faces.http import openai_chat
 from portico.gateway.core.acceptance import look_pin
 from portico.gateway.core.ahead.derivations import Fixed, Taken
 from portico.gateway.core.ahead.forms import form_of
@@ -76,6 +74,8 @@ from portico.guard.core.login import (
 )
 from portico.guard.core.token_subject import grant_id
 from portico.guard.core.vault_keys import VaultKey, VaultKeys
+from portico.interfaces.cli.connect_words import run_key
+from portico.interfaces.http import openai_chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import PUBLIC

@@ -15,7 +15,8 @@ from typing import Any, Final, cast
 import pytest
 from pydantic import BaseModel
 
-from portico.adapters.client_files.kept import Kept
+from portico.adapters.client_configs.kept import Kept
+from portico.adapters.egress.approval_webhook import ApprovalWebhook
 from portico.adapters.embeddings.encoder_folder import read_page, write_page
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.monty.kept_program import KeptProgram
@@ -29,7 +30,6 @@ from portico.adapters.postgres import (
 )
 from portico.adapters.postgres.login_clients import PostgresLoginClients
 from portico.adapters.system.supervisor import Order
-from portico.adapters.web.approval_webhook import ApprovalWebhook
 from portico.agents.core import happening_json as agent_events
 from portico.agents.core.agent_text import spec_from, spec_json
 from portico.agents.core.audit_facts import agent_facts
@@ -47,9 +47,6 @@ from portico.engine.core.receipt import Receipt
 from portico.engine.core.run import Failure
 from portico.engine.core.store import TableSize
 from portico.engine.do_once import Ask
-from portico.faces.http import happenings as sent_events
-from portico.faces.http.once import Asking
-from portico.faces.web.screens.bridge import begin
 from portico.gateway.core.ahead import derivations
 from portico.gateway.core.ahead.forms import EdgeKey
 from portico.gateway.core.ahead.layer import FOLLOWS, RECORD, Increment, Layer
@@ -80,6 +77,9 @@ from portico.guard.core.act import Act, Aim, Allowed, Denied, NeedsApproval
 from portico.guard.core.approval import Approval, Asker
 from portico.guard.core.audit_heads import head_from, head_line
 from portico.guard.core.login import LoginPlace
+from portico.interfaces.console.screens.bridge import begin
+from portico.interfaces.http import happenings as sent_events
+from portico.interfaces.http.once import Asking
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id
 from portico.kernel.label import PUBLIC

@@ -16,19 +16,19 @@ import pytest
 from cyclopts import App
 from pydantic import BaseModel
 
+from portico.adapters.cross_domain.debate_promotion import PROMOTION
 from portico.adapters.dbos import system
-from portico.adapters.joins.debate_promotion import PROMOTION
 from portico.agents.core.given import KIND
 from portico.bridge.carry_out_declassification import DECLASSIFICATION
 from portico.debate.run_debate import DEBATE
 from portico.debate.start_debate import ANALYSIS
 from portico.engine.core.run import Discreet, Leg, Place, failure_of
 from portico.engine.drill import DRILL
-from portico.faces.cli.app import build
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.ahead.gates import ARRIVAL, GATES
 from portico.gateway.core.program.program import PROGRAM
 from portico.gateway.workflows.run_plan import WORKFLOW
+from portico.interfaces.cli.app import build
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.label import Level
 from portico.settings.model import Settings

@@ -36,7 +36,6 @@ from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
-from portico.box.core.profile import Place, Profile
 from portico.engine.core.receipt import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
@@ -55,6 +54,7 @@ from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.sandbox.core.profile import Place, Profile
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import SeededEntropy, TickingClock

@@ -14,19 +14,19 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from portico.adapters.box import cgroup
-from portico.adapters.box.bubblewrap import BubblewrapBox
-from portico.adapters.box.landlock import LandlockBox
-from portico.adapters.box.probing.attempts import CanaryAttempts
-from portico.adapters.web.dialer import Dialer
-from portico.box.core.errors import BoxUnavailable
-from portico.box.core.limits import Limits
-from portico.box.core.outcome import End, Outcome
-from portico.box.core.probes import Layer, Manner, Trial
-from portico.box.core.profile import Order
-from portico.box.core.report import Backend, Report
-from portico.box.core.trials import TRIALS
-from portico.box.ports import Box, Cell
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.sandbox import cgroup
+from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.landlock import LandlockBox
+from portico.adapters.sandbox.probes.attempts import CanaryAttempts
+from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.outcome import End, Outcome
+from portico.sandbox.core.probes import Layer, Manner, Trial
+from portico.sandbox.core.profile import Order
+from portico.sandbox.core.report import Backend, Report
+from portico.sandbox.core.trials import TRIALS
+from portico.sandbox.ports import Box, Cell
 
 RUN_AS = "nobody"
 NO_BOX = "bare"

@@ -12,11 +12,8 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Final, Protocol, cast
 
-from portico.adapters.joins.agent_toolbox import AsksNobody, WouldAsk
+from portico.adapters.cross_domain.agent_toolbox import AsksNobody, WouldAsk
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.faces.mcp.calls import Calls
-from portico.faces.mcp.knock import Knock
-from portico.faces.mcp.uses import GatewayUses
 from portico.gateway.beside_tools import BesideTools
 from portico.gateway.build_index import BuildIndex
 from portico.gateway.call_tool import CallTool
@@ -40,6 +37,9 @@ from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule
 from portico.guard.core.ticket import Ticket
 from portico.guard.ports import Rules
+from portico.interfaces.mcp.calls import Calls
+from portico.interfaces.mcp.knock import Knock
+from portico.interfaces.mcp.uses import GatewayUses
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId

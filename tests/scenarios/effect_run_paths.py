@@ -14,8 +14,6 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
-from portico.box.ports import Interpreter
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg
 from portico.engine.kinds import Kind, Kinds
@@ -44,6 +42,8 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
+from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
+from portico.sandbox.ports import Interpreter
 from portico.testing.kernel import SeededEntropy, TickingClock
 from tests.scenarios.effect_oracle import Verdict
 from tests.scenarios.effect_paths import Direct, House, Path

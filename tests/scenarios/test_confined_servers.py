@@ -17,12 +17,12 @@ from portico.adapters.mcp import resolve
 from portico.adapters.mcp.environment import scrubbed
 from portico.adapters.mcp.housing import Confine
 from portico.adapters.mcp.pool import UpstreamPool
-from portico.box.core.limits import Limits
-from portico.box.core.outcome import End
+from portico.app.box import Boxes
+from portico.app.ground import Ground
 from portico.gateway.core.server import Plain, Stdio
 from portico.gateway.core.upstream import Target
-from portico.main.box import Boxes
-from portico.main.ground import Ground
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.outcome import End
 from portico.testing.walls import NoWalls
 from tests.adapters.mcp.pools import HOME, a_pool
 from tests.installation import installation

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from portico.gateway.core.client_files.document import parsed
-from tests.adapters.client_files.prepared import PLACES, Prepared, prepared
+from tests.adapters.client_configs.prepared import PLACES, Prepared, prepared
 from tests.installation import PORTICO, Installation, installation
 
 pytestmark = [pytest.mark.scenario]

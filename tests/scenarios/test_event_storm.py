@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
+from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.seals.aes_siv import AesSivSeal
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.entry import Aside, Entry, NewEntry
 from portico.engine.cursors import Cursors

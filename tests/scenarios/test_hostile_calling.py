@@ -14,16 +14,15 @@ from typing import Final, cast
 
 import pytest
 
+from portico.adapters.cross_domain.approval_news import LoggedNews
+from portico.adapters.cross_domain.errands import RunErrands
+from portico.adapters.cross_domain.waiting_runs import NewsForRuns
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.joins.approval_news import LoggedNews
-from portico.adapters.joins.errands import RunErrands
-from portico.adapters.joins.waiting_runs import NewsForRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.box.core.code import CodeEnd
-from portico.box.ports import Interpreter
+from portico.app.assemble_gateway import Limits, assemble_gateway
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Leg, Run, RunStatus
 from portico.engine.kinds import Kind, Kinds
@@ -62,7 +61,8 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.main.assemble_gateway import Limits, assemble_gateway
+from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.ports import Interpreter
 from portico.testing.events import MemoryEventLog
 from portico.testing.gateway import MemoryResults, a_tool, an_approved_server
 from portico.testing.gateway_doors import memory_gateway

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.box.core.code import CodeEnd, CodeLimits, CodeOutcome
-from portico.box.core.errors import CodeBusy, CodeRefused
 from portico.kernel.json import JsonValue
+from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome
+from portico.sandbox.core.errors import CodeBusy, CodeRefused
 from tests.scenarios.hostile_programs import Hostile, hostile_programs
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(600)]

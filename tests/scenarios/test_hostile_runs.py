@@ -17,12 +17,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from portico.adapters.box.probing.attempts import python_for_all
-from portico.box.core.limits import Limits
-from portico.box.core.outcome import Outcome
-from portico.box.core.profile import Order, Profile
-from portico.box.core.report import Backend
-from portico.box.ports import Box
+from portico.adapters.sandbox.probes.attempts import python_for_all
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.outcome import Outcome
+from portico.sandbox.core.profile import Order, Profile
+from portico.sandbox.core.report import Backend
+from portico.sandbox.ports import Box
 from tests.children import children, named
 from tests.real_servers.watching import eventually, own_memory
 from tests.scenarios.box_table import a_box

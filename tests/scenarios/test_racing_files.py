@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.adapters.files.folder import FolderFiles
-from portico.adapters.files.opening import Beneath, Opening, Walk, closing_descriptor
-from portico.adapters.files.reading import open_to_read, read_part
-from portico.box.core.errors import FileTrouble, PathRefused
-from portico.box.core.paths import names_of
+from portico.adapters.confined_files.folder import FolderFiles
+from portico.adapters.confined_files.opening import Beneath, Opening, Walk, closing_descriptor
+from portico.adapters.confined_files.reading import open_to_read, read_part
+from portico.sandbox.core.errors import FileTrouble, PathRefused
+from portico.sandbox.core.paths import names_of
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 OPENS = 1_000_000 if FULL_SIZE else 50_000
@@ -118,9 +118,9 @@ def test_no_open_leads_out_however_the_folder_changes(
 @pytest.mark.parametrize(
     ("opening", "without"),
     [
-        (Beneath(), ("portico.adapters.files.opening._RESOLVE_BENEATH", 0)),
+        (Beneath(), ("portico.adapters.confined_files.opening._RESOLVE_BENEATH", 0)),
         (Walk(), ("os.O_NOFOLLOW", 0)),
-        (Beneath(), ("portico.adapters.files.reading._stood_still", lambda *_: True)),
+        (Beneath(), ("portico.adapters.confined_files.reading._stood_still", lambda *_: True)),
     ],
     ids=["beneath", "no link followed", "a second look"],
 )

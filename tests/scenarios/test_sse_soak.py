@@ -16,9 +16,9 @@ import psutil
 import pytest
 from starlette.types import Receive
 
-from portico.faces.http.lasting import Connection
+from portico.app.ground import Ground
+from portico.interfaces.http.lasting import Connection
 from portico.kernel.ids import PrincipalId, SpaceId
-from portico.main.ground import Ground
 from tests.installation import Installation
 from tests.real_servers.watching import eventually
 from tests.scenarios.event_writer import Job

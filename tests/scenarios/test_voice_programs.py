@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from portico.adapters.cli_debaters.availability import Availability
+from portico.adapters.cli_debaters.program import programs_of
+from portico.adapters.cli_debaters.voices import ProgramVoices
 from portico.adapters.tokens.o200k import O200k
-from portico.adapters.voice_programs.availability import Availability
-from portico.adapters.voice_programs.program import programs_of
-from portico.adapters.voice_programs.voices import ProgramVoices
 from portico.debate.core.errors import VoiceBroke
 from portico.debate.core.reply_text import Unusable, read_vote
 from tests.children import none_left

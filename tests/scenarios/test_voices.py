@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.joins.debate_models import ModelVoices
+from portico.adapters.cross_domain.debate_models import ModelVoices
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens.o200k import O200k
 from portico.debate.core.asking import VoiceAsk

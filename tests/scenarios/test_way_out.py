@@ -13,18 +13,18 @@ import httpcore2
 import httpx2
 import pytest
 
-from portico.adapters.web.client import guarded_client
-from portico.adapters.web.dialer import Dialer
-from portico.adapters.web.fetch import GuardedWeb
-from portico.adapters.web.names import OwnAddresses, Resolve
-from portico.adapters.web.proxy import Egress
-from portico.box.core.addresses import why_not_public
-from portico.box.core.errors import AddressRefused, FetchFailed
-from portico.box.core.profile import Network, Place
-from portico.box.core.web import Request
-from tests.adapters.web.canary import Canary, canary, listener
-from tests.adapters.web.sites import Page, a_site
-from tests.adapters.web.spellings import KNOWN, hosts, urls
+from portico.adapters.egress.client import guarded_client
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.egress.fetch import GuardedWeb
+from portico.adapters.egress.names import OwnAddresses, Resolve
+from portico.adapters.egress.proxy import Egress
+from portico.sandbox.core.addresses import why_not_public
+from portico.sandbox.core.errors import AddressRefused, FetchFailed
+from portico.sandbox.core.profile import Network, Place
+from portico.sandbox.core.web import Request
+from tests.adapters.egress.canary import Canary, canary, listener
+from tests.adapters.egress.sites import Page, a_site
+from tests.adapters.egress.spellings import KNOWN, hosts, urls
 
 SPELLINGS = 10_000 if os.environ.get("PORTICO_PROOF") else 2_500
 

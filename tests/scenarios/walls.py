@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portico.adapters.box import bubblewrap, cgroup, interpreter, mounts
-from portico.adapters.box.descriptors import Descriptors
-from portico.adapters.box.mounts import View
-from portico.adapters.box.seccomp import Filter, assemble
-from portico.adapters.box.task import Task
-from portico.adapters.web.dialer import Dialer
-from portico.box.core.probes import Layer, Situation
-from portico.box.core.report import Backend
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.sandbox import bubblewrap, cgroup, interpreter, mounts
+from portico.adapters.sandbox.descriptors import Descriptors
+from portico.adapters.sandbox.mounts import View
+from portico.adapters.sandbox.seccomp import Filter, assemble
+from portico.adapters.sandbox.task import Task
+from portico.sandbox.core.probes import Layer, Situation
+from portico.sandbox.core.report import Backend
 
 
 @dataclass(frozen=True)

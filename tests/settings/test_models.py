@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.models.provider import Provider, ProviderKind, on_this_machine
-from portico.main.models import by_library, providers_of
+from portico.app.models import by_library, providers_of
 from portico.settings.errors import InvalidSettings
 from portico.settings.load import load
 from portico.settings.models import ModelsSettings

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from portico.box.core.profile import Place
 from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.guard.core.rate import CallRates
+from portico.sandbox.core.profile import Place
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.box import WebSettings
 from portico.settings.errors import InvalidSettings

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from portico.faces.cli.commands import overview
+from portico.interfaces.cli.commands import overview
 
 
 def helps() -> Mapping[str, str]:

@@ -10,17 +10,17 @@ from typing import Any, Final
 import httpx2
 
 from portico.adapters.builtin.offers import OFFERED
-from portico.faces.mcp.bridge.mount import BridgeFace
-from portico.faces.mcp.debate.mount import DebateFace
-from portico.faces.mcp.mount import McpFace
+from portico.interfaces.mcp.bridge.mount import BridgeFace
+from portico.interfaces.mcp.debate.mount import DebateFace
+from portico.interfaces.mcp.mount import McpFace
 from portico.testing.upstreams import seen
-from tests.faces.http.conftest import built
-from tests.faces.http.table import laid
-from tests.faces.mcp.doors import BRIDGE, DEBATE, GATEWAY, ONE
-from tests.faces.mcp.gateway import Socket, on_a_socket
-from tests.faces.mcp.wire import greet, modern
-from tests.faces.web.conftest import console_of
-from tests.faces.web.shop import DROP, FIND, accepted
+from tests.interfaces.console.conftest import console_of
+from tests.interfaces.console.shop import DROP, FIND, accepted
+from tests.interfaces.http.conftest import built
+from tests.interfaces.http.table import laid
+from tests.interfaces.mcp.doors import BRIDGE, DEBATE, GATEWAY, ONE
+from tests.interfaces.mcp.gateway import Socket, on_a_socket
+from tests.interfaces.mcp.wire import greet, modern
 
 _ASKED: Final = (
     "server/discover",

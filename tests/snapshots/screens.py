@@ -10,10 +10,10 @@ from urllib.parse import unquote
 import anyio.to_thread
 from jinja2 import UndefinedError
 
-from portico.faces.web import page
-from portico.faces.web.templating import render
+from portico.interfaces.console import page
+from portico.interfaces.console.templating import render
 from tests.debate.virtual_time import in_no_time
-from tests.faces.http.asgi import Answer
+from tests.interfaces.http.asgi import Answer
 from tests.snapshots.world import Look, World, furnished
 
 _ID: Final = re.compile(r"([a-z]{3})_[0-9a-z]{26}")

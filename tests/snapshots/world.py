@@ -20,19 +20,19 @@ from portico.testing.agent_data import TEAM
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.kernel import TickingClock
 from portico.testing.upstreams import seen, text
-from tests.faces.http.conftest import Site, built
-from tests.faces.http.desk import opened
-from tests.faces.http.test_approvals import NEVER, agent, asks
-from tests.faces.http.test_debates import WAIT, decided, start
-from tests.faces.http.test_logins import a_link, back
-from tests.faces.web.bridge_scene import Scene
-from tests.faces.web.chat_data import a_turn, a_use
-from tests.faces.web.conftest import Browser, console_of, somebody
-from tests.faces.web.requests_made import uncertain
-from tests.faces.web.run_stage import ASK, ran
-from tests.faces.web.shop import DROP, FIND, LAUNCH, offers
-from tests.faces.web.test_reach import FORM, LISTS, NAME, filled
 from tests.guard.approvals import an_act, an_approval
+from tests.interfaces.console.bridge_scene import Scene
+from tests.interfaces.console.chat_data import a_turn, a_use
+from tests.interfaces.console.conftest import Browser, console_of, somebody
+from tests.interfaces.console.requests_made import uncertain
+from tests.interfaces.console.run_stage import ASK, ran
+from tests.interfaces.console.shop import DROP, FIND, LAUNCH, offers
+from tests.interfaces.console.test_reach import FORM, LISTS, NAME, filled
+from tests.interfaces.http.conftest import Site, built
+from tests.interfaces.http.desk import opened
+from tests.interfaces.http.test_approvals import NEVER, agent, asks
+from tests.interfaces.http.test_debates import WAIT, decided, start
+from tests.interfaces.http.test_logins import a_link, back
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import portico.main.agents  # noqa: F401 # one that is forked has it already
+import portico.app.agents  # noqa: F401 # one that is forked has it already
 from portico.adapters.postgres.traces import PostgresTraces
 from portico.agents.core.trace import RunTrace, ToolUse, TurnTrace
 from portico.kernel.principal import Principal

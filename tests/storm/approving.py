@@ -27,6 +27,10 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
+from portico.app.approvals import GatewaySide, open_approvals
+from portico.app.assemble_approvals import ApprovalDoors
+from portico.app.assemble_gateway import assemble_gateway
+from portico.app.outside import Outside
 from portico.engine.kinds import Kinds
 from portico.gateway.core.call import Answer, Called
 from portico.gateway.core.tool import ToolRef
@@ -43,10 +47,6 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.main.approvals import GatewaySide, open_approvals
-from portico.main.assemble_approvals import ApprovalDoors
-from portico.main.assemble_gateway import assemble_gateway
-from portico.main.outside import Outside
 from portico.settings.approvals import ApprovalsSettings
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from portico.adapters.inline.line import InlineLine
-from portico.adapters.joins.debate_material import DebateMaterial
-from portico.adapters.joins.debate_promotion import (
+from portico.adapters.cross_domain.debate_material import DebateMaterial
+from portico.adapters.cross_domain.debate_promotion import (
     PROMOTION,
     CarryOutPromotion,
     DebatePromotion,
 )
-from portico.adapters.joins.debate_talk import WORDING, DebateTalk
-from portico.adapters.joins.debate_tasks import DebateTasks
-from portico.adapters.joins.errands import RunErrands
+from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
+from portico.adapters.cross_domain.debate_tasks import DebateTasks
+from portico.adapters.cross_domain.errands import RunErrands
+from portico.adapters.inline.line import InlineLine
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
@@ -26,21 +26,21 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
+from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
+from portico.app.starting import starting
 from portico.bridge.core.scan import found
 from portico.debate.core.debate import Debate
 from portico.engine.core.queue import Queue
 from portico.engine.kinds import Kind
 from portico.engine.tails import Tails
-from portico.faces.http.debate_use_cases import DebateUseCases
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.workflows.engines import EngineSide
 from portico.gateway.workflows.outputs import Outputs
 from portico.guard.approval_ports import Approvals
 from portico.guard.ports import Spaces
+from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
-from portico.main.assemble_debates import DebateDoors, assemble_debates, debate_kinds
-from portico.main.starting import starting
 from portico.testing.agents import Words
 from portico.testing.debate_doors import MemoryDebateLogs, SpellingMeaning
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import portico.main.debates  # noqa: F401 # one that is forked has it already
+import portico.app.debates  # noqa: F401 # one that is forked has it already
 from portico.adapters.postgres.debate_blackboard import PostgresBlackboard
 from portico.adapters.postgres.debate_purse import PostgresPurse
 from portico.debate.core.debate import DebateId

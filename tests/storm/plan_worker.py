@@ -13,20 +13,15 @@ from pathlib import Path
 from typing import Any
 
 # All that a server loads while it starts, so that one that is forked has it already.
-import portico.adapters.dbos.line
-import portico.faces.http.app
-import portico.main.engine_room
-import portico.main.gateway
-import portico.main.use_cases  # noqa: F401 # likewise
 from portico.adapters.builtin.routing import RoutedUpstreams
 from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.journal import PostgresJournal
+from portico.app.ground import Ground
+from portico.app.serve import serve
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.run import Leg, RunStatus, Taken
 from portico.gateway.core.call import Call
 from portico.kernel.principal import Principal
-from portico.main.ground import Ground
-from portico.main.serve import serve
 from tests.storm.worker import Wire
 
 AFTER_INTENT = "after intent"

@@ -12,10 +12,12 @@ from datetime import timedelta
 import psycopg
 from psycopg import sql
 
+from portico.adapters.cross_domain.errands import RunErrands
+from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.crypto.signing import Ed25519Signing
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.adapters.joins.errands import RunErrands
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.approvals import PostgresApprovals
 from portico.adapters.postgres.bridge_attachments import PostgresAttachments
@@ -39,8 +41,7 @@ from portico.adapters.postgres.results import PostgresResults
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.adapters.seals.aes_siv import AesSivSeal
-from portico.adapters.seals.signing import Ed25519Signing
+from portico.app.assemble_bridge import BridgeDoors, assemble_bridge
 from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.core.message import MessageId
 from portico.bridge.core.scan import found
@@ -50,7 +51,6 @@ from portico.engine.core.run import Leg
 from portico.engine.kinds import Kind, Kinds
 from portico.engine.run_leg import RunLeg
 from portico.engine.start_run import StartRun
-from portico.faces.http.bridge_use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
 from portico.gateway.ports import Results
 from portico.guard.answer_approval import AnswerApproval, Reply
 from portico.guard.approval_ports import Approvals
@@ -61,12 +61,12 @@ from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.identity import Identity
 from portico.guard.core.roles import Role, Scope
 from portico.guard.ports import Keys, Principals, Together
+from portico.interfaces.http.bridge_use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.main.assemble_bridge import BridgeDoors, assemble_bridge
 from portico.testing.approvals import AnyArguments, ApprovalsTold, MemoryApprovals
 from portico.testing.audit import MemoryAudit
 from portico.testing.bridge_declassifications import MemoryDeclassifications

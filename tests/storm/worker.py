@@ -29,6 +29,7 @@ from portico.adapters.postgres.lease import Lease
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.adapters.telemetry.observed_runs import ObservedJournal
+from portico.app.engine_room import new_executor
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.queue import Queue
 from portico.engine.core.run import Step, StepState, Taken
@@ -39,7 +40,6 @@ from portico.kernel.durable import Action, Begun, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.main.engine_room import new_executor
 from tests.storm.graph import walk
 
 

@@ -19,7 +19,7 @@ from cyclopts import Parameter
 from portico.bench.clients import let_in, rest
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 ECHO: Final = (sys.executable, "-m", "portico.bench.call_echo")
 BY_HTTP: Final = "echo-http"

@@ -20,7 +20,7 @@ from portico.bench.clients import asked, let_in, mcp_client, rest
 from portico.bench.code_mode import PROGRAMS, code_mode_example, found_programs
 from portico.bench.processes import PORTICO, answering, environment, free_port, scratch_home
 from portico.bench.report import Report, skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 _BUDGETS: Final = (None, 200, 500, 1_000, 3_000)
 """None: what the settings say, which is what most searches have."""

@@ -23,7 +23,7 @@ from portico.bench.newcomer import (
 )
 from portico.bench.processes import free_port
 from portico.bench.report import Report, skipped
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 
 _ARGUMENTS: Final = {"timezone": "UTC"}

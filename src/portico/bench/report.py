@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from portico.adapters.system.clock import SystemClock
-from portico.faces.cli.exits import Exit
-from portico.faces.cli.terminal import Terminal, shown
+from portico.interfaces.cli.exits import Exit
+from portico.interfaces.cli.terminal import Terminal, shown
 from portico.kernel.json import JsonObject, JsonValue
 
 Figures = Mapping[str, JsonValue]

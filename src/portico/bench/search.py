@@ -17,7 +17,7 @@ from portico.adapters.embeddings.encoder_folder import EncoderFolder
 from portico.adapters.embeddings.errors import EncoderNotFound
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.words.snowball import stem
+from portico.adapters.stemming.snowball import stem
 from portico.bench.ranking_figures import Values, area_under_curve, interval, ndcg, recall
 from portico.bench.report import Report, skipped
 from portico.bench.tool_sets import (
@@ -30,7 +30,6 @@ from portico.bench.tool_sets import (
     missing_files,
     read_sets,
 )
-from portico.faces.cli.terminal import At
 from portico.gateway.core import embedding
 from portico.gateway.core.embedding import EmbeddingModel
 from portico.gateway.core.errors import EmbedderUnavailable
@@ -43,6 +42,7 @@ from portico.gateway.core.search.lexical import Stem
 from portico.gateway.core.search.question import Question, texts_to_embed
 from portico.gateway.core.search.ranking import Ranking
 from portico.gateway.core.search.text import ToolText
+from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 
 SETS: Final = "tool-search"

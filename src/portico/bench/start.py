@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from portico.bench.processes import PORTICO, answering, cpu_ms, environment, free_port, scratch_home
 from portico.bench.report import Report
-from portico.faces.cli.terminal import At
+from portico.interfaces.cli.terminal import At
 
 _BARE: Final = """
 import sys, uvicorn

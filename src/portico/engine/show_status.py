@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from portico.box.core.report import Report
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.store import StoreStatus
 from portico.guard.core.roles import Scope
 from portico.guard.permit import permit
 from portico.kernel.principal import Principal
+from portico.sandbox.core.report import Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from portico.guard.ports import Audit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 
-_log: Final = logging.getLogger("portico.box")
+_log: Final = logging.getLogger("portico.sandbox")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

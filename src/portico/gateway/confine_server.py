@@ -4,7 +4,6 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.box.core.profile import Profile
 from portico.engine.ports import Bus
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.audit_facts import about_server
@@ -21,8 +20,9 @@ from portico.guard.permit import permit
 from portico.guard.ports import Audit
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.principal import Principal
+from portico.sandbox.core.profile import Profile
 
-_log: Final = logging.getLogger("portico.box")
+_log: Final = logging.getLogger("portico.sandbox")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

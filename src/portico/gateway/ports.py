@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from portico.box.core.profile import Profile
 from portico.gateway.core.call import Answer, Call, CallClaim, CallId, Figures, KeptResult, ResultId
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel
@@ -21,6 +20,7 @@ from portico.kernel.errors import Flaw
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.sandbox.core.profile import Profile
 
 
 class Servers(Protocol):

@@ -4,8 +4,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
-from portico.box.core.errors import BadPlace
-from portico.box.core.profile import Place
+from portico.sandbox.core.errors import BadPlace
+from portico.sandbox.core.profile import Place
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
+from portico.app.ahead import AheadDoors
 from portico.engine.ports import Bus
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.totals import Waste
 from portico.kernel.clock import Clock
-from portico.main.ahead import AheadDoors
 from portico.testing.calls import MemoryElsewhere
 from portico.testing.events import MemoryEventLog
 from portico.testing.graph import MemoryLearntCounts

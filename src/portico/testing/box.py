@@ -6,15 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from portico.box.core.code import CodeLimits, CodeOutcome, Raised
-from portico.box.core.limits import Limits
-from portico.box.core.outcome import End, Outcome
-from portico.box.core.profile import Order
-from portico.box.core.report import Backend, Probe, Report
-from portico.box.core.web import Fetched, Request
-from portico.box.ports import Cell, HostFunction
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
+from portico.sandbox.core.code import CodeLimits, CodeOutcome, Raised
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.outcome import End, Outcome
+from portico.sandbox.core.profile import Order
+from portico.sandbox.core.report import Backend, Probe, Report
+from portico.sandbox.core.web import Fetched, Request
+from portico.sandbox.ports import Cell, HostFunction
 
 HOLDS: Report = Report(
     backend=Backend.BUBBLEWRAP, probes=(Probe("read a file", held=True, detail="not there"),)

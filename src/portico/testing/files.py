@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from portico.box.core.errors import FileTrouble
-from portico.box.core.files import Entry, FileContent
-from portico.box.core.paths import names_inside, names_of
 from portico.kernel.clock import Clock
+from portico.sandbox.core.errors import FileTrouble
+from portico.sandbox.core.files import Entry, FileContent
+from portico.sandbox.core.paths import names_inside, names_of
 from portico.testing.kernel import TickingClock
 
 _Names = tuple[str, ...]

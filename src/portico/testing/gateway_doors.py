@@ -3,14 +3,20 @@
 from datetime import timedelta
 from typing import Final
 
+from portico.adapters.cross_domain.waiting_runs import RunsThatWait
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.adapters.joins.waiting_runs import RunsThatWait
 from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.stemming.snowball import stem
 from portico.adapters.system.shipped_effects import shipped_effects
 from portico.adapters.system.shipped_profiles import shipped_profiles
 from portico.adapters.tokens.o200k import O200k
-from portico.adapters.words.snowball import stem
-from portico.box.ports import Interpreter
+from portico.app.assemble_approvals import ApprovalDoors
+from portico.app.assemble_gateway import GatewayDoors, Limits
+from portico.app.assemble_logins import LoginDoors
+from portico.app.assemble_policy import PolicyDoors
+from portico.app.edges import LearningDoors
+from portico.app.suggest import SuggestDoors
+from portico.app.workflows import InlineEngine, inline_engine
 from portico.engine.ports import Bus
 from portico.gateway.call_tool import Asking
 from portico.gateway.core.ahead.terms import AheadTerms
@@ -28,13 +34,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
-from portico.main.assemble_approvals import ApprovalDoors
-from portico.main.assemble_gateway import GatewayDoors, Limits
-from portico.main.assemble_logins import LoginDoors
-from portico.main.assemble_policy import PolicyDoors
-from portico.main.edges import LearningDoors
-from portico.main.suggest import SuggestDoors
-from portico.main.workflows import InlineEngine, inline_engine
+from portico.sandbox.ports import Interpreter
 from portico.testing.ahead import memory_ahead
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
 from portico.testing.audit import MemoryAudit

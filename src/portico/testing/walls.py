@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from portico.box.core.errors import BadProfile
-from portico.box.core.profile import Network, Profile
 from portico.gateway.core.launch_names import Texts, approved_texts, paths_in, places_in
 from portico.gateway.core.server import Stdio
+from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.profile import Network, Profile
 
 
 @dataclass(slots=True, kw_only=True)

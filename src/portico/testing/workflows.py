@@ -3,14 +3,14 @@
 from datetime import timedelta
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
+from portico.app.assemble_approvals import ApprovalDoors
+from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.starting import CALLING, starting
+from portico.app.workflows import InlineEngine, inline_engine, inline_side
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.ports import SchemaCheck
 from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.outputs import SealedOutputs
-from portico.main.assemble_approvals import ApprovalDoors
-from portico.main.assemble_workflows import WorkflowDoors
-from portico.main.starting import CALLING, starting
-from portico.main.workflows import InlineEngine, inline_engine, inline_side
 from portico.testing.calls import MemoryCallHistory
 
 

@@ -27,8 +27,7 @@ from portico.adapters.builtin.workspace import Workspaces
 from portico.adapters.builtin.write_file import WriteFile
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.agents.core.model import ModelInfo
-from portico.box.core.errors import BoxUnavailable
-from portico.box.ports import Box, Files, Interpreter, Web
+from portico.app.builtin import HouseDoors
 from portico.engine.core.errors import RunNotFound
 from portico.gateway.core.call import Answer, Figures
 from portico.gateway.core.pin import launch_pin
@@ -41,7 +40,8 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
-from portico.main.builtin import HouseDoors
+from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.ports import Box, Files, Interpreter, Web
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
 from portico.testing.files import MemoryFiles
 from portico.testing.guard import a_person

@@ -9,6 +9,7 @@ import pytest
 
 from portico.adapters.builtin.metrics import Measures, Spent
 from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support
+from portico.app.builtin import HouseDoors
 from portico.gateway.core.call import Figures
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.weigh_call import Weighed
@@ -19,7 +20,6 @@ from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
-from portico.main.builtin import HouseDoors
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.adapters.builtin.bench import (
     ANA,

@@ -13,20 +13,19 @@ from typing import Any
 
 import pytest
 
-from portico.adapters.box.account import account_for
-from portico.adapters.box.bubblewrap import BubblewrapBox
-from portico.adapters.box.landlock import LandlockBox
 from portico.adapters.builtin.offers import LAUNCH
 from portico.adapters.builtin.routing import RoutedUpstreams
 from portico.adapters.builtin.server import BuiltinTools
 from portico.adapters.builtin.servers import ServersWithBuiltin
 from portico.adapters.builtin.workspace import Owner, Workspaces
-from portico.adapters.files.folder import FolderFiles
-from portico.adapters.web.client import guarded_client
-from portico.adapters.web.dialer import Dialer
-from portico.adapters.web.fetch import GuardedWeb
-from portico.box.core.profile import Place
-from portico.box.ports import Box
+from portico.adapters.confined_files.folder import FolderFiles
+from portico.adapters.egress.client import guarded_client
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.egress.fetch import GuardedWeb
+from portico.adapters.sandbox.account import account_for
+from portico.adapters.sandbox.bubblewrap import BubblewrapBox
+from portico.adapters.sandbox.landlock import LandlockBox
+from portico.app.assemble_gateway import Limits, assemble_gateway
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.call import Answer, Verb
 from portico.gateway.core.errors import (
@@ -40,7 +39,8 @@ from portico.guard.core.roles import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
-from portico.main.assemble_gateway import Limits, assemble_gateway
+from portico.sandbox.core.profile import Place
+from portico.sandbox.ports import Box
 from portico.testing.box import HOLDS, ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
 from portico.testing.events import MemoryBus
 from portico.testing.gateway_doors import memory_gateway

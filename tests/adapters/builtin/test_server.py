@@ -189,11 +189,15 @@ def test_each_tool_is_fit_to_be_approved_and_says_nothing_better_of_itself() -> 
         assert definition.title
 
 
-LATE = {"pydantic_monty", "portico.adapters.monty.interpreter", "portico.adapters.files.folder"}
+LATE = {
+    "pydantic_monty",
+    "portico.adapters.monty.interpreter",
+    "portico.adapters.confined_files.folder",
+}
 SCRIPT = """
 import sys
-from portico.main.builtin import BuiltinDoors, open_builtin
-from portico.main.ground import Ground
+from portico.app.builtin import BuiltinDoors, open_builtin
+from portico.app.ground import Ground
 
 async def no_box():
     raise NotImplementedError

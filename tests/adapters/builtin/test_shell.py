@@ -10,18 +10,18 @@ import pytest
 from portico.adapters.builtin.shell import Shell
 from portico.adapters.builtin.tool import Errand
 from portico.adapters.builtin.workspace import Workspaces
-from portico.box.core.code import CodeEnd, CodeOutcome
-from portico.box.core.errors import (
+from portico.sandbox.core.code import CodeEnd, CodeOutcome
+from portico.sandbox.core.errors import (
     AddressRefused,
     BadProfile,
     BoxUnavailable,
     CodeRefused,
     FetchFailed,
 )
-from portico.box.core.outcome import End, Outcome
-from portico.box.core.profile import Network, Order
-from portico.box.core.web import Fetched, Request
-from portico.box.ports import Box
+from portico.sandbox.core.outcome import End, Outcome
+from portico.sandbox.core.profile import Network, Order
+from portico.sandbox.core.web import Fetched, Request
+from portico.sandbox.ports import Box
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
 from portico.testing.files import MemoryFiles
 from tests.adapters.builtin.bench import ANA, Bench, facts, target, words

@@ -12,6 +12,7 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
+from portico.adapters.egress.client import guarded_client
 from portico.adapters.embeddings.bert_graph import Shape, bert_model
 from portico.adapters.embeddings.encoder_folder import (
     MODEL,
@@ -32,7 +33,6 @@ from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
 from portico.adapters.embeddings.source import Wanted, open_encoder
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.adapters.embeddings.tensors import NotTensors, read_tensors
-from portico.adapters.web.client import guarded_client
 from portico.gateway.core.errors import EmbedderUnavailable
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.tiny import safetensors

@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from portico.adapters.egress.bounded import Bounds
+from portico.adapters.egress.client import guarded_client, written
 from portico.adapters.embeddings import fetching, pull
 from portico.adapters.embeddings.encoder_folder import MODEL, PAGE, EncoderFolder
 from portico.adapters.embeddings.errors import (
@@ -26,8 +28,6 @@ from portico.adapters.embeddings.low_rank import write_change
 from portico.adapters.embeddings.onnx_encoder import OnnxEncoder
 from portico.adapters.embeddings.pull import Order, PullEncoder
 from portico.adapters.system.private_files import open_to_others
-from portico.adapters.web.bounded import Bounds
-from portico.adapters.web.client import guarded_client, written
 from portico.gateway.core.embedding import StoredEncoder
 from tests.adapters.embeddings import tiny
 from tests.adapters.embeddings.serving import serving

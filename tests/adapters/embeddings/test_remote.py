@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from portico.adapters.egress.bounded import Bounds
+from portico.adapters.egress.client import guarded_client, written
 from portico.adapters.embeddings.errors import RemoteRefused
 from portico.adapters.embeddings.remote import Endpoint, RemoteEmbedder
-from portico.adapters.web.bounded import Bounds
-from portico.adapters.web.client import guarded_client, written
-from portico.box.core.profile import Place
+from portico.sandbox.core.profile import Place
 from tests.adapters.embeddings.serving import serving
 
 

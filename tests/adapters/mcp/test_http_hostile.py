@@ -15,16 +15,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.egress.names import Resolve
 from portico.adapters.mcp import resuming
 from portico.adapters.mcp.endpoint import Endpoint
 from portico.adapters.mcp.pool import UpstreamPool
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.wire import Broken
-from portico.adapters.web.dialer import Dialer
-from portico.adapters.web.names import Resolve
 from portico.gateway.core.errors import OfferNotFound, UpstreamBusy, UpstreamDown
 from portico.gateway.core.server import Era, FromEnvironment, Http, Template
 from portico.gateway.core.upstream import Phase, Target
+from tests.adapters.egress.canary import canary
+from tests.adapters.egress.sites import a_site
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,
@@ -37,8 +39,6 @@ from tests.adapters.mcp.pools import (
     until,
 )
 from tests.adapters.mcp.serving import served
-from tests.adapters.web.canary import canary
-from tests.adapters.web.sites import a_site
 
 Message = dict[str, Any]
 Rude = Callable[[Request, Message], Response | None]

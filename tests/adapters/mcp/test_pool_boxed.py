@@ -21,15 +21,14 @@ from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.stdio import Starting, start
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
-from portico.box.core.errors import BadProfile, BoxUnavailable
-from portico.box.core.limits import Limits
-from portico.box.core.profile import Order, Profile
-from portico.box.core.report import Backend
-from portico.box.ports import Cell
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Era, Plain, Stdio
 from portico.gateway.core.upstream import Phase, Target
-from tests.adapters.box.boxes import PYTHON, Made, running
+from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.profile import Order, Profile
+from portico.sandbox.core.report import Backend
+from portico.sandbox.ports import Cell
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,
@@ -40,6 +39,7 @@ from tests.adapters.mcp.pools import (
     target,
     until,
 )
+from tests.adapters.sandbox.boxes import PYTHON, Made, running
 from tests.children import lives
 
 PLAIN = target(launched("plain"))

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from portico.adapters.egress.dialer import Dialer
 from portico.adapters.mcp import wire
 from portico.adapters.mcp.allowance import Allowance
 from portico.adapters.mcp.answers import refused
@@ -30,17 +31,16 @@ from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.sse import hear
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.wire import Asked, Broken, Message, Refusal, Spoilt, TooDeep
-from portico.adapters.web.dialer import Dialer
-from portico.box.core.profile import Place
 from portico.gateway.core.errors import InputUnsupported, UpstreamDown
 from portico.gateway.core.server import Era, Http, Identity, Plain
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import NotCanonical
 from portico.kernel.redaction import Redaction
+from portico.sandbox.core.profile import Place
+from tests.adapters.egress.canary import canary
 from tests.adapters.mcp.pools import AMPLE, Changes, a_pool, launched, said, target, until
 from tests.adapters.mcp.serving import served
 from tests.adapters.mcp.test_duplex import Tray
-from tests.adapters.web.canary import canary
 
 
 def test_what_is_written_is_one_line_and_reads_the_same() -> None:

@@ -10,7 +10,7 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from portico.adapters.joins.agent_talk import talk_topic as agent_topic
+from portico.adapters.cross_domain.agent_talk import talk_topic as agent_topic
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.debate_rows import talk_topic
 from portico.adapters.postgres.event_months import EventMonths

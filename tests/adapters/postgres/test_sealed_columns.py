@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from portico.adapters.crypto.vault import RingVault
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.logins import BEGUN_IN
 from portico.adapters.postgres.sealed_columns import SEALED, SealedRows, rotating_alone
-from portico.adapters.seals.vault import RingVault
 from portico.gateway.core.call import ResultId, sealed_with
 from portico.guard.ask_approval import sealed_for
 from portico.guard.core.login import client_context, login_context

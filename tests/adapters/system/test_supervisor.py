@@ -184,7 +184,7 @@ PRELUDE = """
 """
 SERVING = """
     import socket, uvicorn
-    from portico.faces.http.asked_server import AskedServer
+    from portico.interfaces.http.asked_server import AskedServer
 
     async def app(scope, receive, send):
         await receive()

@@ -24,7 +24,7 @@ from portico.guard.core.audit_chain import Head
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import a_space
 from portico.testing.kernel import TickingClock
-from tests.faces.cli.scripted_server import ScriptedServer, answering
+from tests.interfaces.cli.scripted_server import ScriptedServer, answering
 
 
 @pytest.mark.parametrize(

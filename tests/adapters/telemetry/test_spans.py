@@ -36,7 +36,7 @@ from portico.gateway.core.ahead.gates import GATES
 from portico.gateway.core.ahead.totals import Waste
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import a_person
-from tests.faces.http.asgi import Answer, ask
+from tests.interfaces.http.asgi import Answer, ask
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.system.shipped_profiles import shipped_profiles
-from portico.box.core.errors import BadPlace, BadProfile
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.confinement import (
     Confinement,
     Hold,
@@ -30,6 +28,8 @@ from portico.gateway.core.profile_text import (
 from portico.gateway.core.server import Plain, Stdio
 from portico.gateway.core.shipped_profiles import parse_profiles
 from portico.kernel.json import JsonValue
+from portico.sandbox.core.errors import BadPlace, BadProfile
+from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.kernel import BEGINNING
 
 CONSENT = Unboxed(by="ana", at=BEGINNING, launch_pin="p1")

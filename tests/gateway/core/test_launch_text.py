@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.box.core.profile import Place
 from portico.gateway.core.client_files.client import Client
 from portico.gateway.core.client_files.clients import CLIENTS
 from portico.gateway.core.client_files.cursor import CURSOR
@@ -36,6 +35,7 @@ from portico.gateway.core.server import (
 )
 from portico.gateway.core.written_value import referred
 from portico.kernel.json import JsonValue, kept
+from portico.sandbox.core.profile import Place
 from tests.gateway.core.client_files.reading import by_name, said
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.aim import aim_at
 from portico.gateway.core.client_files.wish import Wish
 from portico.gateway.core.confinement import Unboxed
@@ -50,6 +49,7 @@ from portico.gateway.core.tool import Standing, Tool, ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, kept
 from portico.kernel.tokens import Tokens
+from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.kernel import BEGINNING
 

@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.box.core.errors import CodeBusy
-from portico.box.ports import Interpreter
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.run import Run
 from portico.engine.kinds import Kind
@@ -28,6 +26,8 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.sandbox.core.errors import CodeBusy
+from portico.sandbox.ports import Interpreter
 from tests.engine.room import ANA, Room
 
 Tool = Callable[[JsonObject], Awaitable[JsonValue]]

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.box.core.code import CodeEnd
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.run import RunStatus
 from portico.gateway.core.call import ResultId
@@ -19,6 +18,7 @@ from portico.gateway.workflows.outputs import MemoryOutputs
 from portico.guard.core.vault_keys import VaultClosed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.sandbox.core.code import CodeEnd
 from tests.engine.room import ANA
 from tests.gateway.programs.program_room import SMALL, ProgramRoom
 

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
+from portico.adapters.cross_domain.waiting_runs import NewsForRuns, RunsThatWait
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.adapters.joins.waiting_runs import NewsForRuns, RunsThatWait
+from portico.app.assemble_gateway import assemble_gateway
+from portico.app.workflows import InlineEngine
 from portico.engine.core.entry import NewEntry
 from portico.engine.core.run import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
@@ -29,8 +31,6 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.main.assemble_gateway import assemble_gateway
-from portico.main.workflows import InlineEngine
 from portico.testing.workflows import memory_workflows
 from tests.engine.journals import Through
 from tests.gateway import asking_room

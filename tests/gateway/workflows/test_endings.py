@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from portico.engine.core.errors import RunNotFound, StepNotFound
-from portico.faces.http.approvals import approval_out
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.plan.report import Items, StepStanding, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import Tool
 from portico.gateway.workflows.errors import NotInline, NotUncertain
 from portico.guard.core.approval import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted, PersonNeeded
+from portico.interfaces.http.approvals import approval_out
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Request
 from starlette.routing import Match, Route
 
-from portico.faces.web.app import every_route
+from portico.interfaces.console.app import every_route
 from tests.scenarios.browsing import Window, logged_out, window
 from tests.scenarios.console_town import Filled, Town, a_plan
 from tests.scenarios.keyboard import Hands

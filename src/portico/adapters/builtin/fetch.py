@@ -16,10 +16,10 @@ from portico.adapters.builtin.web_words import (
     OpenWeb,
     answer,
 )
-from portico.box.core.web import Request
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
+from portico.sandbox.core.web import Request
 
 FETCH: Final = Offered(
     {

@@ -7,10 +7,10 @@ from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema
 from portico.adapters.builtin.workspace import Workspaces
-from portico.box.core.files import Entry
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
+from portico.sandbox.core.files import Entry
 
 _MOST: Final = 1_000
 _USUAL: Final = 200

@@ -8,10 +8,10 @@ from portico.adapters.builtin.answers import content, told, words_of
 from portico.adapters.builtin.paths import PATH
 from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema
 from portico.adapters.builtin.workspace import Workspaces
-from portico.box.core.files import FileContent
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
+from portico.sandbox.core.files import FileContent
 
 AT_ONCE: Final = 1_000_000
 _USUAL: Final = 100_000

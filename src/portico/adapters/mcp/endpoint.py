@@ -18,11 +18,11 @@ from urllib.parse import unquote
 
 import httpx2
 
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.egress.transport import GuardedTransport, environment_proxy, place_of
 from portico.adapters.mcp.resolve import Address
 from portico.adapters.mcp.wire import Broken, Crowded, Spoilt
-from portico.adapters.web.dialer import Dialer
-from portico.adapters.web.transport import GuardedTransport, environment_proxy, place_of
-from portico.box.core.errors import AddressRefused
+from portico.sandbox.core.errors import AddressRefused
 
 _PATIENCE: Final = {"connect": 10.0, "write": 30.0, "pool": 10.0, "read": None}
 _BEFORE_SENT: Final = "http11.send_request_headers.started"

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import httpx2
 
+from portico.adapters.egress.dialer import Dialer
 from portico.adapters.mcp import resolve
 from portico.adapters.mcp.conversation import Conversation, Ears, Learnt
 from portico.adapters.mcp.endpoint import Endpoint, NotLoggedIn, Status
@@ -23,7 +24,6 @@ from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.veil import Veil
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken, Message, Refusal, Wire
-from portico.adapters.web.dialer import Dialer
 from portico.gateway.core.server import Era, Http, Inside, Stdio
 from portico.gateway.core.upstream import Target
 from portico.kernel.errors import PorticoError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from portico.adapters.client_files.reading import NotRead, read_text
+from portico.adapters.client_configs.reading import NotRead, read_text
 from portico.adapters.mcp.approved import check_address, check_argument
 from portico.adapters.mcp.environment import OURS
 from portico.adapters.mcp.wire import Broken

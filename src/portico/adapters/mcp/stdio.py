@@ -13,8 +13,8 @@ from portico.adapters.mcp.resolve import Command
 from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken
-from portico.box.core.errors import BadProfile, BoxUnavailable
-from portico.box.ports import Cell
+from portico.sandbox.core.errors import BadProfile, BoxUnavailable
+from portico.sandbox.ports import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from portico.agents.core.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from portico.box.core.errors import AddressRefused
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
 from portico.kernel.redaction import blacked_out
+from portico.sandbox.core.errors import AddressRefused
 
 BUSY: Final = frozenset({408, 409, 425, 429})
 _LONGEST: Final = 300

@@ -28,8 +28,8 @@ from portico.adapters.models.provider import Provider, ProviderKind
 from portico.adapters.models.said import Said, passes_on, support
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable
 from portico.agents.core.model import Support, ToldBy
-from portico.box.core.errors import AddressRefused
 from portico.kernel.clock import Clock
+from portico.sandbox.core.errors import AddressRefused
 
 _AT_ONCE: Final = 8
 _BY_LISTS: Final = frozenset({ProviderKind.OPENAI, ProviderKind.ANTHROPIC})

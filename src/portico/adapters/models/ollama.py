@@ -44,10 +44,10 @@ from portico.agents.core.truncation import (
     reading,
     wanted_room,
 )
-from portico.box.core.errors import AddressRefused
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.tokens import Tokenizer
+from portico.sandbox.core.errors import AddressRefused
 
 NOT_COUNTED: Final = (
     "Its server does not say how much of the prompt it has read, so nobody can tell whether it was "

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from portico.adapters.models.connection import Connection
 from portico.adapters.models.ollama_wire import Shown, Version
-from portico.box.core.errors import AddressRefused
+from portico.sandbox.core.errors import AddressRefused
 
 _GOOD_FOR: Final = timedelta(minutes=5)
 _PATIENCE: Final = 10.0

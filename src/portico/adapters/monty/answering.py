@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Collection, Mapping
 from typing import Protocol
 
-from portico.box.core.code import Pending
-from portico.box.ports import HostFunction
 from portico.kernel.json import JsonValue
+from portico.sandbox.core.code import Pending
+from portico.sandbox.ports import HostFunction
 
 
 class Answering(Protocol):

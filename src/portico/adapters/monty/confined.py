@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from portico.adapters.box.inside import confinement
-from portico.adapters.box.landlock_rules import Rules
-from portico.adapters.box.seccomp import Filter
-from portico.adapters.box.system_calls import ARCHITECTURES
-from portico.box.core.errors import BoxUnavailable
+from portico.adapters.sandbox.inside import confinement
+from portico.adapters.sandbox.landlock_rules import Rules
+from portico.adapters.sandbox.seccomp import Filter
+from portico.adapters.sandbox.system_calls import ARCHITECTURES
+from portico.sandbox.core.errors import BoxUnavailable
 
 _LIBRARIES: Final = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/etc/ld.so.cache"),

@@ -21,9 +21,9 @@ from portico.adapters.monty.calls import Calls, raised
 from portico.adapters.monty.endings import Ended, told
 from portico.adapters.monty.kept_program import KeptProgram
 from portico.adapters.monty.worker import Worker
-from portico.box.core.code import CodeEnd, CodeLimits, Pending
-from portico.box.core.errors import NotPlain
-from portico.box.core.plain import plain
+from portico.sandbox.core.code import CodeEnd, CodeLimits, Pending
+from portico.sandbox.core.errors import NotPlain
+from portico.sandbox.core.plain import plain
 
 _T = TypeVar("_T")
 _LATER: Final[ExternalResult] = {"future": ...}

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import httpx2
 
-from portico.adapters.web.bounded import Bounds
-from portico.adapters.web.client import guarded_client, written
-from portico.adapters.web.dialer import Dialer
-from portico.box.core.errors import AddressRefused
-from portico.box.core.profile import Place
+from portico.adapters.egress.bounded import Bounds
+from portico.adapters.egress.client import guarded_client, written
+from portico.adapters.egress.dialer import Dialer
+from portico.sandbox.core.errors import AddressRefused
+from portico.sandbox.core.profile import Place
 
 _BOUNDS: Final = Bounds(seconds=10.0, largest=256 * 1024, redirects=0)
 """Nobody is followed anywhere: what a document says holds for where it stands."""

@@ -12,8 +12,8 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
+from portico.adapters.crypto.vault import HEAD_BYTES, head
 from portico.adapters.postgres.logins import BEGUN_IN
-from portico.adapters.seals.vault import HEAD_BYTES, head
 from portico.gateway.core.call import ResultId, sealed_with
 from portico.guard.ask_approval import sealed_for
 from portico.guard.core.login import client_context, login_context

@@ -1,10 +1,10 @@
 """What a call is aimed at, as the guard is told: its server's labels, its accepted effect."""
 
-from portico.box.core.profile import Network
 from portico.gateway.core.server import Http, Server
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.act import Aim
 from portico.kernel.effect import Effect
+from portico.sandbox.core.profile import Network
 
 
 def aim_at(server: Server, ref: ToolRef, effect: Effect, pin: str) -> Aim:

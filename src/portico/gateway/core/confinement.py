@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from portico.box.core.profile import Network, Place, Profile
+from portico.sandbox.core.profile import Network, Place, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

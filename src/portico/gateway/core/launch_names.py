@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.box.core.errors import BadPlace
-from portico.box.core.profile import Place
 from portico.gateway.core.server import FromEnvironment, FromFile, FromSecret, Plain, Stdio, Value
+from portico.sandbox.core.errors import BadPlace
+from portico.sandbox.core.profile import Place
 
 _PORTS: Final[Mapping[str, int]] = {
     "http": 80,

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from portico.box.core.errors import BadProfile
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.confinement import Unboxed
 from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.profile import Network, Place, Profile
 
 MOST: Final = 64
 """Folders, and places, of one profile."""

@@ -6,13 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
-from portico.box.core.profile import Profile
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import ServerDisabled, ServerGone, ServerNotApproved
 from portico.gateway.core.tool import Standing, Tool
 from portico.kernel.ids import Id
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
+from portico.sandbox.core.profile import Profile
 
 TEAM: Final = Label(Level.TEAM)
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from portico.box.core.profile import Network, Place, Profile
 from portico.gateway.core.package import Package
+from portico.sandbox.core.profile import Network, Place, Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from portico.box.core.profile import Profile
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.server import Era, Http, Identity, Inside, Launch, Server, ServerId
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.sandbox.core.profile import Profile
 
 SHARED: Final = "shared"
 """The credentials that a server's own launch names, the same for everybody in the space."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol
 
-from portico.box.core.code import CodeEnd
 from portico.engine.run_leg import patiently
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.program.errors import ProgramFailed
@@ -34,6 +33,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.sandbox.core.code import CodeEnd
 
 _SETTLING: Final = 0.02
 """Seconds that a turn waits for more results: one turn for many costs less than one for each."""

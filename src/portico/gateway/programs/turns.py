@@ -4,9 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from portico.box.core.code import CodeEnd, CodeOutcome, Pending, Raised
-from portico.box.core.errors import CodeRefused
-from portico.box.ports import Interpreter
 from portico.gateway.core.program.functions import CALL, Wanted, wanted
 from portico.gateway.core.program.left import Left, Source, left_from
 from portico.gateway.core.program.program import ProgramLimits
@@ -17,6 +14,9 @@ from portico.gateway.workflows.came import Came, Gave, LeftOut, WentWrong
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
+from portico.sandbox.core.code import CodeEnd, CodeOutcome, Pending, Raised
+from portico.sandbox.core.errors import CodeRefused
+from portico.sandbox.ports import Interpreter
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
 _TOO_LONG: Final = "it was not over after {:g} seconds altogether, waiting for calls included"

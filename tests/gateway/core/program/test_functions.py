@@ -2,7 +2,6 @@
 
 import pytest
 
-from portico.box.core.code import Pending, Raised
 from portico.gateway.core.program.errors import BadProgram
 from portico.gateway.core.program.functions import (
     Wanted,
@@ -14,6 +13,7 @@ from portico.gateway.core.program.functions import (
 from portico.gateway.core.program.program import ProgramLimits, ProgramWish, check
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.code import Pending, Raised
 
 READ = ToolRef("fs", "read_file")
 DASHED = ToolRef("my-git", "log.all")

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from portico.box.core.code import CodeEnd, Raised
 from portico.engine.core.run import Step, StepState
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.report import (
@@ -28,6 +27,7 @@ from portico.gateway.core.program.turn import (
 )
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonValue
+from portico.sandbox.core.code import CodeEnd, Raised
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 HANDLE = ResultId.mint(BEGINNING, SeededEntropy())

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from portico.box.core.code import CodeLimits
 from portico.gateway.core.program.errors import BadProgram
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import Label
+from portico.sandbox.core.code import CodeLimits
 
 PROGRAM: Final = "program"
 """The kind of its run."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from portico.box.core.code import Raised
 from portico.gateway.core.plan.output import document_value
 from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.code import Raised
 
 _KINDS: Final[Mapping[str, str]] = {
     "bad_arguments": "ValueError",

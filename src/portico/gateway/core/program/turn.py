@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.box.core.code import CodeEnd
 from portico.gateway.core.call import ResultId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.sandbox.core.code import CodeEnd
 
 _PREFIX: Final = "turn-"
 _CALL: Final = "call-"

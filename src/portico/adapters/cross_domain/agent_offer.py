@@ -1,0 +1,138 @@
+"""What the model of an agent is shown of its tools: all of them, or a few and a search."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from portico.adapters.cross_domain.agent_words import READ
+from portico.agents.core.asking import ToolShown
+from portico.agents.core.calling import CALL, SEARCH, Offer
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.names import vendor_names
+from portico.gateway.core.plain_text import cut
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.look_up import LookUp
+from portico.gateway.shelf import LiveTool, Shelf
+from portico.kernel.json import JsonObject
+from portico.kernel.principal import Principal
+from portico.kernel.tokens import Tokenizer
+
+_LONGEST: Final = 1_024
+"""Characters of what a server says of a tool."""
+_WORDS: Final = 2_000
+"""Characters of what people said, by which tools are looked for."""
+_REMEMBERED: Final = 256
+_ANYTHING: Final[JsonObject] = {"type": "object", "additionalProperties": True}
+
+_SEARCH: Final = ToolShown(
+    SEARCH,
+    "Find tools by what they should do. Answers with their names and what they take; call them "
+    f"with {CALL}.",
+    {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What should be done, in a few words."}
+        },
+        "required": ["query"],
+    },
+)
+_CALL: Final = ToolShown(
+    CALL,
+    f"Call a tool that {SEARCH} has found, by its name.",
+    {
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "description": "Such as server.tool."},
+            "arguments": _ANYTHING,
+        },
+        "required": ["tool", "arguments"],
+    },
+)
+_READ: Final = ToolShown(
+    READ,
+    "Read on in an answer that was too long to be given at once.",
+    {
+        "type": "object",
+        "properties": {
+            "result": {"type": "string", "description": "As the end of its first page names it."},
+            "page": {"type": "integer", "minimum": 1},
+        },
+        "required": ["result", "page"],
+    },
+)
+OWN: Final = (_SEARCH, _CALL, _READ)
+
+
+@dataclass(slots=True, kw_only=True)
+class Offers:
+    catalogues: Catalogues
+    look_up: LookUp
+    tokenizer: Tokenizer
+    _known: OrderedDict[tuple[object, str, int, int], Offer] = field(default_factory=OrderedDict)
+
+    async def __call__(self, caller: Principal, words: str, most: int, tokens: int) -> Offer:
+        shelf = await self.catalogues.offered(caller)
+        if not shelf.tools:
+            return Offer(names={})
+        place = (shelf.version, words[:_WORDS], most, tokens)
+        found = self._known.get(place)
+        if found is None:
+            found = await self._offer(caller, shelf, words[:_WORDS], most, tokens)
+            self._known[place] = found
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+    async def _offer(
+        self, caller: Principal, shelf: Shelf, words: str, most: int, tokens: int
+    ) -> Offer:
+        if len(shelf.tools) < most:
+            every = [shelf.tools[ref] for ref in sorted(shelf.tools)]
+            named = vendor_names(shelf.tools)
+            shown = [_shown(tool, named) for tool in every]
+            if sum(map(self._size, [*shown, _READ])) <= tokens:
+                return Offer(shown=[*shown, _READ], names=_names(named, every))
+        best = await self._best(caller, shelf, words, most - len(OWN), tokens)
+        named = vendor_names(shelf.tools)
+        shown = [_shown(tool, named) for tool in best]
+        return Offer(shown=[*OWN, *shown], names=_names(named, best), searched=True)
+
+    async def _best(
+        self, caller: Principal, shelf: Shelf, words: str, most: int, tokens: int
+    ) -> Sequence[LiveTool]:
+        if most <= 0 or not words.strip():
+            return []
+        finder = await self.catalogues.finder(caller)
+        matches = await self.look_up(finder, [words], most)
+        named = vendor_names(shelf.tools)
+        left = tokens - sum(map(self._size, OWN))
+        best: list[LiveTool] = []
+        for match in matches.found[:most]:
+            tool = shelf.tools.get(match.ref)
+            size = 0 if tool is None else self._size(_shown(tool, named))
+            if tool is not None and size <= left:
+                best.append(tool)
+                left -= size
+        return best
+
+    def _size(self, shown: ToolShown) -> int:
+        return self.tokenizer.count(
+            f"{shown.name} {shown.description} {json.dumps(shown.schema, ensure_ascii=False)}"
+        )
+
+
+def _shown(tool: LiveTool, named: Mapping[ToolRef, str]) -> ToolShown:
+    its = tool.definition
+    told = cut(its.description or its.title, _LONGEST)
+    return ToolShown(named[tool.ref], told, _object(its.input_schema))
+
+
+def _object(schema: JsonObject) -> JsonObject:
+    """Vendors want it said that arguments are an object."""
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
+
+
+def _names(named: Mapping[ToolRef, str], tools: Sequence[LiveTool]) -> Mapping[str, str]:
+    return {READ: READ, **{named[tool.ref]: str(tool.ref) for tool in tools}}

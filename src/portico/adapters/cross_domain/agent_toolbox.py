@@ -1,0 +1,347 @@
+"""The tools of the gateway in the hands of an agent: shown, and called as any run calls them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from portico.adapters.cross_domain.agent_calls import AgentCall, Waits
+from portico.adapters.cross_domain.agent_offer import Offers
+from portico.adapters.cross_domain.agent_words import (
+    READ,
+    first_page,
+    page_of,
+    words_of_answer,
+    words_of_document,
+    words_of_error,
+    words_of_refusal,
+)
+from portico.adapters.cross_domain.agent_work import ForStarter
+from portico.agents.core.calling import SEARCH, Acts, Early, Given, Offer, Wanted
+from portico.agents.core.errors import ToolNotAllowed
+from portico.engine.core.errors import StepFailed
+from portico.engine.core.run import Failure
+from portico.engine.run_leg import patiently
+from portico.gateway.call_tool import CallTool
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.call import Called, KeptResult, ResultId
+from portico.gateway.core.errors import BadArguments, BadToolRef, ResultNotFound, ToolNotFound
+from portico.gateway.core.names import vendor_names
+from portico.gateway.core.plain_text import cut
+from portico.gateway.core.plan.private_words import kept_words
+from portico.gateway.core.server import Inside
+from portico.gateway.core.signature import signature
+from portico.gateway.core.tool import ToolRef
+from portico.gateway.find_tools import FindTools, Found
+from portico.gateway.ports import Line, Results
+from portico.gateway.workflows.acting import Acting
+from portico.gateway.workflows.came import Broken, Came, Gave, LeftOut, WentWrong
+from portico.gateway.workflows.make_call import CallWish
+from portico.gateway.workflows.one_call import OneCall
+from portico.gateway.workflows.outputs import Outputs
+from portico.gateway.workflows.private_steps import PrivateSteps
+from portico.guard.core.act import Act, NeedsApproval
+from portico.guard.core.approval import Waiter
+from portico.guard.core.errors import Refused
+from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.wildcard import fits
+from portico.kernel.clock import Clock
+from portico.kernel.effect import Effect
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+
+_LEFT_OUT: Final = "left_out"
+_BETWEEN: Final = "__"
+"""What stands between the server and the tool in the names that models are shown."""
+_LONGEST_SIGNATURE: Final = 600
+_FOUND: Final = 12
+"""Tools that a search tells of."""
+
+
+class WouldAsk(Exception):
+    """Somebody would have to be asked first."""
+
+
+class AsksNobody:
+    """The gateway's `Asking` for what is begun while a model still speaks: whatever somebody would
+    have to approve is left to the step, which can wait."""
+
+    async def __call__(
+        self,
+        act: Act,  # noqa: ARG002 # as the port names them
+        decision: NeedsApproval,  # noqa: ARG002 # likewise
+        *,
+        line: Line | None,  # noqa: ARG002 # likewise
+        whole: bool,  # noqa: ARG002 # likewise
+        waiter: Waiter | None = None,  # noqa: ARG002 # likewise
+    ) -> Called:
+        raise WouldAsk
+
+    async def in_place(
+        self,
+        act: Act,  # noqa: ARG002 # as the port names them
+        *,
+        line: Line | None,  # noqa: ARG002 # likewise
+        whole: bool,  # noqa: ARG002 # likewise
+        waiter: Waiter | None = None,  # noqa: ARG002 # likewise
+    ) -> Called | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayToolbox:
+    offers: Offers
+    catalogues: Catalogues
+    find_tools: FindTools
+    one_call: OneCall
+    at_once: CallTool
+    """Which asks nobody."""
+    new_outputs: Callable[[], Outputs]
+    results: Results
+    waits: Waits
+    clock: Clock
+    page_size: int
+    keep_for: timedelta
+
+    async def offered(self, acts: Acts, *, words: str, most: int, tokens: int) -> Offer:
+        return await self.offers(acts.caller, words, most, tokens)
+
+    async def named(self, acts: Acts, name: str) -> str:
+        if "." in name or _BETWEEN not in name:
+            return name
+        with suppress(ToolNotFound, BadToolRef):
+            return str(await self._ref(acts.caller, name))
+        return name
+
+    async def effect(self, acts: Acts, tool: str) -> Effect:
+        if tool in {SEARCH, READ}:
+            return Effect.LOCAL_READ
+        shelf = await self.catalogues.offered(acts.caller)
+        try:
+            return shelf.find(ToolRef.parse(tool)).effect
+        except BadToolRef as error:
+            raise ToolNotFound(tool) from error
+
+    async def early(self, acts: Acts, wanted: Wanted) -> Early | None:
+        """A part of Portico itself is left to the step: what it starts belongs to the run."""
+        try:
+            ref = ToolRef.parse(wanted.tool)
+            shelf = await self.catalogues.offered(acts.caller)
+            inside = isinstance(shelf.server(ref.server).launch, Inside)
+            if inside or not shelf.find(ref).effect.reads_only:
+                return None
+            called = await self.at_once(acts.caller, ref, wanted.arguments, whole=True)
+            text = await self._paged(acts, wanted, words_of_answer(called.answer))
+        except (PorticoError, WouldAsk):
+            return None
+        return Early(Given(text=text, failed=called.answer.failed, label=acts.label))
+
+    async def call(self, acts: Acts, wanted: Wanted, *, early: Early | None) -> Given:
+        """Raises what a run cannot go on without: `KeyEnded`, `ResultNotFound`, `VaultClosed`."""
+        durable = AgentCall(acts.durable, acts, wanted, self.waits)
+        acting = self._acting(acts, durable)
+        try:
+            if early is not None:
+                return await self._kept(acts, acting, wanted, _ready(early.given))
+            if wanted.tool in {SEARCH, READ}:
+                return await self._kept(acts, acting, wanted, self._own(acts, wanted))
+            ref = await self._ref(acts.caller, wanted.tool)
+            wish = CallWish(step=wanted.step, tool=ref, arguments=_given(wanted.arguments))
+            came = await self.one_call(acting, wish)
+            await durable.gone_on()
+            with acts.durable.busy():
+                given = await self._given(acts, acting, wanted, str(ref), came)
+        except Broken as broken:
+            raise broken.error from broken
+        except (ToolNotFound, BadToolRef) as error:
+            return await self._kept(acts, acting, wanted, _ready(_refused(acts, error)))
+        return replace(given, approval=durable.asked.approval)
+
+    def _acting(self, acts: Acts, durable: AgentCall) -> Acting:
+        outputs = self.new_outputs()
+
+        async def as_now() -> Principal:
+            if not isinstance(acts.durable, ForStarter):
+                return acts.caller
+            now = await acts.durable.acting(acts.agent)
+            return replace(now, context=acts.caller.context)
+
+        return Acting(
+            durable=PrivateSteps(durable, outputs, as_now),
+            outputs=outputs,
+            as_now=as_now,
+            clock=self.clock,
+            label=acts.label,
+        )
+
+    async def _ref(self, caller: Principal, tool: str) -> ToolRef:
+        """Also of one that the agent was never shown: the gate refuses it then, and notes that.
+        Raises `ToolNotFound`, `BadToolRef`."""
+        if "." in tool:
+            return ToolRef.parse(tool)
+        shelf = await patiently(lambda: self.catalogues.current(caller))
+        named = {name: ref for ref, name in vendor_names(shelf.tools).items()}
+        if tool not in named:
+            raise ToolNotFound(tool)
+        return named[tool]
+
+    async def _kept(
+        self,
+        acts: Acts,
+        acting: Acting,
+        wanted: Wanted,
+        act: Callable[[], Awaitable[Given]],
+    ) -> Given:
+        """What is no call of a server, as a step all the same."""
+
+        async def action(_key: str) -> JsonValue:
+            given = await act()
+            document: JsonObject = {
+                "given": {"text": given.text, "failed": given.failed, "code": given.code}
+            }
+            kept = await patiently(lambda: acting.outputs.keep(acts.caller, document))
+            return {"result": str(kept.result), "size": kept.size}
+
+        try:
+            noted = await acting.durable.step(wanted.step, action)
+        except StepFailed as failed:
+            return await self._went_wrong(acts, acting, wanted, wanted.tool, failed.failure)
+        handle = noted.get("result") if isinstance(noted, Mapping) else None
+        with acts.durable.busy():
+            return await self._read_back(acts, acting, wanted, ResultId.parse(str(handle)))
+
+    async def _read_back(
+        self, acts: Acts, acting: Acting, wanted: Wanted, result: ResultId
+    ) -> Given:
+        """Raises `ResultNotFound`."""
+        document = await patiently(lambda: acting.outputs.get(acts.caller, result))
+        match document:
+            case {"given": {"text": str(text), "failed": bool(failed), "code": code}}:
+                said = code if isinstance(code, str) else None
+                return Given(text=text, failed=failed, code=said, label=acts.label)
+            case _:
+                words = words_of_document(document if isinstance(document, Mapping) else {})
+                text = await self._paged(acts, wanted, words)
+                return Given(text=text, label=acts.label)
+
+    def _own(self, acts: Acts, wanted: Wanted) -> Callable[[], Awaitable[Given]]:
+        async def act() -> Given:
+            if wanted.tool == READ:
+                return await self._page(acts, wanted.arguments)
+            query = wanted.arguments.get("query")
+            found = await self.find_tools(acts.caller, [query if isinstance(query, str) else ""])
+            return Given(text=_told(found), label=acts.label)
+
+        return act
+
+    async def _page(self, acts: Acts, arguments: JsonObject) -> Given:
+        """Of an answer to this run alone: another's is not to be had by its name."""
+        name, page = arguments.get("result"), arguments.get("page")
+        handle = _handle(acts, str(name))
+        try:
+            kept = await self.results.get(acts.caller, handle, self.clock.now())
+        except ResultNotFound as error:
+            return Given(
+                text=f"There is no answer {str(name)[:80]!r} in this run with more pages.",
+                failed=True,
+                code=error.code,
+                label=acts.label,
+            )
+        number = page if isinstance(page, int) else 1
+        return Given(text=page_of(str(kept.content), self.page_size, number), label=acts.label)
+
+    async def _given(
+        self, acts: Acts, acting: Acting, wanted: Wanted, tool: str, came: Came
+    ) -> Given:
+        match came:
+            case Gave(handle):
+                return await self._read_back(acts, acting, wanted, handle)
+            case WentWrong(failure):
+                return await self._went_wrong(acts, acting, wanted, tool, failure)
+            case LeftOut(why):
+                text = f"It was not done: {why}."
+                return Given(text=text, failed=True, code=_LEFT_OUT, label=acts.label)
+
+    async def _went_wrong(
+        self, acts: Acts, acting: Acting, wanted: Wanted, tool: str, failure: Failure
+    ) -> Given:
+        if failure.code == Refused.code and not fits(tool, acts.agent.spec.tools):
+            return _refused(acts, ToolNotAllowed(tool, acts.agent.name))
+        said = await acting.words(failure)
+        words = words_of_document(said or {})
+        if said is None:
+            words = await self._message(acts, acting, tool, failure)
+        text = await self._paged(acts, wanted, words)
+        return Given(text=text, failed=True, code=failure.code, label=acts.label)
+
+    async def _message(self, acts: Acts, acting: Acting, tool: str, failure: Failure) -> str:
+        kept = kept_words(failure.message)
+        if kept is None:
+            return failure.message
+        try:
+            found = await acting.outputs.get(await acting.asker(), ResultId.parse(kept))
+        except ResultNotFound:
+            return failure.message
+        match found:
+            case {"words": str(words), **rest}:
+                fix = rest.get("fix")
+                if failure.code == BadArguments.code:
+                    fix = await self._takes(acts, tool)
+                return words_of_error(words, fix if isinstance(fix, str) else None)
+            case _:
+                return failure.message
+
+    async def _takes(self, acts: Acts, tool: str) -> str | None:
+        """What others would have to look up first."""
+        with suppress(ToolNotFound, BadToolRef):
+            ref = ToolRef.parse(tool)
+            shelf = await patiently(lambda: self.catalogues.offered(acts.caller))
+            takes = signature(ref, shelf.find(ref).definition)
+            return f"It takes {cut(takes, _LONGEST_SIGNATURE)}"
+        return None
+
+    async def _paged(self, acts: Acts, wanted: Wanted, text: str) -> str:
+        """What is longer than a page is kept for the rest of the run, under the name of its step:
+        the same each time that this is done."""
+        if len(text) <= self.page_size:
+            return text
+        until = self.clock.now() + self.keep_for
+        kept = KeptResult(content=text, untrusted=False)
+        handle = _handle(acts, wanted.step)
+        try:
+            await patiently(lambda: self.results.keep(acts.caller, handle, kept, until))
+        except VaultClosed:
+            return f"{text[: self.page_size]}\n[The rest is not kept: ask for less of it.]"
+        return first_page(text, self.page_size, wanted.step)
+
+
+def _handle(acts: Acts, name: str) -> ResultId:
+    return ResultId.of_digest(f"answer to {acts.durable.run} {name}".encode())
+
+
+def _ready(given: Given) -> Callable[[], Awaitable[Given]]:
+    async def act() -> Given:
+        return given
+
+    return act
+
+
+def _refused(acts: Acts, error: PorticoError) -> Given:
+    return Given(text=words_of_refusal(error), failed=True, code=error.code, label=acts.label)
+
+
+def _given(arguments: JsonObject) -> Callable[[], Awaitable[JsonObject]]:
+    async def given() -> JsonObject:
+        return arguments
+
+    return given
+
+
+def _told(found: Found) -> str:
+    if not found.hits:
+        return "No tool fits this. Say it in other words."
+    lines = [f"{hit.signature}\n  {hit.summary}".rstrip() for hit in found.hits[:_FOUND]]
+    head = "Best first:" if found.fits else "None fits well. The nearest:"
+    return "\n".join([head, *lines])

@@ -1,0 +1,241 @@
+"""The way out of a box: an HTTP proxy, and straight ways to the places that were named.
+
+The box has no network but the listening sockets that it handed to us, so whatever leaves it passes
+here, and here passes the same gate as everything else.
+"""
+
+import asyncio
+import base64
+import hmac
+import logging
+import re
+import socket
+from asyncio import Server, StreamReader, StreamWriter, Task
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import h11
+
+from portico.adapters.egress.dialer import Dialer
+from portico.adapters.egress.forwarding import Talk, forward
+from portico.adapters.egress.tunnel import PIECE, End, tunnel
+from portico.sandbox.core.addresses import METADATA, why_not_public
+from portico.sandbox.core.errors import AddressRefused, BadPlace
+from portico.sandbox.core.profile import Network, Place
+
+_log: Final = logging.getLogger("portico.web")
+
+USER: Final = "portico"
+_AUTHORITY: Final = re.compile(rb"[^/?#@\\\s]+")
+_ABSOLUTE: Final = re.compile(rb"http://([^/?#@\\\s]+)(?:[/?#].*)?", re.IGNORECASE)
+_WITH_PORT: Final = re.compile(r":[0-9]+\Z")
+_REMEMBERED: Final = 1000
+_FULL: Final = b"HTTP/1.1 503 Too many connections at once\r\nConnection: close\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EgressTerms:
+    connections: int = 128
+    """At once."""
+    head: float = 10.0
+    """Seconds in which a request must have said where to."""
+    dial: float = 10.0
+    idle: float = 1800.0
+    """Seconds in which nothing moves before it is over."""
+    lingering: float = 60.0
+    """The same, once one side has said all."""
+
+
+class Egress:
+    """For one box: what `network` says, and the places in `reach`."""
+
+    def __init__(
+        self,
+        network: Network,
+        reach: Sequence[Place],
+        *,
+        dialer: Dialer,
+        token: str | None = None,
+        terms: EgressTerms | None = None,
+    ) -> None:
+        self._dialer = dialer.narrowed(reach, public=network is Network.PUBLIC)
+        self._token = token
+        self._terms = terms or EgressTerms()
+        self._servers: list[Server] = []
+        self._guests: dict[Task[None], End] = {}
+        self._refused: Counter[str] = Counter()
+        self._unspoken: set[str] = set()
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How often, by place."""
+        return self._refused
+
+    @property
+    def could_be_let(self) -> Sequence[str]:
+        """Of those that were refused: where credentials are given out, nobody is shown a way."""
+        return [place for place in self._refused if place not in self._unspoken]
+
+    async def serve(self, listener: socket.socket, *, to: Place | None = None) -> None:
+        """From now until `close`, which closes the listener too. Without `to` it is a proxy; else
+        every connection leads to that place, which must be among those that may be reached."""
+        met = partial(self._met, to=to)
+        self._servers.append(await asyncio.start_server(met, sock=listener, limit=PIECE))
+
+    async def close(self) -> None:
+        """Whoever is still talking is cut off."""
+        for server in self._servers:
+            server.close()
+        guests = dict(self._guests)
+        for each in guests:
+            each.cancel()
+        await asyncio.gather(*guests, return_exceptions=True)
+        for end in guests.values():  # also of those that had not begun
+            end.writer.transport.abort()
+        for place, times in self._refused.items():
+            if times > 1:
+                _log.info("%s was refused %d times", place, times)
+
+    def _met(self, reader: StreamReader, writer: StreamWriter, *, to: Place | None) -> None:
+        if len(self._guests) >= self._terms.connections:
+            writer.write(_FULL if to is None else b"")
+            writer.close()
+            return
+        near = End(reader, writer)
+        guest = asyncio.get_running_loop().create_task(self._led_out(near, to))
+        self._guests[guest] = near
+        guest.add_done_callback(self._guests.pop)
+
+    async def _led_out(self, near: End, to: Place | None) -> None:
+        try:
+            await (self._asked(near) if to is None else self._straight(near, to))
+        except* (OSError, h11.ProtocolError):
+            _log.debug("a connection broke off")
+        finally:
+            await near.part()
+
+    async def _straight(self, near: End, to: Place) -> None:
+        try:
+            far = await self._dialled(to)
+        except AddressRefused as error:
+            self._note(to, error)
+            return
+        try:
+            await self._joined(near, far)
+        finally:
+            await far.part()
+
+    async def _asked(self, near: End) -> None:
+        talk = Talk.asked(near)
+        try:
+            async with asyncio.timeout(self._terms.head):
+                request = await talk.heard()
+        except h11.RemoteProtocolError as error:
+            await _answer(talk, error.error_status_hint, str(error))
+            return
+        if not isinstance(request, h11.Request):  # it left without a word
+            return
+        if not self._is_known(request):
+            await _answer(talk, 407, "Say who you are, with the user and token of your proxy.")
+            return
+        try:
+            await self._led(talk, request, _place(request))
+        except BadPlace as error:
+            await _answer(talk, 400, f"{error} {error.fix}")
+
+    async def _led(self, talk: Talk, request: h11.Request, place: Place) -> None:
+        try:
+            far = await self._dialled(place)
+        except AddressRefused as error:
+            self._note(place, error)
+            await _answer(talk, 403, f"{error}{_way_to_let_it(place, error)}")
+        except OSError as error:
+            reason = error.strerror or str(error) or "no answer in time"
+            await _answer(talk, 502, f"{place} cannot be reached: {reason}.")
+        else:
+            await self._handed_over(talk, request, place, far)
+
+    async def _handed_over(self, talk: Talk, request: h11.Request, place: Place, far: End) -> None:
+        try:
+            if request.method != b"CONNECT":
+                await forward(talk, request, place, far, idle=self._terms.idle)
+            elif not isinstance(await talk.heard(), h11.EndOfMessage):
+                await _answer(talk, 400, "A CONNECT has no body.")
+            else:
+                await talk.say(h11.Response(status_code=200, headers=[], reason=b"Connected"))
+                early, _ = talk.state.trailing_data
+                await far.say(early)
+                await self._joined(talk.end, far)
+        finally:
+            await far.part()
+
+    async def _joined(self, near: End, far: End) -> None:
+        await tunnel(near, far, idle=self._terms.idle, lingering=self._terms.lingering)
+
+    async def _dialled(self, place: Place) -> End:
+        """Raises `AddressRefused`, `OSError`."""
+        connection = await self._dialer.dial(place.host, place.port, seconds=self._terms.dial)
+        try:
+            return End(*await asyncio.open_connection(sock=connection, limit=PIECE))
+        except BaseException:
+            connection.close()
+            raise
+
+    def _is_known(self, request: h11.Request) -> bool:
+        if self._token is None:
+            return True
+        pair = base64.b64encode(f"{USER}:{self._token}".encode())
+        given = dict(request.headers).get(b"proxy-authorization", b"")
+        return hmac.compare_digest(given, b"Basic " + pair)
+
+    def _note(self, place: Place, error: AddressRefused) -> None:
+        """In the log once a place, however often it is tried."""
+        if str(place) not in self._refused and len(self._refused) < _REMEMBERED:
+            _log.warning("from a box: %s", error)
+        if str(place) in self._refused or len(self._refused) < _REMEMBERED:
+            self._refused[str(place)] += 1
+            if _gives_credentials(place, error):
+                self._unspoken.add(str(place))
+
+
+def _place(request: h11.Request) -> Place:
+    """Raises `BadPlace`."""
+    target = request.target
+    if request.method == b"CONNECT":
+        found = _AUTHORITY.fullmatch(target)
+        authority, usual = found and found[0], ""
+    else:
+        found = _ABSOLUTE.fullmatch(target)
+        authority, usual = found and found[1], ":80"
+    if authority is None or not authority.isascii():
+        raise BadPlace(target.decode("latin-1"))
+    text = authority.decode()
+    return Place.parse(text if _WITH_PORT.search(text) else text + usual)
+
+
+async def _answer(talk: Talk, status: int, said: str) -> None:
+    """In the body, and in the line of the status: most programs show that alone."""
+    line = " ".join(said.split())[:300].encode("ascii", "replace")
+    headers = [("Content-Type", "text/plain"), ("Connection", "close")]
+    if status == 407:
+        headers.append(("Proxy-Authenticate", 'Basic realm="portico"'))
+    headers.append(("Content-Length", str(len(line) + 1)))
+    await talk.say_last(
+        h11.Response(status_code=status, headers=headers, reason=line),
+        h11.Data(data=line + b"\n"),
+        h11.EndOfMessage(),
+    )
+
+
+def _way_to_let_it(place: Place, error: AddressRefused) -> str:
+    """A program may show this to a model: where credentials are given out, no way is shown."""
+    if _gives_credentials(place, error):
+        return ""
+    return f" To let it: portico servers profile NAME --reach {place}"
+
+
+def _gives_credentials(place: Place, error: AddressRefused) -> bool:
+    return METADATA in error.reason or why_not_public(place.host) == METADATA

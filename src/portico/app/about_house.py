@@ -1,0 +1,44 @@
+"""What Portico's own tools are told about Portico itself, by the parts that the gateway is of."""
+
+from portico.adapters.builtin.metrics import Measures
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.builtin import HouseDoors
+from portico.app.outside import Outside
+from portico.engine.tell_people import TellPeople
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.check_arguments import CheckArguments
+from portico.gateway.look_at_calls import ShowOwnFigures
+from portico.gateway.ports import SchemaCheck, Servers
+from portico.gateway.tool_aims import ToolAims
+from portico.gateway.weigh_call import WeighCall
+from portico.gateway.workflows.look_at_own import LookAtOwn
+from portico.guard.decide import Decide
+
+
+def bring_house(  # noqa: PLR0913 # the parts, one by one
+    house: HouseDoors,
+    outside: Outside,
+    *,
+    catalogues: Catalogues,
+    servers: Servers,
+    schemas: SchemaCheck,
+    workflows: WorkflowDoors,
+    decide: Decide,
+) -> None:
+    """All but what agents bring: their models, and what their runs used up."""
+    house.weigh = WeighCall(
+        aims=ToolAims(catalogues=catalogues),
+        check=CheckArguments(catalogues=catalogues, schemas=schemas),
+        decide=decide,
+    )
+    house.runs = LookAtOwn(engines=workflows.engines, show=workflows.show())
+    house.measures = Measures(
+        figures=ShowOwnFigures(history=workflows.history, servers=servers, clock=outside.clock)
+    )
+    house.tell = TellPeople(
+        log=PostgresEventLog(outside.transactions, outside.bus, outside.clock, outside.entropy),
+        contexts=workflows.contexts,
+        clock=outside.clock,
+        clean=outside.clean,
+    )

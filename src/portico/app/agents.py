@@ -1,0 +1,412 @@
+"""Agents on their real doors: the tools of the gateway, the models that are reached from here, the
+store, and the engine that carries out their runs."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+
+from portico.adapters.builtin.metrics import Spent
+from portico.adapters.cross_domain.agent_calls import Waits
+from portico.adapters.cross_domain.agent_identities import AgentIdentities
+from portico.adapters.cross_domain.agent_offer import Offers
+from portico.adapters.cross_domain.agent_talk import AgentTalk, JsonLines
+from portico.adapters.cross_domain.agent_tasks import AgentTasks
+from portico.adapters.cross_domain.agent_tool_names import GatewayToolNames
+from portico.adapters.cross_domain.agent_toolbox import AsksNobody, GatewayToolbox
+from portico.adapters.cross_domain.agent_tools import LABEL, LAUNCH, TIMEOUT
+from portico.adapters.cross_domain.agent_tools import Running as Exposed
+from portico.adapters.cross_domain.agent_work import AgentWork, acting_in
+from portico.adapters.cross_domain.exposed_agents import ExposedAgents, Exposing
+from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.postgres.agents import PostgresAgents
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.principals import PostgresPrincipals
+from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.task_contexts import PostgresTaskContexts
+from portico.adapters.postgres.trace_reports import PostgresTraceReports
+from portico.adapters.postgres.traces import PostgresTraces
+from portico.adapters.tokens.o200k import O200k
+from portico.agents.answer_interrupts import AnswerInterrupts
+from portico.agents.ask_model import AskModel
+from portico.agents.core.asking import ModelAsk, Piece
+from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
+from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.follow_run import AnswerOf, FollowRun
+from portico.agents.make_calls import MakeCalls
+from portico.agents.prepare_question import PrepareQuestion
+from portico.agents.resume_run import ResumeAgentRun
+from portico.agents.run_agent import RunAgent
+from portico.agents.start_run import AGENT, StartAgentRun
+from portico.agents.steer_run import SteerRun
+from portico.agents.stop_run import StopRun
+from portico.agents.take_question import TakeQuestion
+from portico.agents.take_turn import TakeTurn
+from portico.app.assemble_agents import AgentDoors as DataDoors
+from portico.app.assemble_agents import assemble_agents
+from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.background import Lasting, ended, kept_up
+from portico.app.builtin import HouseDoors
+from portico.app.gateway import Opened
+from portico.app.ground import Ground
+from portico.app.models import ModelDoors, model_use_cases, open_models
+from portico.app.outside import Outside
+from portico.app.starting import starting
+from portico.engine.kinds import Kind
+from portico.engine.tails import Tails
+from portico.gateway.keep_builtin import KeepBuiltin
+from portico.guard.as_they_are import AsTheyAre
+from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
+from portico.interfaces.http.agent_use_cases import AgentUseCases
+from portico.interfaces.http.model_use_cases import ModelUseCases
+from portico.kernel.clock import Clock
+from portico.kernel.principal import Principal
+
+
+@dataclass(slots=True)
+class LateModels:
+    """`Models` and `ModelBook`, once somebody has opened their doors."""
+
+    _doors: list[ModelDoors] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def opened(self, ground: Ground, outside: Outside) -> AsyncIterator[None]:
+        async with open_models(ground, outside) as doors:
+            self._doors = [doors]
+            yield
+
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+        answering = self._doors[0].models.ask(caller, ask)
+        try:
+            async for piece in answering:
+                yield piece
+        finally:
+            await answering.aclose()
+
+    async def all(self, caller: Principal, *, fresh: bool = False) -> Sequence[ModelInfo]:
+        return await self._doors[0].book.all(caller, fresh=fresh)
+
+    async def get(self, caller: Principal, ref: ModelRef) -> ModelInfo:
+        return await self._doors[0].book.get(caller, ref)
+
+    async def providers(self, caller: Principal, *, fresh: bool = False) -> Sequence[ProviderState]:
+        return await self._doors[0].book.providers(caller, fresh=fresh)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedAgents:
+    """The agents of one process."""
+
+    rooms: Mapping[str, object]
+    """What faces are given, by the names that they know it by."""
+    kinds: Sequence[Kind]
+    models: LateModels
+    doors: "AgentDoors"
+    runs: AgentRunUseCases
+    ground: Ground
+    outside: Outside
+
+    lasting: Mapping[str, Lasting]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with (
+            self.models.opened(self.ground, self.outside),
+            asyncio.TaskGroup() as background,
+        ):
+            tasks = [
+                background.create_task(kept_up(each), name=name)
+                for name, each in self.lasting.items()
+            ]
+            try:
+                yield
+            finally:
+                await ended(tasks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDoors:
+    """What is put together once, and used in several places."""
+
+    ground: Ground
+    outside: Outside
+    gateway: Opened
+    agents: ExposedAgents
+    traces: PostgresTraces
+    identities: AgentIdentities
+    tasks: AgentTasks
+    talk: AgentTalk
+    models: LateModels
+
+    @property
+    def plans(self) -> WorkflowDoors:
+        return self.gateway.gateway.programs.workflows
+
+    @property
+    def waits(self) -> Waits:
+        approvals = self.plans.approvals
+        return Waits(
+            approvals=approvals.approvals,
+            withdraw=approvals.withdraw(),
+            traces=self.traces,
+            talk=self.talk,
+        )
+
+    def toolbox(self) -> GatewayToolbox:
+        gateway, settings = self.gateway.gateway, self.ground.loaded.settings
+        use = gateway.over_http
+        return GatewayToolbox(
+            offers=Offers(
+                catalogues=gateway.catalogues,
+                look_up=use.find_tools.look_up,
+                tokenizer=O200k(),
+            ),
+            catalogues=gateway.catalogues,
+            find_tools=use.find_tools,
+            one_call=gateway.step_call,
+            at_once=replace(use.call_tool, ask_first=AsksNobody()),
+            new_outputs=self.plans.engines.durable.outputs,
+            results=self.plans.approvals.results,
+            waits=self.waits,
+            clock=self.outside.clock,
+            page_size=use.read_result.page_size,
+            keep_for=timedelta(days=settings.workflows.keep_days),
+        )
+
+    def use_cases(self, runs: AgentRunUseCases) -> AgentUseCases:
+        transactions = self.outside.transactions
+        return assemble_agents(
+            DataDoors(
+                agents=self.agents,
+                identities=self.identities,
+                traces=self.traces,
+                reports=PostgresTraceReports(transactions),
+                settling=runs.follow_run,
+                book=self.models,
+                tools=GatewayToolNames(self.gateway.gateway.catalogues),
+                contexts=self.plans.contexts,
+                together=transactions.begin,
+                audit=self.outside.audit,
+                clock=self.outside.clock,
+                entropy=self.outside.entropy,
+                version=self.ground.version,
+            )
+        )
+
+    def kind(self) -> Kind:
+        """Nobody starts one by its name: it begins with an agent."""
+        clock, entropy, toolbox = self.outside.clock, self.outside.entropy, self.toolbox()
+        tokenizer = O200k()
+        prepare = PrepareQuestion(
+            book=self.models, toolbox=toolbox, talk=self.talk, tokenizer=tokenizer
+        )
+        run_agent = RunAgent(
+            take_turn=TakeTurn(
+                prepare=prepare,
+                ask_model=AskModel(
+                    models=self.models,
+                    prepare=prepare,
+                    talk=self.talk,
+                    tokenizer=tokenizer,
+                    clock=clock,
+                    entropy=entropy,
+                ),
+                traces=self.traces,
+                talk=self.talk,
+                clock=clock,
+                entropy=entropy,
+                hears=self.gateway.gateway.running_ahead.watching.say,
+            ),
+            make_calls=MakeCalls(
+                toolbox=toolbox,
+                traces=self.traces,
+                talk=self.talk,
+                clock=clock,
+                entropy=entropy,
+            ),
+            toolbox=toolbox,
+            acting=acting_in,
+            traces=self.traces,
+            talk=self.talk,
+            clock=clock,
+            bus=self.outside.bus,
+            early_start=self.ground.loaded.settings.agents.early_start,
+        )
+        work = AgentWork(
+            work=run_agent,
+            as_they_are=AsTheyAre(key_ring=self.plans.approvals.key_ring, clock=clock),
+            book=self.plans.engines.durable.book,
+            identities=self.identities,
+            traces=self.traces,
+            talk=self.talk,
+            clock=clock,
+        )
+        return Kind(name=AGENT, work=work)
+
+    def runs(self) -> AgentRunUseCases:
+        clock, engine = self.outside.clock, self.plans.engines.durable
+        approvals, together = self.plans.approvals, self.outside.transactions.begin
+        start = StartAgentRun(
+            agents=self.agents,
+            identities=self.identities,
+            tasks=self.tasks,
+            traces=self.traces,
+            book=engine.book,
+            start_run=starting(engine.runs, engine.line, clock, self.outside.entropy, AGENT),
+            audit=self.outside.audit,
+            together=together,
+            clock=clock,
+            entropy=self.outside.entropy,
+        )
+        follow = FollowRun(
+            traces=self.traces, talk=self.talk, tasks=self.tasks, book=engine.book, clock=clock
+        )
+        answer_of = AnswerOf(follow_run=follow, approvals=approvals.approvals, clock=clock)
+        steer = SteerRun(traces=self.traces, tasks=self.tasks, clock=clock)
+        return AgentRunUseCases(
+            start_agent_run=start,
+            follow_run=follow,
+            answer_of=answer_of,
+            steer_run=steer,
+            stop_run=StopRun(
+                traces=self.traces,
+                talk=self.talk,
+                book=engine.book,
+                runs=engine.runs,
+                line=engine.line,
+                bus=engine.bus,
+                approvals=approvals.approvals,
+                withdraw=approvals.withdraw(),
+                audit=self.outside.audit,
+                together=together,
+                clock=clock,
+            ),
+            resume_agent_run=ResumeAgentRun(
+                traces=self.traces,
+                book=engine.book,
+                runs=engine.runs,
+                line=engine.line,
+                audit=self.outside.audit,
+                together=together,
+            ),
+            resolve_step=self.gateway.gateway.over_http.workflows.resolve_step,
+            take_question=TakeQuestion(
+                start_agent_run=start,
+                steer_run=steer,
+                answer_of=answer_of,
+                traces=self.traces,
+                clock=clock,
+            ),
+            answer_interrupts=AnswerInterrupts(
+                answer_approval=self.gateway.gateway.over_http.approvals.answer_approval,
+                traces=self.traces,
+            ),
+            chat_patience=timedelta(
+                seconds=self.ground.loaded.settings.agents.chat_patience_seconds
+            ),
+        )
+
+
+def open_agents(ground: Ground, outside: Outside, opened: Opened) -> OpenedAgents:
+    doors = agent_doors(ground, outside, opened)
+    runs, keep = doors.runs(), _keep_server(outside)
+    exposing = Exposing(
+        agents=doors.agents,
+        catalogues=opened.gateway.catalogues,
+        server=keep.ours,
+        ask_again=keep.ask_again,
+    )
+    opened.agent_tools.bring(
+        Exposed(start=runs.start_agent_run, answer=runs.answer_of, offered=exposing.offered)
+    )
+    agents, models = doors.use_cases(runs), model_use_cases(doors.models, doors.models)
+    _tell_house(opened.builtin.house, agents, models, outside.clock)
+    return OpenedAgents(
+        rooms={"agents": agents, "agent_runs": runs, "models": models},
+        kinds=[doors.kind()],
+        models=doors.models,
+        doors=doors,
+        runs=runs,
+        ground=ground,
+        outside=outside,
+        lasting={
+            "which agents are tools": partial(exposing.run, doors.agents.changed),
+            "what they offer": partial(keep.run, opened.gateway.index_server),
+        },
+    )
+
+
+def _tell_house(
+    house: HouseDoors, agents: AgentUseCases, models: ModelUseCases, clock: Clock
+) -> None:
+    """What Portico's own tools say of models, and of what was spent on them."""
+
+    async def spending(caller: Principal, back: timedelta) -> Spent:
+        which = TraceFilter(since=clock.now() - back, mine=True)
+        every = await agents.show_model_stats(caller, which)
+        return Spent(
+            turns=sum(each.turns for each in every),
+            input_tokens=sum(each.input for each in every),
+            output_tokens=sum(each.output for each in every),
+            dollars=sum((each.money for each in every), start=Decimal(0)),
+        )
+
+    house.models = models.list_models
+    if house.measures is not None:
+        house.measures = replace(house.measures, spending=spending)
+
+
+def _keep_server(outside: Outside) -> KeepBuiltin:
+    """Of the server whose tools are agents: it is there as soon as one is exposed."""
+    transactions = outside.transactions
+    return KeepBuiltin(
+        servers=PostgresServers(transactions),
+        together=transactions.begin,
+        audit=outside.audit,
+        bus=BusAfterCommit(outside.bus, transactions),
+        clock=outside.clock,
+        entropy=outside.entropy,
+        launch=LAUNCH,
+        label=LABEL,
+        timeout=TIMEOUT,
+    )
+
+
+def agent_doors(ground: Ground, outside: Outside, opened: Opened) -> AgentDoors:
+    transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
+    plans = opened.gateway.programs.workflows
+    log = PostgresEventLog(transactions, outside.bus, clock, entropy)
+    seal = AesSivSeal.from_pepper(ground.pepper())
+    tails = Tails(log=log, bus=outside.bus, seal=seal, wording=JsonLines())
+    return AgentDoors(
+        ground=ground,
+        outside=outside,
+        gateway=opened,
+        agents=ExposedAgents(
+            agents=PostgresAgents(transactions), afterwards=transactions.afterwards
+        ),
+        traces=PostgresTraces(transactions),
+        identities=AgentIdentities(
+            principals=PostgresPrincipals(transactions),
+            approvals=plans.approvals.approvals,
+            withdraw=plans.approvals.withdraw(),
+            rules=plans.approvals.rules,
+            audit=outside.audit,
+            together=transactions.begin,
+            clock=clock,
+        ),
+        tasks=AgentTasks(
+            book=PostgresTaskContexts(transactions, clock),
+            contexts=plans.contexts,
+            clock=clock,
+            entropy=entropy,
+        ),
+        talk=AgentTalk(
+            log=log, tails=tails, seal=seal, book=plans.engines.durable.book, clock=clock
+        ),
+        models=LateModels(),
+    )

@@ -1,0 +1,117 @@
+"""Requests for approval on their real doors."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import httpx2
+
+from portico.adapters.cross_domain.approval_news import LoggedNews
+from portico.adapters.cross_domain.errands import RunErrands
+from portico.adapters.cross_domain.waiting_runs import NewsForRuns, RunsThatWait
+from portico.adapters.egress.approval_webhook import ApprovalWebhook, NewsByWebhook
+from portico.adapters.egress.bounded import Bounds
+from portico.adapters.egress.client import guarded_client, written
+from portico.adapters.postgres.approvals import PostgresApprovals
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.event_log import PostgresEventLog
+from portico.adapters.postgres.keys import PostgresKeyRing, PostgresKeys
+from portico.adapters.postgres.line_after_commit import LineAfterCommit
+from portico.adapters.postgres.principals import PostgresPrincipals
+from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
+from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
+from portico.adapters.secrets.references import References
+from portico.app.assemble_approvals import ApprovalDoors
+from portico.app.outside import Outside
+from portico.app.starting import starting
+from portico.gateway.approved_call import APPROVED_CALL
+from portico.gateway.keep_result import KeepResult
+from portico.gateway.ports import CallHistory, Results
+from portico.guard.approval_ports import Approvals
+from portico.guard.core.secret import parse_ref
+from portico.guard.ports import Contexts, Rules
+from portico.kernel.clock import Clock
+from portico.settings.approvals import ApprovalsSettings
+from portico.settings.sources import process_environment
+
+_BRIEFLY: Final = Bounds(seconds=10.0, largest=100_000, redirects=0)
+_HEADERS: Final = {"accept": "*/*"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySide:
+    """What requests need of the gateway, and it has before it is put together."""
+
+    rules: Rules
+    contexts: Contexts
+    history: CallHistory
+    results: Results
+    keep_result: KeepResult
+
+
+def open_approvals(
+    settings: ApprovalsSettings,
+    outside: Outside,
+    line: LineAfterCommit,
+    side: GatewaySide,
+    base_url: str,
+) -> ApprovalDoors:
+    transactions, clock, entropy = outside.transactions, outside.clock, outside.entropy
+    log = PostgresEventLog(transactions, outside.bus, clock, entropy)
+    bus = BusAfterCommit(outside.bus, transactions)
+    runs = PostgresRuns(transactions, log, bus=outside.bus, clock=clock, entropy=entropy)
+    start_run = starting(runs, line, clock, entropy, APPROVED_CALL)
+    approvals = PostgresApprovals(transactions)
+    logged = LoggedNews(log=log, bus=bus)
+    news = NewsForRuns(news=logged, runs=runs, line=line, bus=bus, clock=clock)
+    webhook = webhook_to(settings, approvals, clock, base_url)
+    return ApprovalDoors(
+        approvals=approvals,
+        errands=RunErrands(start_run=start_run, runs=runs, line=line, bus=bus),
+        waiters=RunsThatWait(PostgresRunBook(transactions)),
+        news=news if webhook is None else NewsByWebhook(news, webhook),
+        rules=side.rules,
+        contexts=side.contexts,
+        key_ring=PostgresKeyRing(transactions),
+        vault=outside.vault,
+        audit=outside.audit,
+        together=transactions.begin,
+        history=side.history,
+        results=side.results,
+        keep_result=side.keep_result,
+        keys=PostgresKeys(transactions),
+        principals=PostgresPrincipals(transactions),
+        trusted=PostgresTrustedClients(transactions),
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        hide=outside.hide,
+        wait=timedelta(seconds=settings.wait_seconds),
+        expires=timedelta(minutes=settings.expires_minutes),
+        most=settings.most_waiting,
+        lasting=() if webhook is None else (webhook.run,),
+    )
+
+
+def webhook_to(
+    settings: ApprovalsSettings, approvals: Approvals, clock: Clock, base_url: str
+) -> ApprovalWebhook | None:
+    url, ref = settings.webhook, parse_ref(settings.webhook_secret or "")
+    if url is None or ref is None:
+        return None
+    references = References(process_environment(), _of_no_space)
+    place = written(url)
+    return ApprovalWebhook(
+        url=url,
+        secret=lambda: references.value("", ref),
+        look=approvals.get,
+        client=lambda: guarded_client(
+            allow=[place], bounds=_BRIEFLY, proxied=httpx2.URL(url), headers=_HEADERS
+        ),
+        clock=clock,
+        base_url=base_url,
+    )
+
+
+def _of_no_space(_space: str, _name: str) -> None:
+    """What is told of all spaces is signed with no space's secret."""

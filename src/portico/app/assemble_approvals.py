@@ -1,0 +1,198 @@
+"""Requests for approval, put on their doors: asking before there is a gateway, the rest after."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from portico.app.background import Lasting
+from portico.engine.kinds import Kind
+from portico.engine.ports import Bus
+from portico.gateway.approved_call import APPROVED_CALL, ApprovedCall, Calling
+from portico.gateway.ask_first import AskFirst
+from portico.gateway.ask_in_client import AskInClient
+from portico.gateway.keep_result import KeepResult
+from portico.gateway.ports import CallHistory, Results
+from portico.gateway.read_approved import ReadApproved
+from portico.gateway.read_outcome import Latest, ReadOutcome, as_kept
+from portico.guard.answer_approval import AnswerApproval
+from portico.guard.approval_ports import (
+    ApprovalNews,
+    Approvals,
+    ArgumentCheck,
+    Errands,
+    TrustedClients,
+    Waiters,
+)
+from portico.guard.ask_approval import AskApproval
+from portico.guard.core.approval import AnswerKind
+from portico.guard.core.errors import BadAnswer
+from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
+from portico.guard.ports import Audit, Contexts, KeyRing, Keys, Principals, Rules, Together, Vault
+from portico.guard.resolve_approval import ResolveApproval
+from portico.guard.trust_client import ShowTrust, TrustClient
+from portico.guard.withdraw_approval import WithdrawApproval
+from portico.interfaces.http.approval_use_cases import ApprovalUseCases
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDoors:
+    approvals: Approvals
+    errands: Errands
+    waiters: Waiters
+    news: ApprovalNews
+    rules: Rules
+    contexts: Contexts
+    key_ring: KeyRing
+    vault: Vault
+    audit: Audit
+    together: Together
+    history: CallHistory
+    results: Results
+    keep_result: KeepResult
+    keys: Keys
+    principals: Principals
+    trusted: TrustedClients
+    bus: Bus
+    clock: Clock
+    entropy: Entropy
+    hide: Callable[[JsonValue], JsonValue]
+    """Without the very secrets that the house knows of, and with all else."""
+    wait: timedelta = timedelta(seconds=20)
+    expires: timedelta = timedelta(minutes=60)
+    most: int = 50
+    latest: Latest = as_kept
+    """How a workflow that was approved goes on."""
+    lasting: Sequence[Lasting] = ()
+    """What goes on for them in the background."""
+
+    def ask_first(self) -> AskFirst:
+        return AskFirst(
+            ask=AskApproval(
+                approvals=self.approvals,
+                errands=self.errands,
+                news=self.news,
+                audit=self.audit,
+                vault=self.vault,
+                together=self.together,
+                clock=self.clock,
+                entropy=self.entropy,
+                hide=self.hide,
+                expires=self.expires,
+                most=self.most,
+            ),
+            withdraw=self.withdraw(),
+            approvals=self.approvals,
+            contexts=self.contexts,
+            history=self.history,
+            read_outcome=self.read_outcome(),
+            keep_result=self.keep_result,
+            in_client=AskInClient(
+                trusted=self.trusted,
+                principals=self.principals,
+                answer=self._answer(_no_others),
+            ),
+            bus=self.bus,
+            clock=self.clock,
+            wait=self.wait,
+        )
+
+    def read_outcome(self) -> ReadOutcome:
+        return ReadOutcome(
+            results=self.results, contexts=self.contexts, clock=self.clock, latest=self.latest
+        )
+
+    def withdraw(self) -> WithdrawApproval:
+        return WithdrawApproval(
+            approvals=self.approvals,
+            errands=self.errands,
+            news=self.news,
+            audit=self.audit,
+            together=self.together,
+            clock=self.clock,
+        )
+
+    def resolve(self) -> ResolveApproval:
+        return ResolveApproval(
+            approvals=self.approvals,
+            errands=self.errands,
+            news=self.news,
+            audit=self.audit,
+            together=self.together,
+            clock=self.clock,
+        )
+
+    def _answer(self, check: ArgumentCheck) -> AnswerApproval:
+        return AnswerApproval(
+            approvals=self.approvals,
+            errands=self.errands,
+            news=self.news,
+            rules=self.rules,
+            audit=self.audit,
+            vault=self.vault,
+            check=check,
+            together=self.together,
+            clock=self.clock,
+            entropy=self.entropy,
+            hide=self.hide,
+            expires=self.expires,
+        )
+
+    def use_cases(self, check: ArgumentCheck) -> ApprovalUseCases:
+        approvals = self.approvals
+        return ApprovalUseCases(
+            list_approvals=ListApprovals(
+                approvals=approvals, contexts=self.contexts, clock=self.clock
+            ),
+            count_approvals=CountApprovals(
+                approvals=approvals, contexts=self.contexts, clock=self.clock
+            ),
+            show_approval=ShowApproval(
+                approvals=approvals, contexts=self.contexts, clock=self.clock
+            ),
+            answer_approval=self._answer(check),
+            withdraw_approval=self.withdraw(),
+            resolve_approval=self.resolve(),
+            read_outcome=self.read_outcome(),
+            read_approved=ReadApproved(
+                ask_first=self.ask_first(), keep_result=self.keep_result, contexts=self.contexts
+            ),
+            show_trust=ShowTrust(keys=self.keys, trusted=self.trusted),
+            trust_client=TrustClient(
+                keys=self.keys,
+                principals=self.principals,
+                trusted=self.trusted,
+                audit=self.audit,
+                together=self.together,
+            ),
+        )
+
+    def kind(self, call_tool: Calling) -> Kind:
+        """Nobody starts one by its name: it begins with a request."""
+        work = ApprovedCall(
+            approvals=self.approvals,
+            key_ring=self.key_ring,
+            vault=self.vault,
+            contexts=self.contexts,
+            results=self.results,
+            call_tool=call_tool,
+            waiters=self.waiters,
+            news=self.news,
+            audit=self.audit,
+            together=self.together,
+            clock=self.clock,
+            entropy=self.entropy,
+        )
+        return Kind(name=APPROVED_CALL, work=work)
+
+
+async def _no_others(
+    caller: Principal,  # noqa: ARG001 # as the port names them
+    tool: str,
+    arguments: JsonObject,  # noqa: ARG001 # likewise
+) -> None:
+    """In passing nobody writes other arguments."""
+    raise BadAnswer(f"{tool} with other arguments", list(AnswerKind))

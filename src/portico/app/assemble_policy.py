@@ -1,0 +1,64 @@
+"""The gate, and the rules that it goes by, put on their doors."""
+
+from dataclasses import dataclass
+
+from portico.guard.decide import Decide
+from portico.guard.explain import ExplainPolicy
+from portico.guard.gate import Gate
+from portico.guard.manage_rules import AddRule, ListRules, RemoveRule
+from portico.guard.ports import (
+    Aims,
+    Audit,
+    CallLimits,
+    Contexts,
+    Keys,
+    Principals,
+    Rules,
+    Together,
+)
+from portico.interfaces.http.policy_use_cases import PolicyUseCases
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDoors:
+    rules: Rules
+    contexts: Contexts
+    limits: CallLimits
+    journal: Audit
+    principals: Principals
+    keys: Keys
+    together: Together
+    clock: Clock
+    entropy: Entropy
+
+    def gate(self) -> Gate:
+        return Gate(
+            decide=Decide(rules=self.rules, contexts=self.contexts, clock=self.clock),
+            limits=self.limits,
+            contexts=self.contexts,
+            journal=self.journal,
+        )
+
+    def use_cases(self, aims: Aims) -> PolicyUseCases:
+        rules, journal, together = self.rules, self.journal, self.together
+        return PolicyUseCases(
+            add_rule=AddRule(
+                rules=rules,
+                journal=journal,
+                together=together,
+                clock=self.clock,
+                entropy=self.entropy,
+            ),
+            list_rules=ListRules(rules=rules),
+            remove_rule=RemoveRule(rules=rules, journal=journal, together=together),
+            explain=ExplainPolicy(
+                principals=self.principals,
+                keys=self.keys,
+                rules=rules,
+                contexts=self.contexts,
+                aims=aims,
+                clock=self.clock,
+            ),
+        )

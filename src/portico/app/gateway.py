@@ -1,0 +1,407 @@
+"""The gateway on its real doors, and what of it goes on for as long as the server runs."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+import httpx2
+
+from portico.adapters.builtin.offers import LAUNCH
+from portico.adapters.builtin.routing import Part, RoutedUpstreams
+from portico.adapters.builtin.servers import ServersWithBuiltin
+from portico.adapters.client_configs.sources import FileSources
+from portico.adapters.cross_domain.agent_tools import AgentTools
+from portico.adapters.embeddings.source import open_encoder
+from portico.adapters.embeddings.static_table import StaticTable
+from portico.adapters.json_schema.check import JsonSchemaCheck
+from portico.adapters.mcp.pool import UpstreamPool
+from portico.adapters.mcp.terms import Terms
+from portico.adapters.postgres.acquaintances import PostgresAcquaintances
+from portico.adapters.postgres.bus_after_commit import BusAfterCommit
+from portico.adapters.postgres.call_history import PostgresCallHistory
+from portico.adapters.postgres.line_after_commit import LineAfterCommit
+from portico.adapters.postgres.results import PostgresResults
+from portico.adapters.postgres.saved_workflows import PostgresSavedWorkflows
+from portico.adapters.postgres.servers import PostgresServers
+from portico.adapters.postgres.tools import PostgresTools
+from portico.adapters.postgres.vectors import PostgresVectors
+from portico.adapters.stemming.snowball import stem
+from portico.adapters.system.shipped_effects import shipped_effects
+from portico.adapters.system.shipped_profiles import shipped_profiles
+from portico.adapters.tokens.o200k import O200k
+from portico.app.about_house import bring_house
+from portico.app.ahead import open_ahead
+from portico.app.approvals import GatewaySide, open_approvals
+from portico.app.assemble_gateway import Gateway, GatewayDoors, Limits, assemble_gateway
+from portico.app.background import Lasting, ended, kept_up
+from portico.app.box import Boxes
+from portico.app.builtin import BuiltinDoors, open_builtin
+from portico.app.client_files import client_files
+from portico.app.edges import open_learning
+from portico.app.encoders import GroundEncoders
+from portico.app.ground import Ground
+from portico.app.oauth import open_logins
+from portico.app.outside import Outside
+from portico.app.policy import open_policy
+from portico.app.secrets import SecretDoors
+from portico.app.suggest import open_suggestions
+from portico.app.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
+from portico.engine.kinds import Kind
+from portico.engine.ports import Bus
+from portico.gateway.catalogue import CATALOGUE
+from portico.gateway.core.errors import EmbedderUnavailable
+from portico.gateway.core.server import AGENTS, BUILTIN
+from portico.gateway.follow_sources import FollowSources
+from portico.gateway.keep_builtin import KeepBuiltin
+from portico.gateway.keep_result import KeepResult
+from portico.gateway.look_again import look_again
+from portico.gateway.ports import Embedder
+from portico.gateway.reconcile_servers import ReconcileServers
+from portico.gateway.workflows.latest_answer import LatestAnswer
+from portico.guard.authenticate import Entry
+from portico.guard.core.errors import InvitationUsed, NotAuthenticated
+from portico.interfaces.http.use_cases import UseCases
+from portico.interfaces.mcp.uses import GatewayUses, WorkflowUses
+from portico.kernel.errors import PorticoError
+from portico.kernel.ids import PrincipalId, SpaceId
+from portico.settings.sources import process_environment
+
+_log: Final = logging.getLogger("portico.gateway")
+
+Home = Callable[[], Awaitable[SpaceId | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The gateway of one process: what it can do, and what has to run for it."""
+
+    gateway: Gateway
+    pool: UpstreamPool
+    history: PostgresCallHistory
+    boxes: Boxes
+    client: httpx2.AsyncClient
+    builtin: BuiltinDoors
+    keep_builtin: KeepBuiltin
+    follow: FollowSources
+    line: LineAfterCommit
+    kinds: Sequence[Kind]
+    """Of runs, which the gateway knows how to carry out."""
+    telling: Sequence[Lasting]
+    inline: Lasting
+    """Carries out the runs of this process alone."""
+    agent_tools: AgentTools
+    """For whoever brings the agents."""
+
+    @asynccontextmanager
+    async def running(self, home: Home) -> AsyncIterator[None]:
+        """`home` gives the space that the files of this machine describe servers for."""
+
+        async def follow() -> None:
+            if (space := await home()) is not None:
+                await self.follow(space)
+
+        self.gateway.running_ahead.show_how_much()
+        async with AsyncExitStack() as open_ones:
+            await open_ones.enter_async_context(self.client)
+            await open_ones.enter_async_context(self.builtin.running())
+            lasting = await open_ones.enter_async_context(asyncio.TaskGroup())
+            tasks = [
+                lasting.create_task(kept_up(each), name=name)
+                for name, each in self._lasting.items()
+            ]
+            await open_ones.enter_async_context(self.pool)
+            tasks.append(lasting.create_task(kept_up(follow), name="files of clients"))
+            try:
+                yield
+            finally:
+                await ended(tasks)
+
+    @property
+    def _lasting(self) -> Mapping[str, Lasting]:
+        telling = {f"telling of approvals {n}": each for n, each in enumerate(self.telling, 1)}
+        return {
+            "catalogues": self.gateway.catalogues.run,
+            "habits": self.gateway.habits.run,
+            "lessons": self.gateway.lessons.run,
+            "graphs": self.gateway.graphs.run,
+            "history of calls": self.history.run,
+            "line of runs": self.line.run,
+            "quick plans": self.inline,
+            "our own tools": partial(self.keep_builtin.run, self.gateway.index_server),
+            "the box": self.boxes.try_out,
+            **self.gateway.ahead.lasting,
+            **self.gateway.running_ahead.lasting,
+            "lessons of plans": self.gateway.plan_lessons.run,
+            **telling,
+        }
+
+
+def open_gateway(ground: Ground, outside: Outside) -> Opened:
+    transactions, clock = outside.transactions, outside.clock
+    bus = BusAfterCommit(outside.bus, transactions)
+    client = GroundEncoders(ground).client()
+    keep_builtin = KeepBuiltin(
+        servers=PostgresServers(transactions),
+        together=transactions.begin,
+        audit=outside.audit,
+        bus=bus,
+        clock=clock,
+        entropy=outside.entropy,
+        launch=LAUNCH,
+    )
+    servers = ServersWithBuiltin(keep_builtin.servers, keep_builtin)
+    incarnation = f"{os.getpid()} {outside.entropy(8).hex()}"
+    history = PostgresCallHistory(transactions, clock, incarnation)
+    told: list[Gateway] = []
+
+    async def changed(space: SpaceId, server: str, login: PrincipalId | None) -> None:
+        await look_again(told[0].index_server, space, server, login)
+
+    boxes, logins = Boxes(ground), open_logins(ground, outside)
+    pool = UpstreamPool(
+        clock=clock,
+        entropy=outside.entropy,
+        secrets=ground.secrets,
+        changed=changed,
+        confine=boxes.cells(),
+        terms=terms(ground),
+        environment=process_environment(),
+        keeper=outside.keeper,
+        tokens=logins.token,
+    )
+    builtin = BuiltinDoors(ground)
+    inside = open_builtin(ground, builtin, boxes.find)
+    agent_tools = AgentTools()
+    ours: Mapping[str, Part] = {BUILTIN: inside, AGENTS: agent_tools}
+    upstreams = RoutedUpstreams(ours, logins.upstreams(pool))
+    policy = open_policy(ground, outside)
+    results, allowed = PostgresResults(transactions, outside.vault), limits(ground)
+    line = LineAfterCommit(outside.line, transactions)
+    approvals = open_approvals(
+        ground.loaded.settings.approvals,
+        outside,
+        line,
+        GatewaySide(
+            rules=policy.rules,
+            contexts=policy.contexts,
+            history=history,
+            results=results,
+            keep_result=KeepResult(
+                results=results,
+                clock=clock,
+                entropy=outside.entropy,
+                page_size=allowed.page_size,
+            ),
+        ),
+        ground.base_url,
+    )
+    inline = inline_engine(clock, outside.entropy)
+    schemas = JsonSchemaCheck()
+    workflows = open_workflows(
+        ground.loaded.settings.workflows,
+        outside,
+        line,
+        GatewayDoorsOfPlans(
+            approvals=approvals,
+            history=history,
+            contexts=policy.contexts,
+            results=results,
+            schemas=schemas,
+        ),
+        inline,
+    )
+    approvals = replace(approvals, latest=LatestAnswer(show=workflows.show()))
+    gateway = assemble_gateway(
+        GatewayDoors(
+            servers=servers,
+            tools=PostgresTools(transactions),
+            vectors=PostgresVectors(transactions),
+            history=history,
+            results=results,
+            acquaintances=PostgresAcquaintances(transactions),
+            saved=PostgresSavedWorkflows(transactions),
+            learning=open_learning(transactions),
+            ahead=open_ahead(ground.loaded.settings.ahead, outside, incarnation),
+            suggest=open_suggestions(transactions),
+            upstreams=upstreams,
+            walls=boxes.walls(),
+            schemas=schemas,
+            workflows=workflows,
+            open_interpreter=builtin.open_interpreter,
+            static=StaticTable(),
+            encoder=_encoder(ground, client),
+            stem=stem,
+            tokenizer=O200k(),
+            shipped=shipped_effects(),
+            profiles=shipped_profiles(),
+            bus=bus,
+            gate=policy.gate(),
+            policy=policy,
+            ask_first=approvals.ask_first(),
+            approvals=approvals,
+            logins=logins,
+            secrets=SecretDoors(ground).secrets,
+            contexts=policy.contexts,
+            together=transactions.begin,
+            audit=outside.audit,
+            clock=clock,
+            entropy=outside.entropy,
+            clean=outside.clean,
+            limits=allowed,
+        )
+    )
+    told.append(gateway)
+    bring_house(
+        builtin.house,
+        outside,
+        catalogues=gateway.catalogues,
+        servers=servers,
+        schemas=schemas,
+        workflows=workflows,
+        decide=policy.gate().decide,
+    )
+    learn = gateway.plan_lessons.note
+    follow = FollowSources(
+        sources=sources(ground),
+        servers=servers,
+        reconcile=ReconcileServers(
+            servers=servers,
+            together=transactions.begin,
+            audit=outside.audit,
+            upstreams=upstreams,
+            bus=bus,
+            clock=clock,
+            entropy=outside.entropy,
+        ),
+        index=gateway.index_server,
+    )
+    return Opened(
+        gateway=gateway,
+        pool=pool,
+        history=history,
+        boxes=boxes,
+        client=client,
+        builtin=builtin,
+        keep_builtin=keep_builtin,
+        follow=follow,
+        line=line,
+        kinds=[
+            approvals.kind(gateway.over_http.call_tool),
+            workflows.kind(gateway.step_call, workflows.engines.durable, learn),
+            gateway.programs.kind(gateway.step_call, workflows.engines.durable),
+        ],
+        inline=partial(
+            inline.run,
+            workflows,
+            [
+                workflows.kind(gateway.step_call, workflows.engines.inline, learn),
+                gateway.programs.kind(gateway.step_call, workflows.engines.inline),
+            ],
+        ),
+        telling=approvals.lasting,
+        agent_tools=agent_tools,
+    )
+
+
+def terms(ground: Ground) -> Terms:
+    told = ground.loaded.settings.gateway
+    start = timedelta(seconds=told.start_timeout)
+    return Terms(
+        processes=told.processes,
+        idle=timedelta(seconds=told.idle_after),
+        start=start,
+        look=start,
+    )
+
+
+def limits(ground: Ground) -> Limits:
+    told = ground.loaded.settings.gateway
+    return Limits(
+        call_timeout=timedelta(seconds=told.call_timeout),
+        search_budget=told.search_budget,
+        surface_tokens=told.surface_tokens,
+    )
+
+
+def sources(ground: Ground) -> FileSources:
+    return FileSources(client_files(ground), _Imports(ground))
+
+
+@dataclass(slots=True)
+class _Imports:
+    """Which files the settings name now; while they cannot be read, which they named before."""
+
+    ground: Ground
+
+    def __call__(self) -> Sequence[str]:
+        try:
+            anew = Ground(self.ground.config, self.ground.flags)
+            named = anew.loaded.settings.gateway.imports
+        except PorticoError as error:
+            _log.warning("the settings cannot be read, and stay as they were: %s", error)
+            return self.ground.loaded.settings.gateway.imports
+        self.ground = anew
+        return named
+
+
+def _encoder(ground: Ground, client: httpx2.AsyncClient) -> Embedder | None:
+    """Search goes on without it."""
+    try:
+        return open_encoder(GroundEncoders(ground).wanted(), client)
+    except EmbedderUnavailable as error:
+        _log.warning("search does without its encoder: %s %s", error, error.fix)
+        return None
+
+
+def over_mcp(
+    gateway: Gateway,
+    came_in: UseCases,
+    bus: Bus,
+    version: str,
+) -> GatewayUses:
+    use = gateway.over_http
+    return GatewayUses(
+        authenticate=came_in.authenticate,
+        enter_context=came_in.enter_context,
+        show_surface=gateway.show_surface,
+        list_server_tools=gateway.list_server_tools,
+        find_tools=use.find_tools,
+        describe_tools=gateway.describe_tools,
+        call_tool=use.call_tool,
+        read_result=use.read_result,
+        read_approved=use.approvals.read_approved,
+        list_offers=gateway.list_offers,
+        read_resource=gateway.read_resource,
+        get_prompt=gateway.get_prompt,
+        complete=gateway.complete,
+        workflows=WorkflowUses(
+            run_workflow=use.run_workflow,
+            suggest_workflow=use.suggest.suggest_workflow,
+            give_feedback=use.suggest.give_feedback,
+            wait_for_workflow=use.workflows.wait_for_workflow,
+            start_program=use.programs.start_program,
+            wait_for_program=use.programs.wait_for_program,
+            patience=use.workflows.wait,
+        ),
+        changes=lambda space: bus.listen(space, CATALOGUE),
+        version=version,
+    )
+
+
+async def home_of(
+    ground: Ground, authenticate: Callable[[str], Awaitable[Entry]]
+) -> SpaceId | None:
+    """The space of whoever this machine's key belongs to; a server without one, such as one of
+    many, takes its servers of tools from the database alone. Raises `StoreUnavailable`."""
+    try:
+        key = await asyncio.to_thread(ground.loaded.paths.key_file.read_text)
+        return (await authenticate(key.strip())).principal.space
+    except (OSError, NotAuthenticated, InvitationUsed):
+        _log.info("there is no key of this machine's own: no files are followed")
+        return None

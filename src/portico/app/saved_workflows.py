@@ -1,0 +1,127 @@
+"""Saved workflows put on their doors: what is done with them, and the server whose tools they
+are."""
+
+from dataclasses import dataclass
+
+from portico.adapters.cross_domain.workflow_tools import Running
+from portico.engine.ports import Bus
+from portico.gateway.catalogue import Catalogues
+from portico.gateway.core.plan.expressions import Expressions
+from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.saved_workflow import tool_definition
+from portico.gateway.house import house
+from portico.gateway.ports import Servers, Tools
+from portico.gateway.suggest.take_suggestion import TakeSuggestion
+from portico.gateway.workflows.check_plan import CheckPlan
+from portico.gateway.workflows.inner_workflows import InnerWorkflows
+from portico.gateway.workflows.look_at_saved import ListSaved, ShowSaved
+from portico.gateway.workflows.one_call import OneCall
+from portico.gateway.workflows.propose_edges import ProposeEdges
+from portico.gateway.workflows.run_saved import StartSaved
+from portico.gateway.workflows.run_workflow import RunWorkflow
+from portico.gateway.workflows.save_workflow import RemoveSaved, SaveWorkflow
+from portico.gateway.workflows.saved_ports import SavedWorkflows
+from portico.guard.gate import Gate
+from portico.guard.ports import Audit, Together
+from portico.interfaces.http.saved_use_cases import SavedUseCases
+from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
+from portico.kernel.clock import Clock
+from portico.kernel.entropy import Entropy
+from portico.kernel.ids import SpaceId
+from portico.kernel.json import JsonObject
+from portico.kernel.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedDoors:
+    saved: SavedWorkflows
+    servers: Servers
+    tools: Tools
+    tokenizer: Tokenizer
+    together: Together
+    audit: Audit
+    bus: Bus
+    clock: Clock
+    entropy: Entropy
+
+    def use_cases(self, catalogues: Catalogues, check_plan: CheckPlan) -> SavedUseCases:
+        list_saved = ListSaved(saved=self.saved, servers=self.servers, catalogues=catalogues)
+        return SavedUseCases(
+            save_workflow=SaveWorkflow(
+                saved=self.saved,
+                servers=self.servers,
+                tools=self.tools,
+                catalogues=catalogues,
+                check_plan=check_plan,
+                tokenizer=self.tokenizer,
+                together=self.together,
+                audit=self.audit,
+                bus=self.bus,
+                clock=self.clock,
+                entropy=self.entropy,
+            ),
+            list_saved=list_saved,
+            show_saved=ShowSaved(list_saved=list_saved),
+            remove_saved=RemoveSaved(
+                saved=self.saved,
+                servers=self.servers,
+                tools=self.tools,
+                audit=self.audit,
+                bus=self.bus,
+                clock=self.clock,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRunning:
+    """What runs them, by name or as tools, once there is something to call through."""
+
+    kept: SavedWorkflows
+    saved: SavedUseCases
+    workflows: WorkflowUseCases
+    check_plan: CheckPlan
+    catalogues: Catalogues
+    gate: Gate
+    expressions: Expressions
+
+    def run_workflow(
+        self, propose_edges: ProposeEdges, take_suggestion: TakeSuggestion
+    ) -> RunWorkflow:
+        return RunWorkflow(
+            check_plan=self.check_plan,
+            propose_edges=propose_edges,
+            start_workflow=self.workflows.start_workflow,
+            start_saved=self.start_saved(),
+            take_suggestion=take_suggestion,
+            expressions=self.expressions,
+        )
+
+    def as_tools(self) -> Running:
+        start_saved = self.start_saved()
+        return Running(
+            start=start_saved,
+            admit=start_saved.admit,
+            wait=self.workflows.wait_for_workflow,
+            offered=self._offered,
+            patience=self.workflows.wait,
+        )
+
+    def inner(self, one_call: OneCall) -> InnerWorkflows:
+        return InnerWorkflows(
+            one_call=one_call,
+            expressions=self.expressions,
+        )
+
+    def start_saved(self) -> StartSaved:
+        return StartSaved(
+            show_saved=self.saved.show_saved,
+            check_plan=self.check_plan,
+            start_workflow=self.workflows.start_workflow,
+            catalogues=self.catalogues,
+            gate=self.gate,
+        )
+
+    async def _offered(self, space: SpaceId) -> list[JsonObject]:
+        every = await self.kept.all(house(space))
+        return [tool_definition(each, read_plan(each.plan, self.expressions)) for each in every]

@@ -1,0 +1,267 @@
+"""`portico serve`: take the address, start the database, and answer until asked to end."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from socket import socket
+from typing import TYPE_CHECKING, Final
+
+from portico.adapters.system.clock import SystemClock
+from portico.adapters.system.collecting import collect_rarely
+from portico.adapters.system.held_note import HeldNote, living_note
+from portico.adapters.system.last_call import LastCall
+from portico.adapters.system.listening import listen, listen_privately
+from portico.adapters.system.signals import end_orderly
+from portico.app.ground import Ground
+from portico.app.keeping import SERVER, kept_address, notes_folder
+from portico.app.telemetry import observe, thresholds, write_down
+from portico.engine.core.errors import SchemaBehind
+from portico.engine.core.store import Source
+from portico.engine.core.supervision import Patience
+
+if TYPE_CHECKING:
+    from psycopg_pool import AsyncConnectionPool
+    from starlette.types import ASGIApp
+
+    from portico.adapters.postgres.transaction import Connection
+    from portico.adapters.telemetry.observing import Observing
+
+
+_log: Final = logging.getLogger("portico.serve")
+
+
+def serve(ground: Ground, announce: Callable[[str], None], started_by: str = "terminal") -> None:
+    settings = ground.loaded.settings
+    write_down(ground, stream=started_by == "terminal")
+    last_call = LastCall()
+    end_orderly(last_call.begin)
+    with listen(settings.server.host, settings.server.port) as listener:
+        _leave_note(ground, started_by)
+        try:
+            _start_and_serve(ground, listener, announce, last_call)
+        finally:
+            asyncio.run(ground.store.release())
+
+
+def _leave_note(ground: Ground, started_by: str) -> None:
+    """By which it is found from its first moment to its last, whoever started it."""
+    file = notes_folder(ground) / f"{SERVER}{ground.loaded.settings.server.port}"
+    note = HeldNote(file)
+    if not note.take() and not _taken_over(note, file, ground.server_url):
+        _log.warning("another server of this installation has the same port, elsewhere")
+        return
+    since = SystemClock().now().isoformat(timespec="milliseconds")
+    note.write(
+        {
+            "url": ground.server_url,
+            "kept": kept_address(ground),
+            "since": since,
+            "started_by": started_by,
+        }
+    )
+
+
+def _taken_over(note: HeldNote, file: Path, url: str) -> bool:
+    """From one that was at our address, which is ours now: it is about to end. Beside it nobody
+    would find us, and at its end it would take our private socket along."""
+    told = living_note(file)
+    if told is None:
+        return note.take()
+    if told.get("url") != url:
+        return False
+    _log.info("waits until process %s, which was here before, has ended", told.get("pid"))
+    return note.take(Patience().to_end)
+
+
+def _start_and_serve(
+    ground: Ground, listener: socket, announce: Callable[[str], None], last_call: LastCall
+) -> None:
+    with ThreadPoolExecutor(1) as starting:
+        started = starting.submit(ground.store.start_here, create=False)
+        import portico.interfaces.http.app  # noqa: F401 # loads while the database starts
+
+        observing = observe(ground)
+        started.result()
+    with ExitStack() as open_ones:
+        open_ones.callback(observing.close)
+        listeners = [listener]
+        if (private := ground.private_socket) is not None:
+            listeners.append(open_ones.enter_context(listen_privately(private)))
+            open_ones.callback(private.unlink, missing_ok=True)
+        asyncio.run(_serve(ground, observing, listeners, announce, last_call))
+
+
+async def _serve(
+    ground: Ground,
+    observing: "Observing",
+    listeners: list[socket],
+    announce: Callable[[str], None],
+    last_call: LastCall,
+) -> None:
+    import uvicorn
+
+    from portico.adapters.postgres.transaction import open_pool
+    from portico.interfaces.http.asked_server import AskedServer
+    from portico.interfaces.http.protocol import LineProtocol
+
+    settings = ground.loaded.settings
+    await _bring_up_to_date(ground)
+    pool = open_pool(ground.store.addresses.app, settings.database.pool_size)
+    config = uvicorn.Config(
+        app(ground, pool, observing),
+        http=LineProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        # Longer than clients and proxies keep a connection: else they ask on one that just closes.
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=5,
+    )
+    host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
+    address = f"http://{host}:{settings.server.port}"
+    known_as = settings.server.public_url
+    announce(f"{address}, known as {known_as}" if known_as else address)
+    _log.info("Portico %s serves on %s, process %d", ground.version, address, os.getpid())
+    collect_rarely()
+    await AskedServer(config, last_call.begin).serve(sockets=listeners)
+    _log.info("stopped as asked")
+
+
+async def _bring_up_to_date(ground: Ground) -> None:
+    """Our own database is migrated unasked; somebody else's only if they said so."""
+    store, automatic = ground.store, ground.loaded.settings.database.auto_migrate
+    await store.until_it_accepts()
+    if automatic if automatic is not None else store.source is not Source.DSN:
+        async for _ in ground.migrate()():
+            pass
+    elif pending := (await store.status()).pending:
+        raise SchemaBehind(pending)
+
+
+def app(  # noqa: PLR0915 # what is put together, one by one
+    ground: Ground, pool: "AsyncConnectionPool[Connection]", observing: "Observing"
+) -> "ASGIApp":
+    from portico.adapters.dbos.late_line import LateLine
+    from portico.adapters.postgres.bus import PostgresBus
+    from portico.adapters.postgres.healing import Healer
+    from portico.adapters.postgres.transaction import Transactions
+    from portico.adapters.system.clock import system_entropy
+    from portico.adapters.telemetry.http_requests import ObservedRequests
+    from portico.adapters.telemetry.instruments import (
+        transaction_took,
+        watch_pool,
+        watch_sse_clients,
+    )
+    from portico.adapters.telemetry.slow_calls import SlowCalls
+    from portico.app.agent_key import make_up_agent_key
+    from portico.app.agents import open_agents
+    from portico.app.audit import note_configuration, open_audit
+    from portico.app.background import kept_up
+    from portico.app.bridge import open_bridge
+    from portico.app.carry_out import carry_out_runs, every_kind
+    from portico.app.console import PATHS, LatePages
+    from portico.app.debates import open_debates
+    from portico.app.gateway import home_of, open_gateway, over_mcp
+    from portico.app.oauth import protected_resource
+    from portico.app.outside import Outside
+    from portico.app.secrets import SecretDoors
+    from portico.app.use_cases import Shared, use_cases
+    from portico.interfaces.http.app import build
+    from portico.interfaces.http.host_guard import allowed
+    from portico.interfaces.mcp.bridge.mount import BRIDGE, BridgeFace
+    from portico.interfaces.mcp.debate.mount import DEBATE, DebateFace
+    from portico.interfaces.mcp.mount import McpFace
+
+    store, server = ground.store, ground.loaded.settings.server
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        async with pool, asyncio.TaskGroup() as background:
+            await secret_doors.begin()
+            runs = carry_out_runs(ground, outside, kinds, line)
+            lasting = [
+                background.create_task(bus.run(), name="the bus"),
+                background.create_task(kept_up(auditing.run), name="the audit"),
+                background.create_task(secret_doors.keep_up(), name="secrets"),
+                background.create_task(runs, name="runs"),
+            ]
+            if store.heals:
+                healer = Healer(store.addresses.app, store.restart, pool)
+                lasting.append(background.create_task(healer.watch(), name="healing"))
+            await make_up_agent_key(ground, use)
+            home = partial(home_of, ground, use.authenticate)
+            configured = partial(note_configuration, ground, auditing, home)
+            lasting.append(background.create_task(kept_up(configured), name="configuration"))
+            async with (
+                opened.running(home),
+                agents.running(),
+                bridge.running(),
+                debates.running(),
+                mcp.running(),
+                bridge_mcp.running(),
+                debate_mcp.running(),
+            ):
+                yield
+            for task in lasting:
+                task.cancel()
+
+    watch_pool(pool.get_stats)
+    slow = SlowCalls("portico.postgres", thresholds(ground), transaction_took)
+    bus, line, clock = PostgresBus(store.addresses.app, system_entropy), LateLine(), SystemClock()
+    secret_doors = SecretDoors(ground)
+    transactions = Transactions(pool, slow)
+    auditing = open_audit(ground, transactions)
+    outside = Outside(
+        transactions=transactions,
+        bus=bus,
+        audit=auditing.audit,
+        clock=clock,
+        entropy=system_entropy,
+        clean=ground.secrets.clean_json,
+        hide=ground.secrets.hide_json,
+        vault=secret_doors.vault,
+        keeper=secret_doors.references,
+        line=line,
+    )
+    opened = open_gateway(ground, outside)
+    agents = open_agents(ground, outside, opened)
+    bridge = open_bridge(ground, outside, opened)
+    debates = open_debates(ground, outside, opened, agents, bridge)
+    kinds = every_kind(clock, *opened.kinds, *agents.kinds, *bridge.kinds, *debates.kinds)
+    shared = Shared(
+        bus=bus,
+        line=line,
+        kinds=kinds,
+        metrics_text=observing.metrics_text,
+        boxes=lambda: opened.boxes.reports,
+        secrets_in=secret_doors.kept_in,
+        stop_space=opened.pool.stop_space,
+        forget_secrets=secret_doors.secrets.forget,
+        auditing=auditing,
+    )
+    use = use_cases(ground, transactions, shared)
+    watch_sse_clients(lambda: use.tails.size[0])
+    mcp = McpFace(over_mcp(opened.gateway, use, bus, ground.version))
+    bridge_mcp = BridgeFace(bridge.over_mcp(use, clock, ground.version))
+    debate_mcp = DebateFace(debates.over_mcp(use, ground.version))
+    rooms = {**agents.rooms, **bridge.rooms, **debates.rooms}
+    pages = LatePages(ground, outside, use, opened.gateway.over_http, rooms)
+    beside: dict[str, ASGIApp] = {BRIDGE: bridge_mcp, DEBATE: debate_mcp, "/mcp": mcp}
+    inside = build(
+        use,
+        opened.gateway.over_http,
+        allowed(server.port, server.public_url),
+        running,
+        # What is below another comes first.
+        beside=beside | dict.fromkeys(PATHS, pages),
+        resource=protected_resource(ground),
+        rooms=rooms,
+    )
+    return ObservedRequests(inside, SlowCalls("portico.http", thresholds(ground)))

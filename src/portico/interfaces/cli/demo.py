@@ -1,0 +1,157 @@
+"""Sample servers and sample content, to look at everything without a key, a model or a network."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+
+from portico.interfaces.cli.demo_naming import OF_THE_MACHINE, named_as_in_the_demo
+from portico.interfaces.cli.errors import BadUsage, DemoElsewhere
+from portico.interfaces.cli.terminal import At, Terminal
+
+if TYPE_CHECKING:
+    from portico.interfaces.cli.house import House
+    from portico.interfaces.cli.server import Server
+
+_FLAGS: Final = {
+    "--json": "json",
+    "--quiet": "quiet",
+    "--no-input": "no_input",
+    "--debug": "debug",
+}
+"""For every command; behind `demo` they would be taken for a part of what is to be run."""
+
+
+def demo(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)], remove: bool = False, at: At
+) -> int | None:
+    """Make a space of its own, called demo, with three sample servers and a sample project. Safe to
+    repeat: what is there stays, what is missing is made.
+
+    With a command behind it, that command is run in the demo:
+
+    portico demo ui
+
+    portico demo search "pay the money back"
+
+    Parameters
+    ----------
+    command
+        What to run in the demo, with its own options.
+    remove
+        Take the demo away, with all that is in it. Whatever else you have stays.
+    """
+    if _FLAGS.keys() & set(command):
+        return _with_flags_first(at, command, remove=remove)
+    where = at.house.whereabouts()
+    if where.remote is not None:
+        raise DemoElsewhere(where.remote)
+    if command:
+        return _inside(at, command)
+    if remove:
+        _remove(at)
+    else:
+        _set_up(at)
+    return None
+
+
+def _with_flags_first(at: Terminal, command: tuple[str, ...], *, remove: bool) -> int:
+    from portico.interfaces.cli.app import run
+
+    flags = [flag for flag, name in _FLAGS.items() if getattr(at, name) or flag in command]
+    rest = [word for word in command if word not in _FLAGS]
+    return run(at.house, [*flags, "demo", *(["--remove"] if remove else []), *rest])
+
+
+def _inside(at: Terminal, command: tuple[str, ...]) -> int:
+    from portico.interfaces.cli.app import run
+
+    if command[0] in OF_THE_MACHINE:
+        raise BadUsage(
+            f"{command[0]} is not about the demo.", fix=f"Leave demo away: portico {command[0]}"
+        )
+    house = at.house.demo().house
+    if not house.whereabouts().key_file.exists():
+        raise BadUsage("There is no demo here.", fix="Make it: portico demo")
+    flags = [flag for flag, name in _FLAGS.items() if getattr(at, name)]
+    with named_as_in_the_demo():
+        return run(house, [*flags, *command])
+
+
+def _set_up(at: Terminal) -> None:
+    from portico.interfaces.cli.demo_town import Town
+    from portico.interfaces.cli.demo_words import facts, made_text
+
+    with at.working("setting up the demo") as progress:
+        _installed(at)
+        progress("starting the server")
+        with at.house.serving() as for_now:
+            house = at.house.demo().house
+            own, new = _entered(at.house, house)
+            made = Town(house=house, own=own, say=progress).furnish()
+            progress("done")
+    if at.json:
+        at.facts(facts(made, new=new, serving=not for_now, key_file=house.whereabouts().key_file))
+    else:
+        at.say(made_text(made, new=new, serving=not for_now))
+
+
+def _installed(at: Terminal) -> None:
+    """What `portico init` does, where nobody has; servers of other programs are left alone."""
+    if at.house.whereabouts().key_file.exists():
+        return
+    import asyncio
+    import getpass
+
+    admin = getpass.getuser()
+    asyncio.run(at.house.install(admin=admin, recover=False, progress=lambda _: None))
+
+
+def _entered(house: "House", demo: "House") -> "tuple[Server, bool]":
+    """In the demo's space, which is founded if its key opens nothing."""
+    from portico.interfaces.cli.demo_story import SPACE
+    from portico.interfaces.cli.server import Server
+    from portico.kernel.errors import Kind, PorticoError
+
+    if demo.whereabouts().key_file.exists():
+        there = Server(demo)
+        try:
+            there.get("/me")
+        except PorticoError as error:
+            if error.kind is not Kind.DENIED:
+                raise
+            house.demo().forget()  # the database is another one by now
+        else:
+            return there, False
+    own = Server(house)
+    founded = own.post("/spaces", {"name": SPACE, "admin": own.get("/me")["name"]})
+    invitation = str(founded["invitation"]["link"]).partition("#")[2]
+    demo.save_key(Server(demo, key=invitation).post("/invitations/accept")["key"])
+    return Server(demo), True
+
+
+def _remove(at: Terminal) -> None:
+    from portico.interfaces.cli.server import Server
+
+    demo = at.house.demo()
+    if not demo.house.whereabouts().key_file.exists():
+        at.data({"removed": None}, "There is no demo here.")
+        return
+    with at.working("taking the demo away"), at.house.serving():
+        space = _emptied(Server(demo.house))
+    demo.forget()
+    at.data({"removed": space}, "The demo is gone, with all that was in it.")
+
+
+def _emptied(server: "Server") -> str | None:
+    """The id of the space that is gone; None if it was not there any more."""
+    from portico.interfaces.cli.paths import path_to
+    from portico.kernel.errors import Kind, PorticoError
+
+    try:
+        [space] = server.pages("/spaces")
+    except PorticoError as error:
+        if error.kind is not Kind.DENIED:
+            raise
+        return None
+    server.delete(path_to("spaces", space["id"]), confirm=space["name"])
+    return str(space["id"])

@@ -1,0 +1,270 @@
+"""How the command line speaks: data on standard output, talk on standard error.
+
+A person at a terminal gets tables; a program gets plain lines, or JSON when it asks for it.
+"""
+
+import json
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+
+from portico.interfaces.cli.house import House
+from portico.interfaces.cli.underway import Underway
+from portico.kernel.errors import PorticoError
+from portico.kernel.json import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_NOTICEABLE: Final = 0.3
+"""Seconds; what takes longer says what it does."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What could move a terminal's cursor or change its title."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    house: House
+    json: bool = False
+    quiet: bool = False
+    no_input: bool = False
+    debug: bool = False
+
+    @property
+    def for_a_person(self) -> bool:
+        return not self.json and sys.stdout.isatty()
+
+    @property
+    def width(self) -> int | None:
+        """Columns of a person's screen; a program's lines have no end."""
+        return shutil.get_terminal_size().columns if self.for_a_person else None
+
+    def data(self, value: JsonValue, text: str) -> None:
+        """`value` to a program that asked for JSON, `text` to anybody else."""
+        print(_dumped(value) if self.json else text)
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[JsonObject],
+        value: JsonValue,
+        *,
+        right: Sequence[str] = (),
+        fold: Sequence[str] = (),
+        red: Sequence[str] = (),
+    ) -> None:
+        """`right` names the columns of figures; what holds only numbers is one unasked. `fold`
+        names those of sentences, which may take several lines; the last one if none is named.
+        `red` are words that nobody should overlook."""
+        if self.json:
+            print(_dumped(value))
+        elif self.for_a_person:
+            if rows:  # headings of nothing say nothing
+                self._rich_table(columns, rows, right, fold, red)
+        else:
+            for row in rows:
+                print("\t".join(shown(row.get(column)) for column in columns))
+
+    def facts(self, facts: JsonObject) -> None:
+        """One thing, a line each."""
+        if self.json:
+            print(_dumped(facts))
+            return
+        width = max((len(name) for name in facts), default=0)
+        for name, value in facts.items():
+            label = name.replace("_", " ").ljust(width)
+            print(f"{label}  {shown(value)}" if self.for_a_person else f"{name}\t{shown(value)}")
+
+    def line(self, text: str, *, loud: bool = False) -> None:
+        """One line of what was asked for; `loud` so that it is seen first."""
+        if self.for_a_person and loud:
+            from rich.text import Text
+
+            self._console(stderr=False).print(Text(text, style="bold"), soft_wrap=True)
+        else:
+            print(text, flush=True)
+
+    def say(self, text: str) -> None:
+        """To a person: a program that asked for JSON gets nothing else."""
+        if not self.quiet and not self.json:
+            print(text, file=sys.stderr)
+
+    def alarm(self, text: str) -> None:
+        """To a person, in red."""
+        if not self.quiet and not self.json:
+            self._console(stderr=True).print(f"[bold red]{_plain(text)}[/]", soft_wrap=True)
+
+    def fail(self, error: PorticoError) -> None:
+        if self.json:
+            print(_dumped({"error": _described(error)}), file=sys.stderr)
+            return
+        console = self._console(stderr=True)
+        head = f"[bold red]✗[/] [bold]{_plain(error.title)}[/] [dim]({_plain(error.code)})[/]"
+        console.print(head, soft_wrap=True)
+        details = [f"{flaw.field}: {flaw.message}" for flaw in error.flaws] or [str(error)]
+        for detail in details:
+            console.print(f"  {_plain(detail)}", soft_wrap=True)
+        if error.fix:
+            console.print(f"  [green]fix[/] {_plain(error.fix)}", soft_wrap=True)
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[Callable[[str], None]]:
+        """Says what is being done once it takes noticeably long; gives a way to say what now."""
+        if self.quiet or self.json or not sys.stderr.isatty():
+            yield lambda _: None
+            return
+        underway = Underway(text)
+        status = self._console(stderr=True).status(underway)
+        timer = threading.Timer(_NOTICEABLE, status.start)
+        timer.start()
+        try:
+            yield underway.say
+        finally:
+            timer.cancel()
+            status.stop()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """What the parts of Portico write in the server's log does not come between the lines of a
+        command; with --debug it does."""
+        import logging
+
+        nobody = logging.NullHandler()
+        if not self.debug:
+            logging.getLogger().addHandler(nobody)
+        try:
+            yield
+        finally:
+            logging.getLogger().removeHandler(nobody)
+
+    def confirm(self, question: str) -> bool:
+        """False where nobody can be asked."""
+        return (self.ask(f"{question} [y/N]") or "").lower() in {"y", "yes"}
+
+    def ask(self, question: str) -> str | None:
+        """None where nobody can be asked, or nobody answers."""
+        if self.no_input or not sys.stdin.isatty():
+            return None
+        print(f"{question} ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        return answer.strip() if answer else None
+
+    def _rich_table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[JsonObject],
+        right: Sequence[str],
+        fold: Sequence[str],
+        red: Sequence[str],
+    ) -> None:
+        from rich.text import Text
+
+        from portico.interfaces.cli.tables import laid_out
+
+        figures = [
+            place
+            for place, column in enumerate(columns)
+            if column in right or _all_numbers(row.get(column) for row in rows)
+        ]
+        console = self._console(stderr=False)
+        head = [column.replace("_", " ") for column in columns]
+        cells = [[_one_line(shown(row.get(column))) for column in columns] for row in rows]
+        folded = [columns.index(column) for column in fold or columns[-1:]]
+        lines = laid_out([head, *cells], width=console.width, right=figures, fold=folded)
+        for number, line in enumerate(lines):
+            text = Text(line, style="" if number else "bold")
+            if red:  # no word at all is found between any two letters
+                text.highlight_words(red, "bold red")
+            console.print(text, soft_wrap=True)
+
+    @staticmethod
+    def _console(*, stderr: bool) -> "Console":
+        from rich.console import Console
+
+        return Console(stderr=stderr, highlight=False)
+
+
+PLAIN: Final = Parameter(negative=(), show_default=lambda value: value or None)
+"""A flag is given or left away: no `--no-…`, no `--empty-…`, and it need not be said that it is
+left away if it is not given."""
+
+At = Annotated[Terminal, Parameter(parse=False)]
+"""The terminal a command runs at; handed in, not typed."""
+
+
+def _dumped(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def shown(value: JsonValue) -> str:
+    """A value in words."""
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return _CONTROL.sub("�", _when(value))
+        case int() | float():
+            return str(value)
+        case Mapping():
+            return _dumped(value)
+        case Sequence():
+            return ", ".join(map(shown, value)) or "-"
+
+
+def day(text: str | None) -> str | None:
+    """The date of a time."""
+    return None if text is None else _when(text)[:10]
+
+
+def human_size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def _all_numbers(values: Iterable[JsonValue]) -> bool:
+    """Whether there are any, and nothing else."""
+    kinds = {type(value) for value in values if value is not None}
+    return bool(kinds) and kinds <= {int, float}
+
+
+def _when(text: str) -> str:
+    """A time as people read it; anything else as it is."""
+    if len(text) < 20 or text[4:5] != "-" or "T" not in text:
+        return text
+    try:
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return text
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ↵ ").replace("\t", " ")
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(_CONTROL.sub("�", text))
+
+
+def _described(error: PorticoError) -> JsonObject:
+    return {
+        "code": error.code,
+        "title": error.title,
+        "detail": str(error),
+        "fix": error.fix,
+        "errors": [{"field": flaw.field, "message": flaw.message} for flaw in error.flaws],
+    }

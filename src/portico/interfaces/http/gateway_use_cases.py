@@ -1,0 +1,82 @@
+"""What the gateway's routes can call."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from portico.gateway.approve_server import AcceptTools, ApproveLaunch, ReviewServers
+from portico.gateway.call_tool import CallTool
+from portico.gateway.confine_server import SetProfile, ShowProfile
+from portico.gateway.find_tools import FindTools
+from portico.gateway.keep_result import ReadResult
+from portico.gateway.label_server import LabelServer
+from portico.gateway.look_at_calls import ListCalls, ShowFigures
+from portico.gateway.look_at_tools import ListTools, ShowTool
+from portico.gateway.manage_servers import (
+    AddServer,
+    ListServers,
+    RemoveServer,
+    RestartServer,
+    ShowServer,
+    SwitchServer,
+)
+from portico.gateway.set_effects import SetEffects
+from portico.gateway.workflows.check_plan import CheckPlan
+from portico.gateway.workflows.propose_edges import ProposeEdges
+from portico.gateway.workflows.run_workflow import RunWorkflow
+from portico.interfaces.http.ahead_use_cases import AheadUseCases
+from portico.interfaces.http.approval_use_cases import ApprovalUseCases
+from portico.interfaces.http.graph_use_cases import GraphUseCases
+from portico.interfaces.http.login_use_cases import LoginUseCases
+from portico.interfaces.http.policy_use_cases import PolicyUseCases
+from portico.interfaces.http.program_use_cases import ProgramUseCases
+from portico.interfaces.http.saved_use_cases import SavedUseCases
+from portico.interfaces.http.secret_use_cases import SecretUseCases
+from portico.interfaces.http.suggest_use_cases import SuggestUseCases
+from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayUseCases:
+    add_server: AddServer
+    remove_server: RemoveServer
+    switch_server: SwitchServer
+    restart_server: RestartServer
+    list_servers: ListServers
+    show_server: ShowServer
+    show_profile: ShowProfile
+    set_profile: SetProfile
+    approve_launch: ApproveLaunch
+    review_servers: ReviewServers
+    accept_tools: AcceptTools
+    label_server: LabelServer
+    set_effects: SetEffects
+    policy: PolicyUseCases
+    approvals: ApprovalUseCases
+    logins: LoginUseCases
+    secrets: SecretUseCases
+    list_tools: ListTools
+    show_tool: ShowTool
+    propose_edges: ProposeEdges
+    check_plan: CheckPlan
+    workflows: WorkflowUseCases
+    run_workflow: RunWorkflow
+    suggest: SuggestUseCases
+    programs: ProgramUseCases
+    saved: SavedUseCases
+    ahead: AheadUseCases
+    graph: GraphUseCases
+    find_tools: FindTools
+    call_tool: CallTool
+    read_result: ReadResult
+    list_calls: ListCalls
+    show_figures: ShowFigures
+
+
+def _gateway(request: Request) -> GatewayUseCases:
+    found: GatewayUseCases = request.app.state.gateway
+    return found
+
+
+Gateway = Annotated[GatewayUseCases, Depends(_gateway)]

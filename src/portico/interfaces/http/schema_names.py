@@ -1,0 +1,154 @@
+"""Explicit names for the schemas of the OpenAPI document.
+
+Clients are generated from them, so that renaming a class must not change them. A model is named by
+its `title`; enumerations of the domains are named here.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
+
+from pydantic import GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from portico.agents.core.agent import ToolMode
+from portico.agents.core.asking import Finish
+from portico.agents.core.model import Support, ToldBy
+from portico.agents.core.trace import AgentRunStatus
+from portico.bridge.core.declassification import FindingKind
+from portico.bridge.core.presence import Doing
+from portico.bridge.core.task import WorkState
+from portico.debate.core.debate import DebateStatus
+from portico.debate.core.decision import Verdict, Why
+from portico.debate.core.note import NoteKind
+from portico.debate.core.outcome import Source
+from portico.debate.core.question import QuestionKind
+from portico.debate.core.rules import Preset
+from portico.debate.core.voice import VoiceKind
+from portico.engine.core.run import RunStatus, StepState
+from portico.gateway.core.acceptance import Proposed
+from portico.gateway.core.ahead.switches import AheadMode
+from portico.gateway.core.call import CallOutcome, Verb
+from portico.gateway.core.confinement import Hold
+from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
+from portico.gateway.core.program.program import ProgramMode
+from portico.gateway.core.server import Era
+from portico.gateway.core.suggest.mode import Mode as SuggestMode
+from portico.gateway.core.suggest.threshold import Outcome as SuggestOutcome
+from portico.gateway.core.tool import Standing
+from portico.gateway.core.upstream import Phase
+from portico.guard.core.approval import AnswerKind, Outcome, Resolution, Status, Via
+from portico.guard.core.danger import Danger
+from portico.guard.core.roles import Role, Scope
+from portico.guard.core.rules import RuleSource, Ruling
+from portico.kernel.effect import Effect
+from portico.kernel.principal import PrincipalKind
+from portico.sandbox.core.profile import Network
+from portico.sandbox.core.report import Backend
+
+_EXPLICIT: Final = "x-portico-name"
+_REF: Final = "#/components/schemas/"
+
+ENUMERATIONS: Final[Mapping[type[Enum], str]] = {
+    AgentRunStatus: "AgentRunStatus",
+    AheadMode: "AheadMode",
+    AnswerKind: "AnswerKind",
+    Backend: "Backend",
+    CallOutcome: "CallOutcome",
+    Danger: "Danger",
+    DebateStatus: "DebateStatus",
+    Doing: "Doing",
+    Effect: "Effect",
+    Era: "Era",
+    FindingKind: "FindingKind",
+    Finish: "Finish",
+    Hold: "Hold",
+    Mode: "portico__gateway__core__plan__report__Mode",
+    SuggestMode: "portico__gateway__core__suggest__mode__Mode",
+    Network: "Network",
+    NoteKind: "NoteKind",
+    Outcome: "portico__guard__core__approval__Outcome",
+    SuggestOutcome: "portico__gateway__core__suggest__threshold__Outcome",
+    Phase: "Phase",
+    Preset: "Preset",
+    PrincipalKind: "PrincipalKind",
+    ProgramMode: "ProgramMode",
+    Proposed: "Proposed",
+    QuestionKind: "QuestionKind",
+    Resolution: "Resolution",
+    Role: "Role",
+    RuleSource: "RuleSource",
+    Ruling: "Ruling",
+    RunStatus: "RunStatus",
+    Scope: "Scope",
+    Source: "Source",
+    Standing: "Standing",
+    Status: "Status",
+    StepStanding: "StepStanding",
+    StepState: "StepState",
+    Support: "Support",
+    ToldBy: "ToldBy",
+    ToolMode: "ToolMode",
+    Verb: "Verb",
+    Verdict: "Verdict",
+    Via: "Via",
+    VoiceKind: "VoiceKind",
+    Why: "Why",
+    WorkState: "WorkState",
+    WorkflowStatus: "WorkflowStatus",
+}
+
+
+def alias(name: str) -> dict[str, Any]:
+    """The name of a model whose title another one has too, as its `json_schema_extra`."""
+    return {_EXPLICIT: name}
+
+
+class Alias:
+    """Another name for an enumeration where one field uses it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler(schema)
+        handler.resolve_ref_schema(found)[_EXPLICIT] = self._name
+        return found
+
+
+def apply_schema_names(document: dict[str, Any]) -> None:
+    """Raises `ValueError` if two schemas that differ have the same name."""
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    names = {derived: _name_of(schema, derived) for derived, schema in schemas.items()}
+    _replace_refs(document, {_REF + derived: _REF + name for derived, name in names.items()})
+    given: dict[str, Any] = {}
+    for derived, name in names.items():
+        if given.setdefault(name, schemas[derived]) != schemas[derived]:
+            raise ValueError(f"two schemas are called {name}: give one of them a `alias`")
+    document["components"]["schemas"] = dict(sorted(given.items()))
+
+
+def _name_of(schema: dict[str, Any], derived: str) -> str:
+    """Also makes the title of an enumeration that of its name."""
+    title, name = schema.get("title"), schema.pop(_EXPLICIT, None)
+    if "enum" in schema:
+        name = name or _BY_VALUES.get((title, *schema["enum"]), derived)
+        schema["title"] = name.rpartition("__")[2].partition("-")[0]
+    return name or (derived if title is None else title.replace("[", "_").replace("]", "_"))
+
+
+def _replace_refs(part: object, refs: Mapping[str, str]) -> None:
+    if isinstance(part, dict):
+        if part.get("$ref") in refs:
+            part["$ref"] = refs[part["$ref"]]
+        part = list(part.values())
+    for each in part if isinstance(part, list) else ():
+        _replace_refs(each, refs)
+
+
+_BY_VALUES: Final = {
+    (kind.__name__, *(each.value for each in kind)): name for kind, name in ENUMERATIONS.items()
+}

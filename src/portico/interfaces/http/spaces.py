@@ -1,0 +1,127 @@
+"""Spaces over REST."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+from starlette.responses import Response, StreamingResponse
+
+from portico.engine.core.receipt import Answer
+from portico.guard.core.space import ExportedRow, Space
+from portico.guard.manage_spaces import SpaceWish
+from portico.interfaces.http.authentication import Caller
+from portico.interfaces.http.invitations import InvitationOut, invitation_answer
+from portico.interfaces.http.once import Asked
+from portico.interfaces.http.paging import Page
+from portico.interfaces.http.problems import documented
+from portico.interfaces.http.use_cases import Use
+from portico.interfaces.http.words import Body, Name, SpaceIdPath
+from portico.kernel.ids import SpaceId
+
+
+class SpaceIn(Body, title="SpaceIn"):
+    name: Name
+    admin: Name
+    """The person who will be invited as the new space's admin."""
+
+
+class SpaceChange(Body, title="SpaceChange"):
+    name: Name
+
+
+class SpaceOut(BaseModel, title="SpaceOut"):
+    id: str
+    name: str
+    created_at: datetime
+
+
+class FoundedOut(BaseModel, title="FoundedOut"):
+    space: SpaceOut
+    invitation: InvitationOut
+
+
+router = APIRouter(prefix="/spaces", tags=["spaces"])
+
+
+@router.get("", name="list_spaces", responses=documented())
+async def list_spaces(use: Use, caller: Caller) -> Page[SpaceOut]:
+    """The spaces you can see: your own."""
+    return Page(data=[_out(await use.show_space(caller))], next=None)
+
+
+@router.post(
+    "", name="found_space", status_code=201, response_model=FoundedOut, responses=documented(409)
+)
+async def found_space(use: Use, asked: Asked, body: SpaceIn) -> Response:
+    """Found a space; its admin comes in by the invitation in the answer, shown once."""
+
+    async def action() -> Answer:
+        space, invitation = await use.found_space(
+            asked.caller, SpaceWish(name=body.name, admin=body.admin)
+        )
+        invited = invitation_answer(invitation, use.base_url)
+        founded = {"space": _out(space).model_dump(mode="json")}
+        return Answer(
+            kept={**founded, "invitation": invited.kept},
+            shown_once={"invitation": invited.first()},
+        )
+
+    return await asked.once("spaces.found", body, action, status=201)
+
+
+@router.get("/{space_id}", name="show_space", responses=documented(404))
+async def show_space(use: Use, caller: Caller, space_id: SpaceIdPath) -> SpaceOut:
+    return _out(await use.show_space(caller, SpaceId.parse(space_id)))
+
+
+@router.patch(
+    "/{space_id}", name="rename_space", response_model=SpaceOut, responses=documented(404, 409)
+)
+async def rename_space(
+    use: Use, asked: Asked, space_id: SpaceIdPath, body: SpaceChange
+) -> Response:
+    async def action() -> Answer:
+        space = await use.rename_space(asked.caller, SpaceId.parse(space_id), body.name)
+        return Answer(_out(space).model_dump(mode="json"))
+
+    return await asked.once("spaces.rename", body, action, status=200)
+
+
+@router.get(
+    "/{space_id}/export",
+    name="export_space",
+    response_class=StreamingResponse,
+    responses={
+        **documented(404),
+        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}},
+    },
+)
+async def export_space(use: Use, caller: Caller, space_id: SpaceIdPath) -> StreamingResponse:
+    """Every row of the space that is yours to see, one JSON object a line; no proof of any key."""
+    rows = await use.export_space(caller, SpaceId.parse(space_id))
+    return StreamingResponse(_lines(rows), media_type="application/x-ndjson")
+
+
+@router.delete("/{space_id}", name="delete_space", status_code=204, responses=documented(404))
+async def delete_space(
+    use: Use,
+    caller: Caller,
+    space_id: SpaceIdPath,
+    confirm: Annotated[str, Query(max_length=200, description="The space's name.")],
+) -> None:
+    """Remove the space and everything in it, for ever. Repeating it is harmless."""
+    await use.delete_space(caller, SpaceId.parse(space_id), confirm=confirm)
+
+
+def _out(space: Space) -> SpaceOut:
+    return SpaceOut(id=str(space.id), name=space.name, created_at=space.created_at)
+
+
+async def _lines(rows: AsyncGenerator[ExportedRow, None]) -> AsyncIterator[str]:
+    async with aclosing(rows):
+        async for row in rows:
+            yield json.dumps({"table": row.table, "values": row.values}) + "\n"

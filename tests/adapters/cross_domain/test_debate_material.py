@@ -1,0 +1,333 @@
+"""What a project remembers, as material for a debate; and the task that a debate happens in."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from re import finditer
+from typing import Any, cast
+
+import pytest
+
+from portico.adapters.cross_domain import debate_talk
+from portico.adapters.cross_domain.debate_material import DebateMaterial
+from portico.adapters.cross_domain.debate_promotion import LetOut, let_out
+from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
+from portico.adapters.cross_domain.debate_tasks import DebateTasks
+from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.postgres.debate_rows import talk_topic, voice_from
+from portico.bridge.core.declassification import Finding
+from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
+from portico.bridge.core.memory import ToRemember
+from portico.bridge.core.project import ProjectId
+from portico.bridge.core.scan import found
+from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
+from portico.debate.core.errors import VoiceBroke
+from portico.debate.core.guest import GuestAnswer
+from portico.debate.core.happening import (
+    DebateEnded,
+    Happening,
+    RoundBegan,
+    Told,
+    VoiceFailed,
+    VoiceSpoke,
+)
+from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.question import QuestionKind
+from portico.debate.core.rules import Preset
+from portico.debate.core.wish import ReplayWish
+from portico.engine.core.errors import BadCursor
+from portico.engine.tails import Tails
+from portico.engine.watch import WatchTopics
+from portico.kernel.json import JsonValue
+from portico.kernel.label import PUBLIC, Label, join
+from portico.kernel.principal import Principal
+from portico.testing.debate_voices import ScriptedVoice
+from portico.testing.kernel import BEGINNING, SeededEntropy
+from tests.contracts.bridge_people import FINANCE, LAW, SECRET, TEAM, a_project, cleared_root
+from tests.contracts.debate_table import a_debate
+from tests.contracts.doors import Doors, memory_doors
+from tests.debate.room import ANA, BEN, Room, put, some
+
+
+async def remember(
+    doors: Doors, root: Principal, project: ProjectId, label: Label, **what: JsonValue
+) -> None:
+    for key, value in what.items():
+        wanted = ToRemember(project=project, key=key, value=value)
+        await doors.memory.put(root, wanted, label, BEGINNING, untrusted=label == LAW)
+
+
+async def test_what_is_remembered_is_read_as_one_text_and_as_secret_as_all_of_it() -> None:
+    doors = memory_doors()
+    root = await cleared_root(doors)
+    project = await a_project(doors, root)
+    await remember(doors, root, project.id, FINANCE, plan="Zürich first.")
+    await remember(doors, root, project.id, TEAM, ports={"ö": [80]})
+    await remember(doors, root, project.id, LAW, letter="Dear all")
+    material = DebateMaterial(projects=doors.projects, memory=doors.memory)
+
+    text, label, untrusted = await material.of(root, project.name, ["plan", "ports", "plan"])
+
+    assert text == '## plan\n\nZürich first.\n\n## ports\n\n{\n  "ö": [\n    80\n  ]\n}'
+    assert (label, untrusted) == (FINANCE, False)
+    strange = await material.of(root, str(project.id), ["letter"])
+    assert strange[1:] == (join([TEAM, LAW]), True)
+    assert await material.of(root, str(project.id), []) == ("", TEAM, False)
+
+
+async def test_what_somebody_may_not_read_is_not_there() -> None:
+    doors = memory_doors()
+    root = await cleared_root(doors)
+    project = await a_project(doors, root)
+    hidden = await a_project(doors, root, "hidden", FINANCE)
+    await remember(doors, root, project.id, FINANCE, plan="x")
+    material = DebateMaterial(projects=doors.projects, memory=doors.memory)
+    low = replace(root, clearance=TEAM)
+
+    assert await material.project(low, project.name) == (str(project.id), TEAM)
+    with pytest.raises(ProjectNotFound):
+        await material.project(low, str(hidden.id))
+    with pytest.raises(ProjectNotFound):
+        await material.of(low, "hidden", [])
+    with pytest.raises(MemoryNotFound):
+        await material.of(low, str(project.id), ["plan"])
+
+
+async def test_a_debate_begins_with_what_its_starter_has_read_and_goes_its_own_way() -> None:
+    doors = memory_doors()
+    root = await cleared_root(doors)
+    tasks = DebateTasks(
+        book=doors.contexts,
+        contexts=doors.contexts,
+        clock=doors.clock,
+        entropy=SeededEntropy("tasks"),
+    )
+    await tasks.read(root, TEAM, untrusted=True)
+
+    inside = replace(root, context=await tasks.open(root, "debate", FINANCE))
+    await tasks.read(root, LAW, untrusted=False)
+
+    task = await tasks.at(inside)
+    assert (task.label, task.untrusted) == (join([TEAM, FINANCE]), True)
+    fresh = await tasks.at(replace(root, key="another"))
+    assert fresh.label == PUBLIC
+
+
+BEGAN = RoundBegan(round=1, voices=("a",))
+NEXT = RoundBegan(round=2, voices=("a",))
+ENDED = DebateEnded(decision=None, status="stopped", tokens=1, money=Decimal(0), seconds=0.5)
+SEAL = AesSivSeal.from_pepper(b"pepper")
+
+
+@dataclass
+class Table:
+    doors: Doors
+    talk: DebateTalk
+    root: Principal
+    debate: Debate
+
+    async def tell(self, *happenings: Happening, label: Label = TEAM) -> None:
+        await self.talk.tell(self.root, self.debate.id, *happenings, label=label)
+
+    async def told(self, who: Principal | None = None, after: str | None = None) -> list[Told]:
+        """All of it, of one that is over."""
+        following = self.talk.follow(who or self.root, self.debate.id, after=after)
+        return [each async for each in following]
+
+    async def end(self) -> None:
+        await self.doors.debates.end(
+            self.root, self.debate.id, DebateStatus.STOPPED, None, at=BEGINNING
+        )
+
+
+@pytest.fixture
+async def table(monkeypatch: pytest.MonkeyPatch) -> Table:
+    monkeypatch.setattr(debate_talk, "_LOOK", 0.01)
+    doors = memory_doors()
+    root = await cleared_root(doors)
+    debate = a_debate(root, private=False)
+    await doors.debates.begin(root, debate)
+    talk = DebateTalk(
+        log=doors.event_log,
+        tails=Tails(log=doors.event_log, bus=doors.bus, seal=SEAL, wording=WORDING),
+        seal=SEAL,
+        blackboard=doors.debates,
+        clock=doors.clock,
+    )
+    return Table(doors, talk, root, debate)
+
+
+async def test_whoever_comes_later_is_told_all_of_it_to_its_end_or_from_where_they_left_off(
+    table: Table,
+) -> None:
+    """What no database holds is marked as unknown; and nobody watches it by its name."""
+    odd = VoiceFailed(voice="a\0", round=1, code="voice_broke", why="half \ud800")
+    await table.tell(BEGAN)
+    await table.tell(NEXT, odd, ENDED)
+
+    first, *rest = await table.told()
+
+    marked = replace(odd, voice="a\ufffd", why="half ?")
+    assert first.happening == BEGAN
+    assert [each.happening for each in rest] == [NEXT, marked, ENDED]
+    assert await table.told(after=first.cursor) == rest
+    with pytest.raises(BadCursor):
+        await table.told(after="AAAA")
+    assert WatchTopics(seal=SEAL)(table.root, [talk_topic(table.debate.id)], None) == {}
+
+
+async def test_it_ends_with_the_debate_also_if_nobody_says_so_or_one_may_not_read_it_any_more(
+    table: Table,
+) -> None:
+    await table.tell(BEGAN)
+    low = replace(table.root, clearance=Label.parse("public"))
+
+    assert await table.told(low) == []
+
+    await table.end()
+
+    assert [each.happening for each in await table.told()] == [BEGAN]
+
+
+async def test_a_piece_is_heard_while_it_is_spoken_and_not_kept(table: Table) -> None:
+    piece = VoiceSpoke(voice="a", round=1, text="Hm.")
+    following = table.talk.follow(table.root, table.debate.id, after=None)
+    await table.tell(BEGAN)
+
+    async with aclosing(following) as telling:
+        began = await anext(telling)
+        table.talk.speak(table.root, table.debate.id, piece, label=TEAM)
+        spoken = await anext(telling)
+
+    assert spoken == Told(began.cursor, piece, TEAM)
+    await table.end()
+    assert [each.happening for each in await table.told()] == [BEGAN]
+
+
+async def test_nobody_hears_what_is_above_them(table: Table) -> None:
+    await table.tell(BEGAN)
+    await table.tell(NEXT, label=FINANCE)
+    await table.tell(ENDED)
+    low = replace(table.root, clearance=TEAM)
+
+    assert [each.happening for each in await table.told(low)] == [BEGAN, ENDED]
+    assert len(await table.told(replace(table.root, clearance=SECRET))) == 3
+
+
+PASSWORD = "swordfish"
+
+
+def knowing(text: str) -> Sequence[Finding]:
+    """A scanner that knows of one secret."""
+    return found(text, lambda each: [(hit.start(), hit.end()) for hit in finditer(PASSWORD, each)])
+
+
+def copy_of(whole: WholeDebate, out: LetOut) -> WholeDebate:
+    """As the store makes it."""
+    content = cast("dict[str, Any]", out.content)
+    body = content["body"]
+    debate = replace(
+        whole.debate,
+        question=replace(whole.debate.question, material=body["question"]["material"]),
+        voices=tuple(voice_from(each) for each in body["voices"]),
+        guests=0,
+        seed=body["seed"],
+        began=None,
+    )
+    notes = [
+        Note(
+            name=each["name"],
+            kind=NoteKind(each["kind"]),
+            voice=each["voice"],
+            round=each["round"],
+            body=each["body"],
+            at=datetime.fromisoformat(each["at"]),
+        )
+        for each in content["notes"]
+    ]
+    assert len({note.name for note in notes}) == len(notes)
+    return WholeDebate(debate, tuple(notes))
+
+
+async def held_text(*answers: str, near: bool = True, **voice: Any) -> tuple[Room, WholeDebate]:
+    voices = [
+        ScriptedVoice(name=f"{family}:1", answer=answer, **voice)
+        for family, answer in zip("abcd", answers, strict=False)
+    ]
+    room = Room(*voices)
+    room.meaning.on = near
+    return room, await room.held("Where was it?", kind=QuestionKind.TEXT)
+
+
+async def held_with_a_guest() -> tuple[Room, WholeDebate]:
+    room = Room(ScriptedVoice(name="a:1"), ScriptedVoice(name="b:1", answer="no"))
+    debate = await room.begin("Is it so?", guests=1)
+    await room.join(BEN, debate.id)
+    await room.leg(debate)
+    await room.answer(BEN, debate.id, GuestAnswer(answer="yes"))
+    await room.leg(debate)
+    return room, await room.whole(debate.id)
+
+
+async def held_open() -> tuple[Room, WholeDebate]:
+    async def better_is_longer(ask: Any) -> Any:
+        return await ScriptedVoice(name="x", answer=f"by {ask.voice.name}", better="B").reply(ask)
+
+    room = Room(*[ScriptedVoice(name=f"{n}:1", says=better_is_longer) for n in "abc"])
+    return room, await room.held("What now?", kind=QuestionKind.OPEN)
+
+
+async def held_with_one_that_broke() -> tuple[Room, WholeDebate]:
+    broken = ScriptedVoice(name="a:1", says=VoiceBroke("a:1", "it broke."))
+    room = Room(broken, *some("b:1", "c:1"))
+    return room, await room.held("Is it so?", preset=Preset.VOTE)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        lambda: held_text("the municipal library", "the municipal librarys", "a school"),
+        lambda: held_text("NYC", "New York City", near=False),
+        lambda: held_text("NYC", "New York City", near=False, same=False),
+        held_with_a_guest,
+        held_open,
+        held_with_one_that_broke,
+    ],
+)
+async def test_whoever_replays_the_copy_decides_the_same(held: Any) -> None:
+    room, whole = await held()
+    its = await room.replay(ANA, whole.debate.id, ReplayWish())
+    copy = copy_of(whole, await let_out(found, whole))
+
+    async def read(*_: object) -> WholeDebate:
+        return copy
+
+    put(room.blackboard, "read", read)
+    again = await room.replay(ANA, copy.debate.id, ReplayWish())
+
+    assert (again.now, again.notes) == (its.now, its.notes)
+
+
+async def test_what_is_said_of_two_answers_is_named_after_them_as_they_are_in_the_copy() -> None:
+    _, whole = await held_text(f"a big {PASSWORD}", "a small shark", f"another {PASSWORD}")
+
+    out = await let_out(knowing, whole)
+
+    copy = copy_of(whole, out)
+    near = [note for note in copy.notes if note.kind is NoteKind.SAME]
+    said = {str(note.body["key"]) for note in copy.notes if note.kind is NoteKind.SAID}
+    assert PASSWORD not in out.text
+    assert near
+    assert {str(note.body[side]) for note in near for side in ("one", "other")} <= said
+    assert not {note.name for note in near} & {note.name for note in whole.notes}
+
+
+async def test_what_it_cost_and_its_seed_are_not_let_out() -> None:
+    _, whole = await held_text("NYC", "New York City", near=False)
+
+    out = await let_out(found, whole)
+
+    assert "paid" not in out.text
+    assert str(whole.debate.seed) not in out.text

@@ -1,0 +1,23 @@
+"""The webhook of requests, put together from settings."""
+
+import pytest
+
+from portico.app.approvals import webhook_to
+from portico.settings.approvals import ApprovalsSettings
+from portico.testing.approvals import MemoryApprovals
+from portico.testing.kernel import TickingClock
+from portico.testing.world import MemoryWorld
+
+
+def test_it_signs_with_what_its_reference_leads_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRET", "of the house")
+    settings = ApprovalsSettings(
+        webhook="http://127.0.0.1:9/hook", webhook_secret="env:HOOK_SECRET"
+    )
+    approvals, clock = MemoryApprovals(MemoryWorld()), TickingClock()
+
+    made = webhook_to(settings, approvals, clock, "http://127.0.0.1:3100")
+
+    assert made is not None
+    assert (made.url, made.secret()) == ("http://127.0.0.1:9/hook", "of the house")
+    assert webhook_to(ApprovalsSettings(), approvals, clock, "") is None

@@ -1,0 +1,64 @@
+"""Names that were typed, and where they lead on the server."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from portico.interfaces.cli import paths
+from portico.interfaces.cli.errors import BadUsage
+from portico.interfaces.cli.paths import path_to
+from tests.interfaces.cli.command_line import CommandLine
+
+ASKING = {"get", "post", "put", "patch", "delete", "pages", "lines", "streaming"}
+
+
+def test_each_part_is_one_step_whatever_letters_it_has() -> None:
+    assert path_to("servers", "a b?c#d%2e", "logs") == "/servers/a%20b%3Fc%23d%252e/logs"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/../b", "../status", "/"])
+def test_what_would_lead_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(BadUsage) as refusal:
+        path_to("servers", name)
+
+    assert refusal.value.fix
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "secrets unset a/../b",
+        "servers show ../status",
+        "servers show ..",
+        "servers remove .. --yes",
+        "servers show ''",
+        "servers label ../servers/b team",
+        "servers logout ..",
+        "servers profile a/b",
+        "tools show ../status",
+        "keys revoke ..",
+        "policy remove ../rules/x",
+        "contexts close ..",
+    ],
+)
+def test_no_command_asks_for_something_else_than_was_named(cli: CommandLine, command: str) -> None:
+    got = cli(f"{command} --no-input", {"GET /status": {}})
+
+    assert (got.code, got.asked) == (2, [])
+    assert "bad_usage" in got.err
+
+
+def test_no_path_to_the_server_is_put_together_elsewhere() -> None:
+    for file in sorted(Path(paths.__file__).parent.glob("*.py")):
+        calls = [it for it in ast.walk(ast.parse(file.read_text())) if isinstance(it, ast.Call)]
+        asked = [call.args[0] for call in calls if call.args and _asks(call.func)]
+
+        made = [it for it in asked if isinstance(it, ast.JoinedStr | ast.BinOp)]
+        assert [f"{file.name}: {ast.unparse(it)}" for it in made] == []
+
+
+def _asks(function: ast.expr) -> bool:
+    """Also `Following(server, say)(path)`."""
+    named = isinstance(function, ast.Attribute) and function.attr in ASKING
+    return named or isinstance(function, ast.Call)

@@ -1,0 +1,260 @@
+"""The HTTP face with every wall around it, on in-memory doors."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from portico.adapters.crypto.aes_siv import AesSivSeal
+from portico.adapters.inline.bus import InlineBus
+from portico.adapters.inline.line import InlineLine
+from portico.adapters.inline.runs import InlineRuns
+from portico.app.assemble import Doors, assemble
+from portico.app.assemble_gateway import Gateway, assemble_gateway
+from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.gateway import over_mcp
+from portico.app.workflows import InlineEngine
+from portico.engine.core.queue import Queue
+from portico.engine.core.store import Source, StoreStatus
+from portico.engine.drill import drill_kind
+from portico.engine.kinds import Kinds
+from portico.engine.run_leg import RunLeg
+from portico.guard.core.rules import Rule
+from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.interfaces.http.app import build, routes
+from portico.interfaces.http.bridge_use_cases import BridgeUseCases
+from portico.interfaces.http.gateway_use_cases import GatewayUseCases
+from portico.interfaces.http.host_guard import allowed
+from portico.interfaces.http.use_cases import UseCases
+from portico.interfaces.mcp.bridge.uses import BridgeUses
+from portico.interfaces.mcp.debate.uses import DebateUses
+from portico.interfaces.mcp.uses import GatewayUses
+from portico.testing.audit import MemoryAudit, MemoryAuditHeads
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.engine import MemoryReceipts
+from portico.testing.events import MemoryBus, MemoryEventLog
+from portico.testing.gateway_doors import ANYTHING, memory_gateway
+from portico.testing.guard import (
+    MemoryKeyRing,
+    MemoryKeys,
+    MemoryLeavings,
+    MemoryPrincipals,
+    MemorySessions,
+    MemorySpaces,
+)
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.kernel import SeededEntropy, TickingClock
+from portico.testing.upstreams import ScriptedUpstreams
+from portico.testing.walls import ScriptedWalls
+from portico.testing.world import MemoryWorld, together
+from tests.interfaces.http.asgi import HERE, Answer, Header, ask, bearing, written
+from tests.interfaces.http.memory import (
+    KIND,
+    MemoryDebates,
+    MemoryRuns,
+    memory_agents,
+    memory_bridge,
+    memory_debates,
+    memory_models,
+    memory_runs,
+)
+
+HOST: Header = HERE
+PEPPER = b"pepper"
+
+
+async def good_store() -> StoreStatus:
+    return StoreStatus(
+        source=Source.EMBEDDED,
+        address="here",
+        running=True,
+        server_version="18.4",
+        applied=1,
+        pending=0,
+    )
+
+
+@dataclass(frozen=True)
+class Site:
+    """The application, and the key of the first admin."""
+
+    app: ASGIApp
+    inside: FastAPI
+    use: UseCases
+    gateway: GatewayUseCases
+    upstreams: ScriptedUpstreams
+    walls: ScriptedWalls
+    over_mcp: GatewayUses
+    agent_runs: MemoryRuns
+    bridge: BridgeUseCases
+    bridge_over_mcp: BridgeUses
+    debates: MemoryDebates
+    debates_over_mcp: DebateUses
+    key: str
+    working: Callable[[], AbstractAsyncContextManager[None]]
+    """Runs are carried out for as long as this is open."""
+    doors: Doors
+    rooms: Mapping[str, object]
+
+    def rebuilt(self, rooms: Mapping[str, object] | None = None, **more: Any) -> ASGIApp:
+        """The application in another form: with other rooms, manners or tokens."""
+        walls = allowed(3100, None)
+        whole = {**self.rooms, **(rooms or {})}
+        return build(self.use, self.gateway, walls, nothing_running, rooms=whole, **more)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        headers: tuple[Header, ...] = (),
+        query: str = "",
+    ) -> Answer:
+        shown = [*bearing(self.key if key is None else key), *headers]
+        return await ask(self.app, method, path, headers=shown, body=written(body), query=query)
+
+
+@pytest.fixture
+async def site() -> Site:
+    return await built()
+
+
+async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
+    """With these in force for everybody."""
+    world, clock, entropy = MemoryWorld(), TickingClock(), SeededEntropy("http")
+    bus, audit = MemoryBus(), MemoryAudit(world, clock)
+    log = MemoryEventLog(world, bus)
+    runs, line = InlineRuns(clock, entropy, bus, log), InlineLine([Queue(name="runs")], clock)
+    kinds = Kinds([drill_kind(clock, "this process"), KIND])
+    doors = Doors(
+        key_ring=MemoryKeyRing(world),
+        keys=MemoryKeys(world),
+        sessions=MemorySessions(world),
+        principals=MemoryPrincipals(world),
+        spaces=MemorySpaces(world),
+        receipts=MemoryReceipts(world),
+        contexts=MemoryTaskContexts(world),
+        book=runs,
+        runs=runs,
+        line=line,
+        kinds=kinds,
+        event_log=log,
+        bus=bus,
+        seal=AesSivSeal.from_pepper(PEPPER),
+        together=together,
+        audit=audit,
+        audit_log=audit,
+        audit_heads=MemoryAuditHeads(),
+        clock=clock,
+        entropy=entropy,
+        pepper=PEPPER,
+        store_status=good_store,
+        version="1.2.3",
+        base_url="http://127.0.0.1:3100",
+        leavings=MemoryLeavings(),
+    )
+    install = InstallHome(
+        spaces=doors.spaces,
+        together=together,
+        audit=audit,
+        clock=clock,
+        entropy=entropy,
+        pepper=PEPPER,
+    )
+    installed = await install(SpaceWish(name="home", admin="ana"))
+    use = assemble(doors)
+    upstreams, walls = ScriptedUpstreams(), ScriptedWalls()
+    made = memory_gateway(
+        world,
+        upstreams,
+        bus=bus,
+        clock=clock,
+        entropy=entropy,
+        walls=walls,
+        audit=audit,
+        rules=MemoryRules(rules, world),
+        engine=InlineEngine(runs, line, bus),
+    )
+    whole = assemble_gateway(made)
+    gateway, plans = whole.over_http, made.workflows
+    debates = memory_debates(world, doors, plans.engines.durable)
+    carried_out = [
+        drill_kind(clock, "this process"),
+        plans.kind(whole.step_call, plans.engines.durable, whole.plan_lessons.note),
+        whole.programs.kind(whole.step_call, plans.engines.durable),
+        KIND,
+        *debates.kinds,
+    ]
+    leg = RunLeg(journal=runs, bus=bus, kinds=Kinds(carried_out), clock=clock)
+    agent_runs = memory_runs(world, doors, use, gateway)
+    bridge = memory_bridge(world, doors, plans)
+    rooms = {
+        "agent_runs": agent_runs.use,
+        "agents": memory_agents(world, doors, agent_runs.use),
+        "models": memory_models(),
+        "bridge": bridge,
+        "debates": debates.use,
+    }
+    return Site(
+        build(use, gateway, allowed(3100, None), nothing_running, rooms=rooms),
+        routes(use, gateway, nothing_running, rooms=rooms),
+        use,
+        gateway,
+        upstreams,
+        walls,
+        over_mcp(whole, use, bus, doors.version),
+        agent_runs,
+        bridge,
+        BridgeUses(
+            authenticate=use.authenticate,
+            enter_context=use.enter_context,
+            bridge=bridge,
+            clock=clock,
+            version=doors.version,
+        ),
+        debates,
+        DebateUses(
+            authenticate=use.authenticate,
+            enter_context=use.enter_context,
+            debates=debates.use,
+            version=doors.version,
+        ),
+        installed.key.key.reveal(),
+        partial(_working, partial(line.working, leg, runs.due), partial(_quick, whole, plans)),
+        doors,
+        rooms,
+    )
+
+
+@asynccontextmanager
+async def _working(
+    durable: Callable[[], AbstractAsyncContextManager[None]],
+    quick: Callable[[], Coroutine[Any, Any, None]],
+) -> AsyncIterator[None]:
+    async with durable(), asyncio.TaskGroup() as group:
+        task = group.create_task(quick())
+        yield
+        task.cancel()
+
+
+async def _quick(whole: Gateway, plans: WorkflowDoors) -> None:
+    """What runs in this process alone, here too."""
+    side = plans.engines.inline
+    assert isinstance(side.runs, InlineRuns)
+    assert isinstance(side.line, InlineLine)
+    learn = whole.plan_lessons.note
+    kinds = [plans.kind(whole.step_call, side, learn), whole.programs.kind(whole.step_call, side)]
+    await InlineEngine(side.runs, side.line, InlineBus()).run(plans, kinds)
+
+
+@asynccontextmanager
+async def nothing_running() -> AsyncIterator[None]:
+    yield

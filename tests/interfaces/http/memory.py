@@ -1,0 +1,285 @@
+"""The other rooms behind the HTTP face on in-memory doors: their use cases are real, and what would
+happen in a run of an agent or be said by a model is said by the test."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from portico.adapters.cross_domain.agent_identities import AgentIdentities
+from portico.adapters.cross_domain.debate_material import DebateMaterial
+from portico.adapters.tokens.o200k import O200k
+from portico.agents.answer_interrupts import AnswerInterrupts
+from portico.agents.core.asking import ModelAsk, Piece
+from portico.agents.core.model import ModelRef, Price
+from portico.agents.follow_run import AnswerOf, FollowRun
+from portico.agents.resume_run import ResumeAgentRun
+from portico.agents.start_run import AGENT, StartAgentRun
+from portico.agents.steer_run import SteerRun
+from portico.agents.stop_run import StopRun
+from portico.agents.take_question import TakeQuestion
+from portico.app.assemble import Doors
+from portico.app.assemble_agents import AgentDoors, assemble_agents
+from portico.app.assemble_bridge import BridgeDoors, ask_to_lower, assemble_bridge
+from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
+from portico.app.assemble_workflows import WorkflowDoors
+from portico.app.models import model_use_cases
+from portico.bridge.core.scan import found
+from portico.engine.kinds import Kind
+from portico.gateway.workflows.engines import EngineSide
+from portico.guard.as_they_are import AsTheyAre
+from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
+from portico.interfaces.http.agent_use_cases import AgentUseCases
+from portico.interfaces.http.bridge_use_cases import BridgeUseCases
+from portico.interfaces.http.debate_use_cases import DebateUseCases
+from portico.interfaces.http.gateway_use_cases import GatewayUseCases
+from portico.interfaces.http.model_use_cases import ModelUseCases
+from portico.interfaces.http.use_cases import UseCases
+from portico.kernel.durable import Durable
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.testing.agent_data import ListedTools, MemoryAgents, MemoryTraces
+from portico.testing.agents import (
+    MemoryBook,
+    MemoryIdentities,
+    MemoryTalk,
+    MemoryTasks,
+    a_model,
+    says,
+)
+from portico.testing.bridge_declassifications import MemoryDeclassifications, PlainSigning
+from portico.testing.bridge_leases import MemoryLeases
+from portico.testing.bridge_memory import MemoryAttachments, MemoryMemory
+from portico.testing.bridge_messages import MemoryMessages
+from portico.testing.bridge_read_state import MemoryMessageSearch, MemoryReadState
+from portico.testing.bridge_talk import MemoryConversations, MemoryPeople, MemoryProjects
+from portico.testing.bridge_work import MemoryPresences, MemoryWorks
+from portico.testing.contexts import MemoryTaskContexts
+from portico.testing.debate_data import MemoryBlackboard
+from portico.testing.debate_doors import (
+    MemoryDebateLogs,
+    MemoryDebateTalk,
+    MemoryDebateTasks,
+    MemoryPromotion,
+    SpellingMeaning,
+)
+from portico.testing.debate_guests import MemorySeats
+from portico.testing.debate_purse import MemoryPurse
+from portico.testing.debate_records import MemoryOutcomes, MemoryPersonas
+from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices
+from portico.testing.guard_policy import MemoryRules
+from portico.testing.trace_reports import MemoryTraceReports
+from portico.testing.world import MemoryWorld
+
+SMALL = a_model(ModelRef("ollama", "llama3.2:3b"))
+LARGE = a_model(
+    ModelRef("router", "acme/large"),
+    price=Price(input=Decimal("0.50"), output=Decimal(10)),
+    local=False,
+    clearance=Label(Level.TEAM),
+)
+
+
+class Obliging:
+    """Has always the same to say."""
+
+    async def ask(self, caller: Principal, ask: ModelAsk) -> AsyncGenerator[Piece, None]:
+        for piece in says("Good day."):
+            yield piece
+
+
+def memory_models() -> ModelUseCases:
+    return model_use_cases(Obliging(), MemoryBook(SMALL, LARGE))
+
+
+def memory_agents(world: MemoryWorld, doors: Doors, runs: AgentRunUseCases) -> AgentUseCases:
+    """With one model, `local:small`, and two tools of a server `files`."""
+    identities = AgentIdentities(
+        principals=doors.principals,
+        approvals=runs.stop_run.approvals,
+        withdraw=runs.stop_run.withdraw,
+        rules=MemoryRules(world=world),
+        audit=doors.audit,
+        together=doors.together,
+        clock=doors.clock,
+    )
+    return assemble_agents(
+        AgentDoors(
+            agents=MemoryAgents(world),
+            identities=identities,
+            traces=MemoryTraces(world),
+            reports=MemoryTraceReports(world),
+            settling=runs.follow_run,
+            book=MemoryBook(),
+            tools=ListedTools("files.read", "files.write", servers=["files", "builtin"]),
+            contexts=MemoryTaskContexts(world),
+            together=doors.together,
+            audit=doors.audit,
+            clock=doors.clock,
+            entropy=doors.entropy,
+            version=doors.version,
+        )
+    )
+
+
+def memory_bridge(world: MemoryWorld, doors: Doors, plans: WorkflowDoors) -> BridgeUseCases:
+    return assemble_bridge(
+        BridgeDoors(
+            projects=MemoryProjects(world),
+            conversations=MemoryConversations(world, doors.clock),
+            messages=MemoryMessages(world),
+            read_state=MemoryReadState(world),
+            people=MemoryPeople(world),
+            search=MemoryMessageSearch(world, meaning),
+            meaning=meaning,
+            memory=MemoryMemory(world, doors.clock),
+            attachments=MemoryAttachments(world),
+            leases=MemoryLeases(world, doors.clock),
+            works=MemoryWorks(world),
+            presences=MemoryPresences(world),
+            declassifications=MemoryDeclassifications(world),
+            scan=found,
+            signing=PlainSigning(),
+            ask=ask_to_lower(plans.approvals, plans.engines.durable),
+            contexts=MemoryTaskContexts(world),
+            key_ring=doors.key_ring,
+            seal=doors.seal,
+            bus=doors.bus,
+            together=doors.together,
+            audit=doors.audit,
+            clock=doors.clock,
+            entropy=doors.entropy,
+            look=0.5,
+        )
+    )
+
+
+async def meaning(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    """Of each letter, how often it is there."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return [[float(text.lower().count(letter)) for letter in letters] for text in texts]
+
+
+NAMES = ("openai:gpt", "anthropic:claude", "meta:llama", "qwen:qwen")
+
+
+@dataclass(frozen=True)
+class MemoryDebates:
+    use: DebateUseCases
+    kinds: Sequence[Kind]
+    voices: ScriptedVoices
+    talk: MemoryDebateTalk
+    promotion: MemoryPromotion
+
+    def say(self, *answers: JsonValue) -> None:
+        """What each of them answers from now on, in their order."""
+        for name, answer in zip(NAMES, answers, strict=True):
+            self.voices.voices[name].answer = answer
+
+
+def memory_debates(world: MemoryWorld, doors: Doors, engine: EngineSide) -> MemoryDebates:
+    voices = ScriptedVoices(*(ScriptedVoice(name=name) for name in NAMES))
+    talk, promotion = MemoryDebateTalk(), MemoryPromotion()
+    made = DebateDoors(
+        voices=voices,
+        blackboard=MemoryBlackboard(world),
+        purse=MemoryPurse(world),
+        seats=MemorySeats(world),
+        outcomes=MemoryOutcomes(world),
+        personas=MemoryPersonas(world),
+        meaning=SpellingMeaning(),
+        tasks=MemoryDebateTasks(world, doors.clock, doors.entropy),
+        material=DebateMaterial(
+            projects=MemoryProjects(world), memory=MemoryMemory(world, doors.clock)
+        ),
+        promotion=promotion,
+        talk=talk,
+        logs=MemoryDebateLogs(),
+        engine=engine,
+        tokenizer=O200k(),
+        together=doors.together,
+        audit=doors.audit,
+        as_they_are=AsTheyAre(key_ring=doors.key_ring, clock=doors.clock),
+        clock=doors.clock,
+        entropy=doors.entropy,
+    )
+    return MemoryDebates(assemble_debates(made), debate_kinds(made), voices, talk, promotion)
+
+
+@dataclass(frozen=True)
+class MemoryRuns:
+    use: AgentRunUseCases
+    agents: MemoryAgents
+    traces: MemoryTraces
+    talk: MemoryTalk
+
+
+async def _nothing(_durable: Durable, _given: JsonObject) -> JsonValue:
+    return None
+
+
+KIND = Kind(name=AGENT, work=_nothing)
+
+
+def memory_runs(
+    world: MemoryWorld, doors: Doors, use: UseCases, gateway: GatewayUseCases
+) -> MemoryRuns:
+    approvals = gateway.approvals
+    agents, traces, talk, tasks = (
+        MemoryAgents(world),
+        MemoryTraces(world),
+        MemoryTalk(),
+        MemoryTasks(),
+    )
+    shared: dict[str, Any] = {
+        "traces": traces,
+        "book": doors.book,
+        "runs": doors.runs,
+        "line": doors.line,
+        "audit": doors.audit,
+        "together": doors.together,
+    }
+    start = StartAgentRun(
+        agents=agents,
+        identities=MemoryIdentities(),
+        tasks=tasks,
+        traces=traces,
+        book=doors.book,
+        start_run=use.start_run.start_run,
+        audit=doors.audit,
+        together=doors.together,
+        clock=doors.clock,
+        entropy=doors.entropy,
+    )
+    asked = approvals.show_approval.approvals
+    follow = FollowRun(traces=traces, talk=talk, tasks=tasks, book=doors.book, clock=doors.clock)
+    answer_of = AnswerOf(follow_run=follow, approvals=asked, clock=doors.clock)
+    steer = SteerRun(traces=traces, tasks=tasks, clock=doors.clock)
+    runs = AgentRunUseCases(
+        start_agent_run=start,
+        follow_run=follow,
+        answer_of=answer_of,
+        steer_run=steer,
+        stop_run=StopRun(
+            **shared,
+            talk=talk,
+            bus=doors.bus,
+            approvals=asked,
+            withdraw=approvals.withdraw_approval,
+            clock=doors.clock,
+        ),
+        resume_agent_run=ResumeAgentRun(**shared),
+        resolve_step=gateway.workflows.resolve_step,
+        take_question=TakeQuestion(
+            start_agent_run=start,
+            steer_run=steer,
+            answer_of=answer_of,
+            traces=traces,
+            clock=doors.clock,
+        ),
+        answer_interrupts=AnswerInterrupts(
+            answer_approval=approvals.answer_approval, traces=traces
+        ),
+    )
+    return MemoryRuns(runs, agents, traces, talk)
