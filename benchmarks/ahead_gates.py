@@ -13,7 +13,7 @@ from portico.gateway.core.ahead.gates import GATES, closed
 from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.wanted import Wanted
-from portico.guard.core.act import Act, Aim, Allowed, TaskContext
+from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -16,7 +16,7 @@ from benchmarks.box_web import Requests, measure_requests
 from benchmarks.boxes import Boxes, boxes
 from portico.bench.report import Report, skipped
 from portico.interfaces.cli.terminal import At
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
 
 _LETTERS: Final = 100
 

@@ -15,9 +15,8 @@ from typing import Final
 
 import portico
 from benchmarks.boxes import Boxes, by_round
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Order, Profile
 
 _SERVER: Final = (sys.executable, "-m", "portico.bench.call_echo", "stdio")
 _TEXT: Final = "x" * 100

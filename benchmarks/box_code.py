@@ -6,7 +6,7 @@ from statistics import median
 from typing import Final
 
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.sandbox.core.code import CodeLimits
+from portico.sandbox.core.requests import CodeLimits
 
 _PROGRAM: Final = "20 + 22"
 

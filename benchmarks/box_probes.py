@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from benchmarks.boxes import Boxes
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts, situation
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.probes import Situation, Verdict
-from portico.sandbox.core.report import Backend, Probe
-from portico.sandbox.core.trials import TRIALS
+from portico.sandbox.core.probes import TRIALS, Backend, Probe, Situation, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 
 from benchmarks.boxes import Boxes
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Backend
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.requests import Box
 
 _ORDER = Order(program="/bin/true", environment={"PATH": "/usr/bin:/bin"})
 

@@ -12,8 +12,8 @@ from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.cgroup import find_groups
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.bench.processes import scratch_home
-from portico.sandbox.core.report import Backend, Report
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Backend, Report
+from portico.sandbox.requests import Box
 
 
 @dataclass(frozen=True, slots=True)

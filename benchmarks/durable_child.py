@@ -30,13 +30,11 @@ from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.engine_room import EngineWishes, event_log, working
 from portico.app.ground import Ground
 from portico.app.outside import Outside
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import RunStatus
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Queue, RunStatus
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Bus
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.guard.core.authentication import as_principal
 from portico.kernel.durable import Durable
 from portico.kernel.ids import uuid7

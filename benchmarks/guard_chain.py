@@ -11,10 +11,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
 from benchmarks.guard_house import GuardHouse
-from portico.guard.core.audit_chain import Verdict, act_text, entry_text, link_hash
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.read_audit import VerifyAudit
+from portico.guard.audit import VerifyAudit
+from portico.guard.core.audit import AuditEntry, Verdict, act_text, entry_text, link_hash
+from portico.guard.core.principals import Scope
 
 _TABLES: Final[LiteralString] = """
     CREATE TABLE IF NOT EXISTS portico.bench_entry (

@@ -19,12 +19,12 @@ from portico.app.ground import Ground
 from portico.app.policy import open_policy
 from portico.gateway.call_tool import CallTool
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Act, Action, Aim, Allowed
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.access_request import Act, Action, Aim, Allowed
+from portico.guard.core.approvals import Ticket
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.guard.core.ticket import Ticket
-from portico.guard.decide import Decide
-from portico.guard.gate import Gate
+from portico.guard.policy import Decide
+from portico.guard.policy_gate import Gate
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

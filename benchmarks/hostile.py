@@ -24,9 +24,9 @@ from benchmarks.hostile_samples import (
 from portico.bench.report import Report, skipped
 from portico.gateway.core.hidden_text import text_flaw
 from portico.gateway.core.reading import read_tools
-from portico.guard.core.act import Act, Action, Aim, NeedsApproval, TaskContext
+from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval, TaskContext
 from portico.guard.core.policy import decide
-from portico.guard.core.roles import Role, scopes_of
+from portico.guard.core.principals import Role, scopes_of
 from portico.interfaces.cli.terminal import At
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId

@@ -18,8 +18,8 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground
 from portico.app.use_cases import use_cases
-from portico.engine.core.entry import NewEntry
-from portico.engine.run_events import ALL_RUNS
+from portico.engine.core.event_log import NewEntry
+from portico.engine.runs import ALL_RUNS
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

@@ -49,9 +49,7 @@ from portico.interfaces.mcp.debate.tools import EVERY as OF_DEBATES
 from portico.interfaces.mcp.debate.tools import DebateTool
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import canonical
-from portico.sandbox.core.probes import Situation, Trial, Verdict
-from portico.sandbox.core.report import Backend
-from portico.sandbox.core.trials import GROUPS, TRIALS
+from portico.sandbox.core.probes import GROUPS, TRIALS, Backend, Situation, Trial, Verdict
 from portico.settings.model import Settings
 
 REFERENCE: Final = Path(__file__).parent / "reference"

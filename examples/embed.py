@@ -13,7 +13,7 @@ from portico.app.assemble_gateway import assemble_gateway
 from portico.gateway.core.call import Answer
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.errors import ApprovalPending
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject

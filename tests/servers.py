@@ -21,7 +21,7 @@ from portico.adapters.postgres.provision import provision, provisioned_addresses
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.system.clock import system_entropy
 from portico.engine.core.store import Source
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.store import MigrateStore
 
 IS_ROOT = os.geteuid() == 0
 RUN_AS = "portico" if IS_ROOT else None

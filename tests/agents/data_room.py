@@ -7,9 +7,9 @@ from portico.adapters.cross_domain.agent_identities import AgentIdentities
 from portico.agents.core.trace import AgentRunStatus, RunTrace
 from portico.app.assemble_agents import AgentDoors, assemble_agents
 from portico.engine.core.errors import RunNotFound
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.principals import Role
 from portico.guard.ports import Rules
 from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.kernel.ids import RunId

@@ -20,10 +20,9 @@ from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.resume_run import ResumeAgentRun
 from portico.agents.run_agent import RunAgent
 from portico.agents.take_turn import TakeTurn
-from portico.engine.core.run import Run
-from portico.engine.kinds import Kind
+from portico.engine.core.runs import Run
 from portico.engine.ports import Journal
-from portico.engine.start_run import RunWish
+from portico.engine.runs import Kind, RunWish
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject, JsonValue

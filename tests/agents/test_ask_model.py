@@ -33,7 +33,7 @@ from portico.agents.core.model import ModelRef, Price, Support
 from portico.agents.core.trace import AgentRunStatus
 from portico.agents.list_models import ListModels, ListProviders, ShowModel
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.label import Label, Level
 from portico.testing.agents import (
     SMALL,

@@ -10,7 +10,7 @@ import pytest
 from portico.agents.core.asking import ModelAsk, Piece
 from portico.agents.core.calling import Acts, Early, Given, Wanted
 from portico.agents.core.trace import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import MemoryTraces

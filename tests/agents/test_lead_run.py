@@ -29,11 +29,11 @@ from portico.agents.core.trace import AgentRunStatus, RunTrace
 from portico.agents.follow_run import FollowRun
 from portico.agents.own_run import ended_of
 from portico.engine.core.errors import RunNotOver
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.gateway.core.errors import UpstreamTimedOut
-from portico.guard.core.approval import Status
+from portico.guard.core.approvals import Status
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -24,7 +24,7 @@ from portico.agents.core.trace import AgentRunStatus
 from portico.agents.core.trace_filter import TraceFilter, TracePlace
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import NotPermitted, Overreach
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

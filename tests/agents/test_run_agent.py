@@ -21,7 +21,7 @@ from portico.agents.core.happening import (
 from portico.agents.core.message import UNREADABLE, ModelSaid, ToolGave, UserSaid
 from portico.agents.core.showing import MANY
 from portico.agents.core.trace import AgentRunStatus
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.testing.agents import (
     ScriptedModels,

@@ -25,9 +25,9 @@ from portico.agents.core.trace import AgentRunStatus, WholeTrace
 from portico.agents.outer_run import left_of
 from portico.agents.start_run import AgentRunWish, StartedAgentRun
 from portico.engine.core.errors import KeyReused, RunNotOver
-from portico.guard.core.approval import Status
+from portico.guard.core.approvals import Status
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

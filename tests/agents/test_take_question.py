@@ -11,10 +11,10 @@ from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.message import ModelSaid, UserSaid
 from portico.agents.take_question import TakeQuestion
 from portico.gateway.core.errors import BadArguments
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Status, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Status, Via
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import ApprovalId, RunId
 from portico.testing.agents import a_call, says, wants
 from tests.agents.town import ANA, BEN, Town

@@ -12,7 +12,7 @@ from portico.agents.core.given import stop_topic
 from portico.agents.core.happening import RunEnded, ToolEnded
 from portico.agents.core.message import UserSaid
 from portico.agents.core.trace import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal

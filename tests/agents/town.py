@@ -27,13 +27,13 @@ from portico.agents.steer_run import SteerRun
 from portico.agents.stop_run import StopRun
 from portico.agents.take_turn import TakeTurn
 from portico.app.starting import starting
-from portico.engine.kinds import Kind
-from portico.engine.tails import Tails
-from portico.guard.answer_approval import Reply
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.approval import AnswerKind, Approval, Via
+from portico.engine.event_log import Tails
+from portico.engine.runs import Kind
+from portico.guard.approvals import Reply
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.approvals import AnswerKind, Approval, Via
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject

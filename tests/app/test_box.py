@@ -12,9 +12,8 @@ from portico.app import box as main_box
 from portico.app.box import Boxes, own_places
 from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.probes import Trial
-from portico.sandbox.core.report import Backend, Probe
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Backend, Probe, Trial
+from portico.sandbox.requests import Box
 
 Patch = pytest.MonkeyPatch
 

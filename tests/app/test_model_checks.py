@@ -4,7 +4,7 @@ import pytest
 
 from portico.adapters.models.provider import Provider, ProviderKind, usual_clearance
 from portico.app.model_checks import in_disguise, too_small
-from portico.engine.core.health import State
+from portico.engine.core.store import State
 from portico.testing.agent_data import an_agent, an_agent_spec
 from portico.testing.guard import a_person
 from tests.models.fake_ollama import MODEL, FakeOllama

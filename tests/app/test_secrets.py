@@ -13,9 +13,9 @@ from portico.app.ground import Ground
 from portico.app.rotate_vault import rotate_vault
 from portico.app.secret_checks import CheckSecrets, CheckVault
 from portico.app.secrets import SecretDoors
-from portico.engine.core.health import State
-from portico.guard.core.login import client_context
-from portico.guard.core.vault_keys import BadVaultKeys, VaultClosed
+from portico.engine.core.store import State
+from portico.guard.core.oauth_logins import client_context
+from portico.guard.core.vault import BadVaultKeys, VaultClosed
 from portico.kernel.ids import Id, SpaceId
 from tests.adapters.postgres.test_sealed_columns import SERVER, SPACE
 

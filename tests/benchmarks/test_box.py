@@ -11,8 +11,7 @@ from benchmarks.box_probes import compared
 from benchmarks.boxes import by_round
 from portico.interfaces.cli.house import SettingEntry
 from portico.interfaces.cli.terminal import Terminal
-from portico.sandbox.core.probes import Situation
-from portico.sandbox.core.report import Backend, Probe
+from portico.sandbox.core.probes import Backend, Probe, Situation
 from tests.interfaces.cli.house import ScriptedHouse
 
 pytestmark = pytest.mark.nightly

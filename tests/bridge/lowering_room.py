@@ -14,15 +14,12 @@ from portico.bridge.core.message import Message
 from portico.bridge.core.scan import found
 from portico.bridge.declassify import ListDeclassifications, ProposeDeclassification
 from portico.bridge.open_conversation import OpenMessage
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Run
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import StartRun
-from portico.guard.answer_approval import AnswerApproval, Reply
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.approval import AnswerKind, Approval, Via
-from portico.guard.core.roles import Role
+from portico.engine.core.runs import Leg, Queue, Run
+from portico.engine.execution import RunLeg
+from portico.engine.runs import Kind, Kinds, StartRun
+from portico.guard.approvals import AnswerApproval, AskApproval, Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Via
+from portico.guard.core.principals import Role
 from portico.kernel.durable import Work
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label

@@ -33,10 +33,10 @@ from portico.bridge.read_messages import LookBack, ReadMessages, ReadThread, Sho
 from portico.bridge.search_messages import SearchMessages
 from portico.bridge.send_message import SendMessage
 from portico.bridge.whoami import WhoAmI
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.api_key import Purpose, StoredKey
+from portico.guard.authentication import AsTheyAre
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
+from portico.guard.core.keys import Purpose, StoredKey
+from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind

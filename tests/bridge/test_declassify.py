@@ -16,8 +16,8 @@ from portico.bridge.core.scan import found
 from portico.bridge.ports import Placed
 from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.workflows.through_durable import ThroughDurable
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Outcome, Status, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Outcome, Status, Via
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
@@ -27,7 +27,7 @@ from portico.guard.core.errors import (
     PersonNeeded,
     RuleAsksOn,
 )
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.principals import Role, Scope
 from portico.kernel.durable import Action
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonValue

@@ -13,9 +13,9 @@ from portico.bridge.core.project import Project, ProjectId
 from portico.bridge.core.task import NewWork, WorkId
 from portico.bridge.export_project import ExportProject
 from portico.bridge.places import taking_out
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.guard.core.errors import KeyEnded, NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind

@@ -15,7 +15,7 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.guard.core.errors import NotPermitted, PrincipalNotFound
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind

@@ -21,7 +21,7 @@ from portico.bridge.core.message import NewMessage, Wanted
 from portico.bridge.ports import Entered, Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_messages import MemoryMessages

@@ -13,7 +13,7 @@ from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.message import Message, NewMessage
 from portico.bridge.core.project import Project
 from portico.bridge.marks import Marks
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind

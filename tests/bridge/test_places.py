@@ -8,9 +8,9 @@ from portico.bridge.core.conversation import ConversationId
 from portico.bridge.name_people import NamePeople
 from portico.bridge.places import at_place, looking
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import NotPermitted, PrincipalNotFound
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind

@@ -14,7 +14,7 @@ from portico.bridge.embed_messages import EmbedMessages
 from portico.bridge.search_ports import ToEmbed
 from portico.engine.core.errors import BadCursor, StoreUnavailable
 from portico.guard.core.errors import KeyEnded, NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -27,7 +27,7 @@ from portico.bridge.work import (
     OpenWork,
     ShowWork,
 )
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

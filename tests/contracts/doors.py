@@ -67,7 +67,7 @@ from portico.bridge.ports import Conversations, Messages, People, Projects, Read
 from portico.bridge.search_ports import MessageSearch
 from portico.bridge.thing_ports import Attachments, Leases, Memory, Presences, Works
 from portico.debate.ports import Blackboard, Outcomes, Personas, Purse, Seats
-from portico.engine.core.run import Place, Run, RunStatus
+from portico.engine.core.runs import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
 from portico.gateway.ahead_ports import Elsewhere
 from portico.gateway.graph_ports import EdgeBook, LearntCounts
@@ -75,14 +75,13 @@ from portico.gateway.learning_ports import SeenFlows, Shapes
 from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
 from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
-from portico.guard.approval_ports import Approvals, TrustedClients
-from portico.guard.core.api_key import ApiKey, OpenedWith, Purpose, StoredKey
+from portico.guard.approvals import Approvals, TrustedClients
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role
+from portico.guard.core.keys import ApiKey, OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Role
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.guard.core.vault_keys import VaultKeys
-from portico.guard.login_ports import LoginClients, Logins, TokenSubjects
+from portico.guard.core.vault import VaultKeys
+from portico.guard.oauth_logins import LoginClients, Logins, TokenSubjects
 from portico.guard.ports import (
     Audit,
     AuditLog,

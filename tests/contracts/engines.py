@@ -16,16 +16,22 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.engine_room import EngineWishes, event_log, working
 from portico.app.outside import Outside
-from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Place, Run, RunStatus, Turn
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.runs import Leg, Place, Queue, Run, RunStatus, Turn
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.runs import (
+    CancelRun,
+    ForkRun,
+    Kind,
+    Kinds,
+    ResumeRun,
+    RunWish,
+    SignalRun,
+    StartRun,
+)
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
-from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.guard.core.principals import Role
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC

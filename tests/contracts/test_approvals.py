@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import AnswerKind, Approval, Outcome, Status, Waiter, answered
+from portico.guard.approvals import Approvals
+from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Status, Waiter, answered
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import ApprovalNotFound
+from portico.guard.core.policy import Danger, Mark
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from portico.guard.core.audit_chain import BEGINNING, Head, Link, verify
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import BEGINNING, AuditEntry, Head, Link, verify
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space
 from tests.contracts.doors import REFUSED, Doors

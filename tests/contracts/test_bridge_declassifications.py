@@ -14,8 +14,8 @@ from portico.bridge.core.declassification import (
 )
 from portico.bridge.core.errors import Archived, NotApproved, WriteDown
 from portico.bridge.core.message import Message, MessageId
-from portico.guard.core.act import Action
-from portico.guard.core.approval import Approval, Outcome
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import Approval, Outcome
 from portico.guard.core.authentication import as_principal
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

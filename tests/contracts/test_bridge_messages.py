@@ -21,7 +21,7 @@ from portico.bridge.core.message import NewMessage, Wanted
 from portico.bridge.core.project import Project
 from portico.bridge.ports import Stamp
 from portico.engine.core.errors import KeyReused
-from portico.guard.core.context import OpenedContext
+from portico.guard.core.contexts import OpenedContext
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level, join

@@ -22,9 +22,9 @@ from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.server import Http
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId, RunId
 from portico.kernel.label import PUBLIC, Label, Level

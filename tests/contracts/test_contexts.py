@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.context import OpenedContext, context_of
+from portico.guard.core.contexts import OpenedContext, context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level

@@ -13,8 +13,8 @@ from portico.debate.core.debate import Debate, DebateId, DebateStatus
 from portico.debate.core.errors import DebateNotFound, DebateOver
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import TopicNotFound
+from portico.engine.core.event_log import NewEntry
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal

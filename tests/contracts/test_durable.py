@@ -18,17 +18,16 @@ from portico.engine.core.errors import (
     RunOver,
     StepNotFound,
 )
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import (
+from portico.engine.core.runs import (
     Discreet,
     Failure,
     Place,
+    Queue,
     RunPosition,
     RunStatus,
     StepState,
 )
-from portico.engine.kinds import Kind
-from portico.engine.start_run import RunWish
+from portico.engine.runs import Kind, RunWish
 from portico.kernel.durable import Action, Durable
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject, JsonValue

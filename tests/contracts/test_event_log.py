@@ -7,8 +7,8 @@ from itertools import chain
 
 import pytest
 
-from portico.engine.core.entry import Entry, NewEntry
 from portico.engine.core.errors import TopicNotFound, TopicRefused
+from portico.engine.core.event_log import Entry, NewEntry
 from portico.engine.ports import EventLog, Wakeups
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level

@@ -7,8 +7,8 @@ import pytest
 from portico.adapters.confined_files.folder import FolderFiles
 from portico.adapters.confined_files.opening import Beneath, Walk
 from portico.sandbox.core.errors import FileTrouble, PathRefused
-from portico.sandbox.core.files import FileContent
-from portico.sandbox.ports import Files
+from portico.sandbox.core.profile import FileContent
+from portico.sandbox.requests import Files
 from portico.testing.files import MemoryFiles
 
 LARGEST = 1000

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey, OpenedWith, Purpose, StoredKey
 from portico.guard.core.errors import KeyEnded, KeyNotFound
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Scope
+from portico.guard.core.keys import ApiKey, OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Scope
 from portico.guard.ports import Keys
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

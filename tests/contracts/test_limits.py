@@ -11,9 +11,9 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.budgets import PostgresBudgets
 from portico.adapters.postgres.call_limits import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken, LimitReached
-from portico.guard.core.rate import CallRates
+from portico.guard.core.rate_limits import CallRates
 from portico.guard.ports import Budgets, CallLimits
 from portico.kernel.budget import Cost, OverBudget, ReservationExceeded
 from portico.kernel.effect import Effect

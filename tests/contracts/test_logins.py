@@ -7,10 +7,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from portico.gateway.core.server import Http
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
 from portico.guard.core.errors import NameTaken
-from portico.guard.core.login import Attempt, Known, LoginClient, LoginPlace, Tokens, digest_of
-from portico.guard.core.roles import Scope
+from portico.guard.core.keys import ApiKey, Purpose, StoredKey
+from portico.guard.core.oauth_logins import (
+    Attempt,
+    Known,
+    LoginClient,
+    LoginPlace,
+    Tokens,
+    digest_of,
+)
+from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_server
 from portico.testing.guard import a_space, an_identity

@@ -8,10 +8,9 @@ import pytest
 
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
-from portico.guard.manage_principals import ChangePrincipal, PrincipalChange
+from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.ports import Principals
+from portico.guard.principals import ChangePrincipal, PrincipalChange
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind

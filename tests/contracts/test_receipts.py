@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from portico.engine.core.errors import KeyReused
-from portico.engine.core.receipt import Answer, Claim, Receipt
+from portico.engine.core.idempotency import Answer, Claim, Receipt
 from portico.engine.ports import Receipts
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
-from portico.guard.core.identity import Identity
+from portico.guard.core.principals import Identity
 from portico.kernel.principal import Principal
 from portico.testing.guard import an_identity
 from tests.contracts.doors import REFUSED, Doors

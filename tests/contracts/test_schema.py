@@ -7,7 +7,7 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
-from portico.engine.core.migration import Applied, Migration, pending
+from portico.engine.core.store import Applied, Migration, pending
 from portico.engine.ports import Schema
 from portico.testing.engine import MemorySchema
 from portico.testing.kernel import BEGINNING

@@ -9,7 +9,7 @@ from portico.adapters.secrets.age_file import AgeFile
 from portico.adapters.secrets.kept import DrawerSecrets
 from portico.adapters.secrets.os_keyring import OsKeyring
 from portico.adapters.telemetry.known_secrets import KnownSecrets
-from portico.guard.core.secret import KeptSecret
+from portico.guard.core.secrets import KeptSecret
 from portico.guard.ports import Secrets
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from portico.engine.core.receipt import Answer, Claim
+from portico.engine.core.idempotency import Answer, Claim
 from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import KeyNotFound, PrincipalNotFound, SpaceNotFound
-from portico.guard.core.space import ExportedRow
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.spaces import ExportedRow
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -35,16 +35,13 @@ from portico.debate.run_debate import DEBATE, RunDebate, TakeUp
 from portico.debate.share_debate import ShareDebate
 from portico.debate.start_debate import ANALYSIS, StartDebate
 from portico.debate.stop_debate import StopDebate
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Run, Step
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.runs import Leg, Queue, Run, Step
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import StartRun
-from portico.guard.as_they_are import AsTheyAre
+from portico.engine.runs import Kind, Kinds, StartRun
+from portico.guard.authentication import AsTheyAre
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Identity, Role
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label, Level

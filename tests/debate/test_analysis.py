@@ -17,7 +17,7 @@ from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.verdict_words import verdict_words
 from portico.debate.core.voice import VoiceKind
 from portico.debate.core.wish import OutcomeWish, ReplayWish
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
 from tests.debate.room import ANA, Room, decision_of, put

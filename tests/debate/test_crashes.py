@@ -15,7 +15,7 @@ from portico.debate.core.decision import Verdict
 from portico.debate.core.note import Note
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

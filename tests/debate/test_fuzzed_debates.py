@@ -32,7 +32,7 @@ from portico.debate.core.note import NoteKind
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.voice import Tariff, VoiceKind
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokens

@@ -25,7 +25,7 @@ from portico.debate.core.note import NoteKind
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish, ReplayWish
 from portico.debate.join_debate import WakeDebate
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -26,7 +26,7 @@ from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.voice import VoiceKind
 from portico.debate.core.wish import DebateWish
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.tokens import Tokens

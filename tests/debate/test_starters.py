@@ -15,10 +15,10 @@ from portico.debate.core.note import NoteKind
 from portico.debate.core.rules import Cap
 from portico.debate.core.wish import DebateWish
 from portico.debate.places import at_budget, at_debate, at_start
-from portico.engine.core.run import RunStatus
-from portico.guard.core.api_key import Purpose, StoredKey
-from portico.guard.core.context import context_of
-from portico.guard.core.roles import Role
+from portico.engine.core.runs import RunStatus
+from portico.guard.core.contexts import context_of
+from portico.guard.core.keys import Purpose, StoredKey
+from portico.guard.core.principals import Role
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level

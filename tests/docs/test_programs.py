@@ -8,7 +8,7 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import CodeEnd, CodeLimits
+from portico.sandbox.core.requests import CodeEnd, CodeLimits
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)

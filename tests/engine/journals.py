@@ -8,9 +8,9 @@ from random import Random
 from typing import Protocol
 
 from portico.adapters.inline.runs import InlineRuns
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Failure, Leg, RunStatus, Step, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Failure, Leg, RunStatus, Step, Taken
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue
 from tests.engine.room import Room

@@ -9,18 +9,26 @@ from typing import Any
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
-from portico.engine.core.entry import Entry
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Cleaning, Leg, Place, Run, RunStatus, Step, as_it_is
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.look_at_runs import ListRuns, ShowRun
+from portico.engine.core.event_log import Entry
+from portico.engine.core.runs import Cleaning, Leg, Place, Queue, Run, RunStatus, Step, as_it_is
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartForPeople, StartRun
-from portico.engine.wait_for_run import WaitForRun
+from portico.engine.runs import (
+    CancelRun,
+    ForkRun,
+    Kind,
+    Kinds,
+    ListRuns,
+    ResumeRun,
+    RunWish,
+    ShowRun,
+    SignalRun,
+    StartForPeople,
+    StartRun,
+    WaitForRun,
+)
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.durable import Work
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

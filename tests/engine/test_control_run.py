@@ -14,7 +14,7 @@ from portico.engine.core.errors import (
     RunWriteDown,
     StepNotFound,
 )
-from portico.engine.core.run import RunStatus, StepState
+from portico.engine.core.runs import RunStatus, StepState
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from portico.engine.core.errors import BadInput, KeyReused
-from portico.engine.core.receipt import Answer
-from portico.engine.core.run import RunStatus
-from portico.engine.do_once import Ask, DoOnce
+from portico.engine.core.idempotency import Answer
+from portico.engine.core.runs import RunStatus
 from portico.engine.drill import Drill, DrillPlan, drill_kind
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.idempotency import Ask, DoOnce
+from portico.engine.runs import Kind, Kinds
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.testing.engine import MemoryReceipts

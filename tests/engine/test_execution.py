@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import pytest
 
-from portico.engine import waits
+from portico.engine import execution
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Leg, RunStatus, StepState, as_it_is
+from portico.engine.core.runs import Leg, RunStatus, StepState, as_it_is
 from portico.kernel.durable import Action, Durable
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.redaction import Redaction
@@ -305,7 +305,7 @@ async def test_an_answer_while_it_is_being_carried_out_is_heard_and_not_looked_f
     async def work(durable: Durable, given: JsonObject) -> JsonValue:
         return await durable.wait_for_signal("go", patience=LONG)
 
-    monkeypatch.setattr(waits, "_LOOK", LONG.total_seconds())
+    monkeypatch.setattr(execution, "_LOOK", LONG.total_seconds())
     room = Room(work=work)
     run = await room.start()
     carry = replace(room.run_leg(), grace=LONG)  # within which it is not put away
@@ -653,8 +653,8 @@ async def test_while_the_database_is_away_nothing_is_lost_and_nothing_done_twice
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("portico.engine.execution._PAUSE", 0.001)
-    monkeypatch.setattr("portico.engine.record._PAUSE", 0.001)
-    monkeypatch.setattr("portico.engine.run_leg._PAUSE", 0.001)
+    monkeypatch.setattr("portico.engine.execution._PAUSE", 0.001)
+    monkeypatch.setattr("portico.engine.execution._PAUSE", 0.001)
     done: list[str] = []
 
     async def work(durable: Durable, given: JsonObject) -> JsonValue:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.engine.cursors import Cursors
+from portico.engine.event_log import Cursors
 from portico.kernel.label import PUBLIC
 from portico.testing.kernel import BEGINNING
 from tests.engine.watching import LOW, SEAL, SECRET, Reader, Sent, a_house

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from portico.engine.core.errors import SchemaEdited
-from portico.engine.core.migration import Migration
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.core.store import Migration
+from portico.engine.store import MigrateStore
 from portico.testing.engine import MemorySchema
 
 ONE, TWO = (Migration(number, f"step {number}", f"SELECT {number}") for number in (1, 2))

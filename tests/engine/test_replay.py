@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Leg, RunStatus, StepState
+from portico.engine.core.runs import Leg, RunStatus, StepState
 from portico.kernel.durable import Begun, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

@@ -7,17 +7,14 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.health import Finding, State
 from portico.engine.core.retention import Forgotten, Keep
-from portico.engine.core.store import Source, StoreStatus
-from portico.engine.diagnose import Diagnose
-from portico.engine.retain import Retain
-from portico.engine.show_metrics import ShowMetrics
-from portico.engine.show_status import HouseStatus, ShowStatus
+from portico.engine.core.store import Finding, Source, State, StoreStatus
+from portico.engine.retention import Retain
+from portico.engine.store import Diagnose, HouseStatus, ShowMetrics, ShowStatus
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role, Scope
-from portico.sandbox.core.report import Backend, Report
+from portico.guard.core.principals import Role, Scope
+from portico.sandbox.core.probes import Backend, Report
 from portico.testing.engine import ScriptedCheck
 from portico.testing.guard import a_person, an_identity
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.engine import wait_for_run
+from portico.engine import runs as wait_for_run
 from portico.engine.core.errors import (
     BadInput,
     KeyReused,
@@ -16,9 +16,8 @@ from portico.engine.core.errors import (
     RunWriteDown,
     TopicRefused,
 )
-from portico.engine.core.run import Place, RunPosition, RunStatus
-from portico.engine.kinds import Kind
-from portico.engine.start_run import RunWish
+from portico.engine.core.runs import Place, RunPosition, RunStatus
+from portico.engine.runs import Kind, RunWish
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.durable import Durable

@@ -6,13 +6,11 @@ from dataclasses import replace
 import pytest
 
 from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.engine.core.entry import Aside
 from portico.engine.core.errors import BadCursor, RunNotFound
-from portico.engine.cursors import Cursors
-from portico.engine.read_events import EventPage, ReadRunEvents
-from portico.engine.watch import WatchRun, WatchTopics
+from portico.engine.core.event_log import Aside
+from portico.engine.event_log import Cursors, EventPage, ReadRunEvents, WatchRun, WatchTopics
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
@@ -197,7 +195,7 @@ async def test_what_no_wake_up_told_of_is_found_by_looking() -> None:
 async def test_while_the_store_is_away_nothing_comes_and_then_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.engine.tail._STORE_PAUSE", 0.001)
+    monkeypatch.setattr("portico.engine.event_log._STORE_PAUSE", 0.001)
     house = a_house(look=0.01)
     await house.tell("a")
     house.log.away = True

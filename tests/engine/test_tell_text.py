@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from portico.engine import tell_people
-from portico.engine.core.entry import Aside, Entry
+from portico.engine import notifications
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.tell_people import NOTIFICATIONS, TellPeople
-from portico.engine.tell_text import TellText, Text
+from portico.engine.core.event_log import Aside, Entry
+from portico.engine.event_log import TellText, Text
+from portico.engine.notifications import NOTIFICATIONS, TellPeople
 from portico.guard.core.errors import LimitReached
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonValue
@@ -246,7 +246,7 @@ async def test_nobody_tells_more_than_so_much_in_a_minute() -> None:
 async def test_of_many_who_speak_the_latest_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tell_people, "_REMEMBERED", 1)
+    monkeypatch.setattr(notifications, "_REMEMBERED", 1)
     room = Room(most=1)
 
     await room.tell(BEN, "one", "")

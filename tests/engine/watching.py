@@ -8,11 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.engine.core.cursor import Positions
-from portico.engine.core.entry import Aside, Entry, NewEntry, Page
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.subscription import Subscription
-from portico.engine.tails import Tails
+from portico.engine.core.event_log import Aside, Entry, NewEntry, Page, Positions
+from portico.engine.event_log import Subscription, Tails
 from portico.kernel.clock import Clock
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject

@@ -13,22 +13,20 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.app.assemble_gateway import assemble_gateway
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Run
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.runs import Leg, Queue, Run
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import StartRun
+from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.core.tool import Tool
-from portico.guard.answer_approval import Reply
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
-from portico.guard.core.approval import AnswerKind, Approval, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Via
 from portico.guard.core.authentication import as_principal, principal_of
 from portico.guard.core.errors import ApprovalPending
-from portico.guard.core.roles import Role
+from portico.guard.core.keys import ApiKey, Purpose, StoredKey
+from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind

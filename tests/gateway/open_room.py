@@ -8,7 +8,7 @@ from portico.gateway.core.pin import set_pin
 from portico.gateway.core.server import TEAM, Server, ServerId
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.ports import Embedder
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.ids import SpaceId

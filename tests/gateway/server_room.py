@@ -19,7 +19,7 @@ from portico.gateway.manage_servers import (
     SwitchServer,
 )
 from portico.gateway.reconcile_servers import ReconcileServers
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokens
 from portico.sandbox.core.profile import Place

@@ -9,13 +9,10 @@ from typing import Any, ClassVar
 import pytest
 
 from portico.adapters.cross_domain.approval_news import LoggedNews
-from portico.engine.control_run import CancelRun, ForkRun, SignalRun
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import RunNotOver, StoreUnavailable
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import RunStatus, Step, Taken
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.start_run import RunWish
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Queue, RunStatus, Step, Taken
+from portico.engine.runs import CancelRun, ForkRun, Kind, Kinds, RunWish, SignalRun
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import (
     BadArguments,
@@ -25,8 +22,8 @@ from portico.gateway.core.errors import (
 )
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.upstream import Wanted
-from portico.guard.core.approval import AnswerKind, Approval, Outcome, Resolution, Status
-from portico.guard.core.danger import Danger, Mark
+from portico.guard.approvals import topic_of
+from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
@@ -37,8 +34,8 @@ from portico.guard.core.errors import (
     NotPermitted,
     Refused,
 )
+from portico.guard.core.policy import Danger, Mark
 from portico.guard.core.rules import Rule, Ruling
-from portico.guard.wait_for_answer import topic_of
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

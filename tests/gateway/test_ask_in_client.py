@@ -12,11 +12,11 @@ from portico.gateway.ask_in_client import AskInClient
 from portico.gateway.core.errors import InputRefused
 from portico.gateway.core.upstream import Question, Wanted
 from portico.gateway.ports import Line
-from portico.guard.answer_approval import AnswerApproval, Reply
-from portico.guard.core.approval import AnswerKind, Approval, Status, Via
+from portico.guard.approvals import AnswerApproval, Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Status, Via
 from portico.guard.core.errors import ApprovalOver
-from portico.guard.core.roles import Role
-from portico.guard.issue_key import KeyWish
+from portico.guard.core.principals import Role
+from portico.guard.keys import KeyWish
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC

@@ -21,8 +21,8 @@ from portico.gateway.core.errors import (
     WrongVerb,
 )
 from portico.gateway.core.tool import Tool
+from portico.guard.core.approvals import Ticket
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
-from portico.guard.core.ticket import Ticket
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId

@@ -13,7 +13,7 @@ from portico.gateway.core.server import Http, Plain, Stdio
 from portico.gateway.core.upstream import Target
 from portico.gateway.manage_servers import ServerWish
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.principals import Role, Scope
 from portico.sandbox.core.errors import BadProfile
 from portico.sandbox.core.profile import Network, Place, Profile
 from portico.testing.guard import a_person

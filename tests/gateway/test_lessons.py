@@ -17,7 +17,7 @@ from portico.gateway.habits import Habits
 from portico.gateway.kept_written import keep_written
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.lessons import Lessons
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject, JsonValue

@@ -8,7 +8,7 @@ import pytest
 from portico.app.assemble_gateway import assemble_gateway
 from portico.gateway.core.call import CallOutcome
 from portico.gateway.core.errors import OfferNotFound, ServerNotApproved, ToolQuarantined
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.guard.core.errors import Refused
 from portico.guard.core.rules import Rule, Ruling
 from portico.guard.ports import Rules

@@ -12,9 +12,9 @@ from portico.gateway.core.hidden_text import name_flaw
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.tool_aims import ToolAims
 from portico.gateway.weigh_call import WeighCall
-from portico.guard.core.act import Allowed, Denied, NeedsApproval
+from portico.guard.core.access_request import Allowed, Denied, NeedsApproval
 from portico.guard.core.errors import Refused
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.gateway import a_tool

@@ -37,9 +37,9 @@ from portico.debate.core.rules import Cap, Preset
 from portico.debate.core.wish import DebateWish
 from portico.debate.leg import Leg
 from portico.debate.start_debate import keyed_id
-from portico.engine import start_run
-from portico.engine.core.receipt import Claim
-from portico.engine.cursors import Cursors
+from portico.engine import runs
+from portico.engine.core.idempotency import Claim
+from portico.engine.event_log import Cursors
 from portico.gateway.core.acceptance import look_pin
 from portico.gateway.core.ahead.derivations import Fixed, Taken
 from portico.gateway.core.ahead.forms import form_of
@@ -60,20 +60,19 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.programs import start_program
 from portico.gateway.workflows import fork_workflow, start_workflow
 from portico.gateway.workflows.start_workflow import WorkflowWish
-from portico.guard.ask_approval import sealed_for
-from portico.guard.core.access_token import ShownToken
-from portico.guard.core.act import Act, Action, Aim
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.context import context_of
-from portico.guard.core.login import (
+from portico.guard.approvals import sealed_for
+from portico.guard.core.access_request import Act, Action, Aim
+from portico.guard.core.contexts import context_of
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.oauth_logins import (
     LoginPlace,
     browser_mark,
     client_context,
     digest_of,
     login_context,
 )
-from portico.guard.core.token_subject import grant_id
-from portico.guard.core.vault_keys import VaultKey, VaultKeys
+from portico.guard.core.tokens import ShownToken, grant_id
+from portico.guard.core.vault import VaultKey, VaultKeys
 from portico.interfaces.cli.connect_words import run_key
 from portico.interfaces.http import openai_chat
 from portico.kernel.effect import Effect
@@ -214,7 +213,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
         ]
     ),
     "look at a server": lambda: look_pin(values.SERVER),
-    "what a run was asked": lambda: start_run._fingerprint(values.A_RUN),
+    "what a run was asked": lambda: runs._fingerprint(values.A_RUN),
     "claim": lambda: Claim.of("keys.issue", "k", {"a": 1}).fingerprint,
     "message": lambda: bridge_rows.digest_of(SENT).hex(),
     "declassification pin": lambda: pin_of(MESSAGE, FINANCE, PUBLIC, "Hello"),

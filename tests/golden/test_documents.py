@@ -43,10 +43,10 @@ from portico.debate.core.decision import Decision
 from portico.debate.core.said import Said
 from portico.debate.core.wish import DebateWish
 from portico.debate.start_debate import _wished
-from portico.engine.core.receipt import Receipt
-from portico.engine.core.run import Failure
+from portico.engine.core.idempotency import Receipt
+from portico.engine.core.runs import Failure
 from portico.engine.core.store import TableSize
-from portico.engine.do_once import Ask
+from portico.engine.idempotency import Ask
 from portico.gateway.core.ahead import derivations
 from portico.gateway.core.ahead.forms import EdgeKey
 from portico.gateway.core.ahead.layer import FOLLOWS, RECORD, Increment, Layer
@@ -72,11 +72,11 @@ from portico.gateway.core.shape_text import shape_from, shape_json
 from portico.gateway.core.suggest.skeleton_document import read_skeleton, skeleton_document
 from portico.gateway.workflows.keep_answer import noted_of
 from portico.gateway.workflows.outputs import Kept as KeptOutput
-from portico.guard import gate
-from portico.guard.core.act import Act, Aim, Allowed, Denied, NeedsApproval
-from portico.guard.core.approval import Approval, Asker
-from portico.guard.core.audit_heads import head_from, head_line
-from portico.guard.core.login import LoginPlace
+from portico.guard import policy_gate
+from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval
+from portico.guard.core.approvals import Approval, Asker
+from portico.guard.core.audit import head_from, head_line
+from portico.guard.core.oauth_logins import LoginPlace
 from portico.interfaces.console.screens.bridge import begin
 from portico.interfaces.http import happenings as sent_events
 from portico.interfaces.http.once import Asking
@@ -180,7 +180,7 @@ DECIDED: Final = [kind("rule", "reason") for kind in (Allowed, NeedsApproval, De
 ONE_WAY: Final[Mapping[str, Callable[[], object]]] = {
     "counters": counted,
     "actions in two parts": lambda: [
-        *(gate._entry(Act(caller=CALLER, aim=AIM), each, {}).action for each in DECIDED),
+        *(policy_gate._entry(Act(caller=CALLER, aim=AIM), each, {}).action for each in DECIDED),
         about_archive("project", RUN, AT).action,
         about_archive("project", RUN, None).action,
     ],

@@ -22,7 +22,7 @@ from portico.agents.core.given import KIND
 from portico.bridge.carry_out_declassification import DECLASSIFICATION
 from portico.debate.run_debate import DEBATE
 from portico.debate.start_debate import ANALYSIS
-from portico.engine.core.run import Discreet, Leg, Place, failure_of
+from portico.engine.core.runs import Discreet, Leg, Place, failure_of
 from portico.engine.drill import DRILL
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.ahead.gates import ARRIVAL, GATES

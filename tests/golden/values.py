@@ -17,7 +17,7 @@ from portico.bridge.core.message import MessageId
 from portico.debate.core.debate import Debate, DebateId
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.engine.core.run import Place, Run, RunStatus
+from portico.engine.core.runs import Place, Run, RunStatus
 from portico.gateway.core.launch_text import from_json
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.tool import Definition, Tool, ToolRef

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from portico.guard.core.act import Act, Aim
-from portico.guard.core.approval import Answered, AnswerKind, Approval, Asker, Via, answered
+from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.approvals import Answered, AnswerKind, Approval, Asker, Via, answered
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, RunId, SpaceId
 from portico.kernel.label import PUBLIC

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.principal import Principal
 from tests.guard.room import Room
 

@@ -4,29 +4,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.guard.authenticate import Authenticate
-from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
-from portico.guard.core.api_key import ApiKey, StoredKey
+from portico.guard.authentication import Authenticate
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role
-from portico.guard.core.space import Space
-from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
-from portico.guard.issue_key import IssueKey
-from portico.guard.manage_principals import (
-    AddPrincipal,
-    ChangePrincipal,
-    ListPrincipals,
-    ShowPrincipal,
-)
-from portico.guard.manage_sessions import (
-    EndSession,
-    LeaveSession,
-    ListSessions,
-    OpenSession,
-    TakeSession,
-)
-from portico.guard.manage_spaces import (
+from portico.guard.core.keys import ApiKey, StoredKey
+from portico.guard.core.principals import Identity, Role
+from portico.guard.core.spaces import Space
+from portico.guard.invitations import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.keys import IssueKey, ListKeys, RevokeKey, RotateKey, ShowKey
+from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
+from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
+from portico.guard.spaces import (
     DeleteSpace,
     ExportSpace,
     FoundSpace,

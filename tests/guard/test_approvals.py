@@ -8,10 +8,20 @@ from uuid import UUID
 
 import pytest
 
-from portico.guard.answer_approval import AnswerApproval, Reply
-from portico.guard.ask_approval import AskApproval, sealed_for, shown_of
-from portico.guard.core.act import Act, NeedsApproval, TaskContext
-from portico.guard.core.approval import (
+from portico.guard.approvals import (
+    AnswerApproval,
+    AskApproval,
+    CountApprovals,
+    ListApprovals,
+    Reply,
+    ResolveApproval,
+    ShowApproval,
+    WithdrawApproval,
+    sealed_for,
+    shown_of,
+)
+from portico.guard.core.access_request import Act, NeedsApproval, TaskContext
+from portico.guard.core.approvals import (
     AnswerKind,
     Approval,
     Outcome,
@@ -21,7 +31,6 @@ from portico.guard.core.approval import (
     Waiter,
 )
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.danger import Danger, Mark
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
@@ -36,11 +45,9 @@ from portico.guard.core.errors import (
     RuleTaken,
     TooManyAsked,
 )
-from portico.guard.core.roles import Role
+from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule, Ruling
-from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
-from portico.guard.resolve_approval import ResolveApproval
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

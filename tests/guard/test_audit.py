@@ -8,12 +8,10 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.audit_chain import Head, Link
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.audit import ExportHeads, ReadAudit, Wanted
+from portico.guard.core.audit import AuditEntry, Head, Link
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
-from portico.guard.export_heads import ExportHeads
-from portico.guard.read_audit import ReadAudit, Wanted
+from portico.guard.core.principals import Role
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 from portico.testing.audit import MemoryAudit, MemoryAuditHeads

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.api_key import ApiKey, KeyHolder, Purpose, StoredKey
+from portico.guard.authentication import AsTheyAre
 from portico.guard.core.errors import KeyEnded, NotAuthenticated
-from portico.guard.core.roles import Scope
-from portico.guard.issue_key import IssuedKey, KeyWish
+from portico.guard.core.keys import ApiKey, KeyHolder, Purpose, StoredKey
+from portico.guard.core.principals import Scope
+from portico.guard.keys import IssuedKey, KeyWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.guard import MemoryKeyRing, an_identity

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from portico.guard.authenticate import Authenticate, Entry
-from portico.guard.authenticate_token import AuthenticateToken
-from portico.guard.core.access_token import Issuer
+from portico.guard.authentication import Authenticate, Entry
 from portico.guard.core.authentication import principal_of
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import NotAuthenticated
-from portico.guard.core.roles import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
-from portico.guard.core.token_subject import SubjectRule, grants_of
+from portico.guard.core.principals import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
+from portico.guard.core.tokens import Issuer, SubjectRule, grants_of
+from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import Label, Level
 from portico.testing.guard import TEAM, MemoryKeyRing, MemoryKeys, a_space, an_identity

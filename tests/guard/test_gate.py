@@ -5,15 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.act import Act, Action, Aim, Allowed, NeedsApproval, TaskContext
-from portico.guard.core.audit_chain import act_text
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.context import context_of
+from portico.guard.core.access_request import Act, Action, Aim, Allowed, NeedsApproval, TaskContext
+from portico.guard.core.approvals import Ticket
+from portico.guard.core.audit import AuditEntry, act_text
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import LimitReached, NotPermitted, Refused
 from portico.guard.core.policy import NO_TASK
 from portico.guard.core.rules import Rule, Ruling
-from portico.guard.core.ticket import Ticket
-from portico.guard.decide import Decide
+from portico.guard.policy import Decide
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId, ContextId

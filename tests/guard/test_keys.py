@@ -17,11 +17,10 @@ from portico.guard.core.errors import (
     PrincipalDisabled,
     PrincipalNotFound,
 )
-from portico.guard.core.roles import FOR_AGENTS, Role, Scope
-from portico.guard.invite import Invitation
-from portico.guard.issue_agent_key import IssueAgentKey
-from portico.guard.issue_key import IssuedKey, KeyWish
-from portico.guard.manage_principals import PrincipalChange, PrincipalWish
+from portico.guard.core.principals import FOR_AGENTS, Role, Scope
+from portico.guard.invitations import Invitation
+from portico.guard.keys import IssueAgentKey, IssuedKey, KeyWish
+from portico.guard.principals import PrincipalChange, PrincipalWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity

@@ -10,10 +10,22 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from portico.guard.core.errors import LoginRefused, LoginUnknown
-from portico.guard.core.identity import Identity
-from portico.guard.core.login import Challenge, LoginClient, LoginLink, LoginPlace, browser_mark
-from portico.guard.log_in import BeginLogin, FinishLogin, LogOut, Returned, ShowLoginAhead
-from portico.guard.login_token import FreshToken
+from portico.guard.core.oauth_logins import (
+    Challenge,
+    LoginClient,
+    LoginLink,
+    LoginPlace,
+    browser_mark,
+)
+from portico.guard.core.principals import Identity
+from portico.guard.oauth_logins import (
+    BeginLogin,
+    FinishLogin,
+    FreshToken,
+    LogOut,
+    Returned,
+    ShowLoginAhead,
+)
 from portico.kernel.ids import SpaceId
 from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import a_server

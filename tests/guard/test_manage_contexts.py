@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from portico.guard.contexts import CloseContext, EnterContext, ListContexts, OpenContext
 from portico.guard.core.errors import ContextNotFound, ContextRefused, NotPermitted
-from portico.guard.core.roles import Role
-from portico.guard.core.secret import BadSecret, BadSecretName, SecretNotFound
-from portico.guard.manage_contexts import CloseContext, EnterContext, ListContexts, OpenContext
-from portico.guard.manage_secrets import ListSecrets, SetSecret, UnsetSecret
+from portico.guard.core.principals import Role
+from portico.guard.core.secrets import BadSecret, BadSecretName, SecretNotFound
+from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.kernel.json import canonical
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import (
     InvitationUsed,
@@ -18,10 +17,11 @@ from portico.guard.core.errors import (
     PrincipalDisabled,
     PrincipalNotFound,
 )
-from portico.guard.core.roles import Role, Scope
-from portico.guard.invite import INVITATION_LIFETIME
-from portico.guard.issue_key import IssuedKey, KeyWish
-from portico.guard.manage_principals import PrincipalChange, PrincipalWish
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.principals import Role, Scope
+from portico.guard.invitations import INVITATION_LIFETIME
+from portico.guard.keys import IssuedKey, KeyWish
+from portico.guard.principals import PrincipalChange, PrincipalWish
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, a_person, a_space, an_identity

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.act import Aim, Allowed, Denied, NeedsApproval
+from portico.guard.core.access_request import Aim, Allowed, Denied, NeedsApproval
 from portico.guard.core.errors import (
     BadRule,
     KeyNotFound,
@@ -15,11 +15,11 @@ from portico.guard.core.errors import (
     RuleOfTheFile,
     RuleTaken,
 )
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.guard.explain import ExplainPolicy
-from portico.guard.issue_key import KeyWish
-from portico.guard.manage_rules import AddRule, ListRules, RemoveRule
+from portico.guard.keys import KeyWish
+from portico.guard.policy import ExplainPolicy
+from portico.guard.rules import AddRule, ListRules, RemoveRule
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

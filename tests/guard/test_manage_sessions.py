@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.api_key import OpenedWith, Purpose, StoredKey
-from portico.guard.core.audit_chain import Link
+from portico.guard.core.audit import Link
 from portico.guard.core.errors import (
     KeyNotFound,
     NotAPerson,
@@ -16,10 +15,11 @@ from portico.guard.core.errors import (
     NotPermitted,
     Overreach,
 )
-from portico.guard.core.roles import Role, Scope
-from portico.guard.issue_key import IssuedKey, KeyWish
-from portico.guard.manage_principals import PrincipalWish
-from portico.guard.manage_sessions import HANDED_ON, SESSION_LIFETIME
+from portico.guard.core.keys import OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Role, Scope
+from portico.guard.keys import IssuedKey, KeyWish
+from portico.guard.principals import PrincipalWish
+from portico.guard.sessions import HANDED_ON, SESSION_LIFETIME
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.guard import TEAM, MemorySessions, a_person, a_space, an_identity

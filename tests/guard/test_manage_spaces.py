@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.errors import (
     NotAuthenticated,
     NotConfirmed,
@@ -12,10 +11,11 @@ from portico.guard.core.errors import (
     Overreach,
     SpaceNotFound,
 )
-from portico.guard.core.roles import Role, Scope
-from portico.guard.core.space import Space
-from portico.guard.issue_key import KeyWish
-from portico.guard.manage_spaces import SpaceWish
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.principals import Role, Scope
+from portico.guard.core.spaces import Space
+from portico.guard.keys import KeyWish
+from portico.guard.spaces import SpaceWish
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from tests.guard.room import Room

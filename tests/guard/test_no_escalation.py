@@ -16,15 +16,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
-from portico.guard.core.wildcard import fits
-from portico.guard.issue_key import KeyWish
-from portico.guard.manage_principals import PrincipalChange, PrincipalWish
-from portico.guard.manage_spaces import SpaceWish
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.principals import Identity, Role, Scope
+from portico.guard.core.rules import fits
+from portico.guard.keys import KeyWish
+from portico.guard.principals import PrincipalChange, PrincipalWish
+from portico.guard.spaces import SpaceWish
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label, Level, join
 from portico.kernel.principal import Principal, PrincipalKind

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from portico.adapters.crypto.vault import HEAD_BYTES, RingVault, head
-from portico.guard.core.vault_keys import VaultClosed, VaultKeys
+from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
-from portico.guard.rotate_vault import BATCH, Rotated, RotateVault
+from portico.guard.vault import BATCH, Rotated, RotateVault
 from portico.testing.kernel import SeededEntropy
 
 ENTROPY = SeededEntropy("rotation")

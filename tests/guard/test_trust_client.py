@@ -10,9 +10,9 @@ from portico.guard.core.errors import (
     PersonNeeded,
     PrincipalNotFound,
 )
-from portico.guard.core.roles import Role
-from portico.guard.issue_key import KeyWish
-from portico.guard.trust_client import ShowTrust, TrustClient
+from portico.guard.core.principals import Role
+from portico.guard.key_trust import ShowTrust, TrustClient
+from portico.guard.keys import KeyWish
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

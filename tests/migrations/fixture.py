@@ -36,7 +36,7 @@ from portico.adapters.postgres.tools import PostgresTools
 from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.postgres.vectors import PostgresVectors
-from portico.engine.core.receipt import Answer, Claim
+from portico.engine.core.idempotency import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
@@ -44,13 +44,13 @@ from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
 from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
-from portico.guard.authenticate import Authenticate
+from portico.guard.authentication import Authenticate
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.roles import Role
-from portico.guard.issue_key import IssueKey, KeyWish
-from portico.guard.manage_principals import AddPrincipal, PrincipalWish
-from portico.guard.manage_sessions import OpenSession
-from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.guard.core.principals import Role
+from portico.guard.keys import IssueKey, KeyWish
+from portico.guard.principals import AddPrincipal, PrincipalWish
+from portico.guard.sessions import OpenSession
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

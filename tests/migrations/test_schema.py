@@ -13,7 +13,7 @@ from portico.adapters.postgres.addresses import Addresses, without_password
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.postgres.survey import unsafe
 from portico.engine.core.errors import SchemaAhead, SchemaEdited
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.store import MigrateStore
 from tests.migrations.fixture import FIXTURES, load_fixture
 from tests.servers import wheel
 

@@ -10,7 +10,7 @@ import pytest
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.engine.core.errors import StoreBusy
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.store import MigrateStore
 from tests.migrations.fixture import FIXTURES, load_fixture
 from tests.migrations.writers import Traffic, forms
 

@@ -21,7 +21,7 @@ from portico.agents.core.asking import ModelAsk, Piece, Reply
 from portico.agents.core.message import Message, ModelSaid, UserSaid
 from portico.agents.core.model import ModelRef
 from portico.app.models import client_for, providers_of
-from portico.guard.core.secret import SecretRef
+from portico.guard.core.secrets import SecretRef
 from portico.kernel.principal import Principal
 from portico.settings.models import ModelsSettings
 from portico.testing.guard import a_person

@@ -5,13 +5,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import Outcome
-from portico.sandbox.core.probes import Situation, Trial
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Backend, Probe, Report
-from portico.sandbox.ports import Box, Cell
-from portico.sandbox.self_test import SelfTest
+from portico.sandbox.core.probes import Backend, Probe, Report, Situation, Trial
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.requests import Outcome
+from portico.sandbox.probes import SelfTest
+from portico.sandbox.requests import Box, Cell
 
 LANDLOCK = Report(backend=Backend.LANDLOCK, cgroup=True)
 BUBBLEWRAP = Report(backend=Backend.BUBBLEWRAP)

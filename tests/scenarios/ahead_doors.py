@@ -33,9 +33,9 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Phase, Question, Target, Vitals
 from portico.gateway.core.upstream import Wanted as Input
 from portico.gateway.ports import Line
-from portico.guard.core.act import Act, NeedsApproval
-from portico.guard.core.approval import Waiter
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.core.approvals import Waiter
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalPending, KeyEnded
 from portico.guard.core.rules import Rule
 from portico.kernel.effect import Effect

@@ -24,9 +24,9 @@ from portico.gateway.core.server import Server
 from portico.gateway.core.suggest.first_reads import FirstReads, KnownRead
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.tool import Standing, Tool
-from portico.guard.core.act import Act, Aim
-from portico.guard.core.context import context_of
-from portico.guard.gate import Gate
+from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.contexts import context_of
+from portico.guard.policy_gate import Gate
 from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import PUBLIC, Label

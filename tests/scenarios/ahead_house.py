@@ -42,9 +42,9 @@ from portico.gateway.lessons import Lessons
 from portico.gateway.ports import CallHistory, Results, Servers, Tools, Upstreams
 from portico.gateway.record_call import RecordCall
 from portico.gateway.suggest.read_first import ReadFirst
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import context_of
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import context_of
 from portico.guard.ports import Rules
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label

@@ -20,13 +20,10 @@ from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.landlock import LandlockBox
 from portico.adapters.sandbox.probes.attempts import CanaryAttempts
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.probes import Layer, Manner, Trial
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Backend, Report
-from portico.sandbox.core.trials import TRIALS
-from portico.sandbox.ports import Box, Cell
+from portico.sandbox.core.probes import TRIALS, Backend, Layer, Manner, Report, Trial
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.requests import End, Outcome
+from portico.sandbox.requests import Box, Cell
 
 RUN_AS = "nobody"
 NO_BOX = "bare"

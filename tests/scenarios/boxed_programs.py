@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.requests import End, Outcome
 
 DEAF = "import signal\nfor each in (1, 2, 3, 13, 15): signal.signal(each, signal.SIG_IGN)\n"
 SLEEPER = f"{DEAF}import time\ntime.sleep(300)\n"

@@ -29,13 +29,12 @@ from portico.gateway.list_server_tools import ListServerTools
 from portico.gateway.pass_through import ReadResource
 from portico.gateway.ports import CallHistory, Line, Results, Servers, Tools, Upstreams
 from portico.gateway.record_call import RecordCall
-from portico.guard.authenticate import Entry
-from portico.guard.core.act import Act, NeedsApproval
-from portico.guard.core.approval import Waiter
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.authentication import Entry
+from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.core.approvals import Ticket, Waiter
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule
-from portico.guard.core.ticket import Ticket
 from portico.guard.ports import Rules
 from portico.interfaces.mcp.calls import Calls
 from portico.interfaces.mcp.knock import Knock

@@ -14,12 +14,10 @@ from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.runs import Leg, Queue
+from portico.engine.execution import RunLeg
 from portico.engine.ports import RunBook
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.program.functions import function_name, functions_in, uses_call
@@ -42,8 +40,8 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
-from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Pending, Raised
+from portico.sandbox.requests import Interpreter
 from portico.testing.kernel import SeededEntropy, TickingClock
 from tests.scenarios.effect_oracle import Verdict
 from tests.scenarios.effect_paths import Direct, House, Path

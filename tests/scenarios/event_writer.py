@@ -16,7 +16,7 @@ from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -7,7 +7,7 @@ only `tools.*` may be reached, and they tell whoever asks what they were given.
 
 from collections.abc import Iterator
 
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 from tests.scenarios.hostile_programs import KEPT_OUT, Hostile, got_by, hostile_programs
 
 ANY = frozenset(CodeEnd) - {CodeEnd.WAITING}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
 
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 
 TIME = frozenset({CodeEnd.TOO_LONG})
 MEMORY = frozenset({CodeEnd.TOO_LARGE})

@@ -17,9 +17,9 @@ from uuid import UUID
 
 from portico.adapters.postgres.call_limits import PostgresCallLimits
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate import CallRates, Slots
+from portico.guard.core.rate_limits import CallRates, Slots
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label, Level

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.guard.core.roles import FOR_AGENTS
+from portico.guard.core.principals import FOR_AGENTS
 from tests.installation import Installation, installation
 
 pytestmark = [

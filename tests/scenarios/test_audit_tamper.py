@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from portico.guard.core.audit_chain import (
+from portico.guard.core.audit import (
     BEGINNING,
+    AuditEntry,
     Head,
     Link,
     act_text,
@@ -16,7 +17,6 @@ from portico.guard.core.audit_chain import (
     linked,
     verify,
 )
-from portico.guard.core.audit_entry import AuditEntry
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING as NOW
 

@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from portico.sandbox.core.probes import Layer, Manner, Situation, Verdict
-from portico.sandbox.core.report import Backend
-from portico.sandbox.core.trials import TRIALS
+from portico.sandbox.core.probes import TRIALS, Backend, Layer, Manner, Situation, Verdict
 from tests.scenarios.walls import WALLS
 from tests.servers import IS_ROOT, RUN_AS
 

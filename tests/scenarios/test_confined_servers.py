@@ -21,8 +21,8 @@ from portico.app.box import Boxes
 from portico.app.ground import Ground
 from portico.gateway.core.server import Plain, Stdio
 from portico.gateway.core.upstream import Target
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End
+from portico.sandbox.core.profile import Limits
+from portico.sandbox.core.requests import End
 from portico.testing.walls import NoWalls
 from tests.adapters.mcp.pools import HOME, a_pool
 from tests.installation import installation

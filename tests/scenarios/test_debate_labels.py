@@ -19,7 +19,7 @@ from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import DebateWish, ReplayWish
 from portico.guard.core.errors import OwnRequest
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.debate_voices import ScriptedVoice, ScriptedVoices, a_reply, a_vote

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from tests.servers import reachable_folder
 from tests.storm.conductor import Conductor, Said, conducting
 from tests.storm.graph import BRANCHES, LENGTH, expected

@@ -24,11 +24,18 @@ from portico.gateway.core.tool import Standing, Tool, ToolRef
 from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.acting import Acting
 from portico.gateway.workflows.make_call import MakeCall
-from portico.guard.core.act import Act, Aim, Allowed, Decision, NeedsApproval, TaskContext
+from portico.guard.core.access_request import (
+    Act,
+    Aim,
+    Allowed,
+    Decision,
+    NeedsApproval,
+    TaskContext,
+)
+from portico.guard.core.approvals import Ticket
 from portico.guard.core.policy import decide
 from portico.guard.core.rules import Rule, Ruling
-from portico.guard.core.ticket import Ticket
-from portico.guard.gate import Gate
+from portico.guard.policy_gate import Gate
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
@@ -159,7 +166,7 @@ class Misled:
         return found
 
     def put(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr("portico.guard.decide.decide", self)
+        patch.setattr("portico.guard.policy.decide", self)
 
 
 def no_standing(patch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,10 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.entry import Aside, Entry, NewEntry
-from portico.engine.cursors import Cursors
-from portico.engine.tails import Tails
-from portico.guard.core.api_key import ApiKey
+from portico.engine.core.event_log import Aside, Entry, NewEntry
+from portico.engine.event_log import Cursors, Tails
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.keys import ApiKey
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import SeededEntropy

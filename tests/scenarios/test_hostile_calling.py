@@ -23,11 +23,9 @@ from portico.adapters.inline.runs import InlineRuns
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.assemble_gateway import Limits, assemble_gateway
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Run, RunStatus
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.core.runs import Leg, Queue, Run, RunStatus
+from portico.engine.execution import RunLeg
+from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.errors import ResultNotFound, UpstreamTimedOut
@@ -48,21 +46,20 @@ from portico.gateway.workflows.outputs import Outputs, SealedOutputs
 from portico.gateway.workflows.read_end import ReadEnd
 from portico.gateway.workflows.step_call import StepCall
 from portico.gateway.workflows.turns import Turns
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.act import Allowed
-from portico.guard.core.api_key import KeyHolder, Purpose, StoredKey
-from portico.guard.core.approval import Status
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.access_request import Allowed
+from portico.guard.core.approvals import Status
 from portico.guard.core.authentication import as_principal, principal_of
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role
+from portico.guard.core.keys import KeyHolder, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Role
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
-from portico.sandbox.core.code import CodeEnd
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.core.requests import CodeEnd
+from portico.sandbox.requests import Interpreter
 from portico.testing.events import MemoryEventLog
 from portico.testing.gateway import MemoryResults, a_tool, an_approved_server
 from portico.testing.gateway_doors import memory_gateway
@@ -402,7 +399,7 @@ async def test_hundreds_of_hostile_programs_reach_nothing(
 async def test_without_the_guard_they_would_be_noticed(
     tool: str, interpreter: MontyInterpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.guard.decide.decide", lambda *_: Allowed("nobody", "cares"))
+    monkeypatch.setattr("portico.guard.policy.decide", lambda *_: Allowed("nobody", "cares"))
     hostile = Hostile("red", f"await call({tool!r}, {{}})", frozenset(CodeEnd))
 
     with pytest.raises(AssertionError, match=tool):

@@ -14,8 +14,8 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome
 from portico.sandbox.core.errors import CodeBusy, CodeRefused
+from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome
 from tests.scenarios.hostile_programs import Hostile, hostile_programs
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(600)]

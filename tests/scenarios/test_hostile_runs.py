@@ -18,11 +18,10 @@ import psutil
 import pytest
 
 from portico.adapters.sandbox.probes.attempts import python_for_all
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import Outcome
-from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.core.report import Backend
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.core.requests import Outcome
+from portico.sandbox.requests import Box
 from tests.children import children, named
 from tests.real_servers.watching import eventually, own_memory
 from tests.scenarios.box_table import a_box

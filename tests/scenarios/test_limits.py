@@ -17,8 +17,8 @@ import pytest
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
-from portico.guard.core.api_key import ApiKey
 from portico.guard.core.authentication import as_principal
+from portico.guard.core.keys import ApiKey
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_space, an_identity
 from portico.testing.kernel import SeededEntropy

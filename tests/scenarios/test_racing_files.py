@@ -20,7 +20,7 @@ from portico.adapters.confined_files.folder import FolderFiles
 from portico.adapters.confined_files.opening import Beneath, Opening, Walk, closing_descriptor
 from portico.adapters.confined_files.reading import open_to_read, read_part
 from portico.sandbox.core.errors import FileTrouble, PathRefused
-from portico.sandbox.core.paths import names_of
+from portico.sandbox.core.profile import names_of
 
 FULL_SIZE = bool(os.environ.get("PORTICO_PROOF"))
 OPENS = 1_000_000 if FULL_SIZE else 50_000

@@ -15,9 +15,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from portico.engine.core.run import Taken
+from portico.engine.core.runs import Taken
+from portico.engine.execution import Record
 from portico.engine.ports import Journal
-from portico.engine.record import Record
 from tests.installation import Installation, Process
 from tests.servers import free_port, reachable_folder, tcp_server
 

@@ -18,10 +18,8 @@ from portico.adapters.egress.dialer import Dialer
 from portico.adapters.egress.fetch import GuardedWeb
 from portico.adapters.egress.names import OwnAddresses, Resolve
 from portico.adapters.egress.proxy import Egress
-from portico.sandbox.core.addresses import why_not_public
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.profile import Network, Place
-from portico.sandbox.core.web import Request
+from portico.sandbox.core.profile import Network, Place, Request, why_not_public
 from tests.adapters.egress.canary import Canary, canary, listener
 from tests.adapters.egress.sites import Page, a_site
 from tests.adapters.egress.spellings import KNOWN, hosts, urls

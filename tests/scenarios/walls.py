@@ -13,8 +13,7 @@ from portico.adapters.sandbox.descriptors import Descriptors
 from portico.adapters.sandbox.mounts import View
 from portico.adapters.sandbox.seccomp import Filter, assemble
 from portico.adapters.sandbox.task import Task
-from portico.sandbox.core.probes import Layer, Situation
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend, Layer, Situation
 
 
 @dataclass(frozen=True)

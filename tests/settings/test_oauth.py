@@ -2,9 +2,8 @@
 
 import pytest
 
-from portico.guard.core.access_token import Issuer
-from portico.guard.core.roles import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
-from portico.guard.core.token_subject import SubjectRule
+from portico.guard.core.principals import NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
+from portico.guard.core.tokens import Issuer, SubjectRule
 from portico.kernel.label import Label, Level
 from portico.settings.errors import InvalidSettings
 from tests.settings.conftest import Read

@@ -9,7 +9,7 @@ from pydantic import SecretStr, ValidationError
 
 from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.terms import AheadTerms
-from portico.guard.core.rate import CallRates
+from portico.guard.core.rate_limits import CallRates
 from portico.sandbox.core.profile import Place
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.box import WebSettings

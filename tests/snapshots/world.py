@@ -12,8 +12,8 @@ from portico.agents.core.message import ToolCall
 from portico.agents.core.trace import AgentRunStatus
 from portico.gateway.core.call import Answer
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.approval import Waiter
-from portico.guard.core.roles import Role
+from portico.guard.core.approvals import Waiter
+from portico.guard.core.principals import Role
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import PUBLIC
 from portico.testing.agent_data import TEAM

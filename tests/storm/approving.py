@@ -31,17 +31,16 @@ from portico.app.approvals import GatewaySide, open_approvals
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_gateway import assemble_gateway
 from portico.app.outside import Outside
-from portico.engine.kinds import Kinds
+from portico.engine.runs import Kinds
 from portico.gateway.core.call import Answer, Called
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Line
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.approval import Approval
+from portico.guard.core.approvals import Approval, Ticket
 from portico.guard.core.authentication import as_principal, principal_of
-from portico.guard.core.roles import Role
-from portico.guard.core.ticket import Ticket
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.principals import Role
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, SpaceId

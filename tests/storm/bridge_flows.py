@@ -24,8 +24,8 @@ from portico.bridge.core.project import Project
 from portico.bridge.core.task import NewWork, Work, WorkEnded
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.keep_result import KeepResult, ReadResult
-from portico.guard.core.context import OpenedContext
-from portico.guard.core.roles import Role
+from portico.guard.core.contexts import OpenedContext
+from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label

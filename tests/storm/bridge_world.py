@@ -12,7 +12,7 @@ from portico.bridge.core.lease import Lease
 from portico.bridge.core.message import Message
 from portico.bridge.core.project import Project
 from portico.bridge.core.task import Work
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.storm.leak_oracle import EVERY_LABEL, Book, joined
 from tests.storm.walled_house import WalledHouse

@@ -30,13 +30,13 @@ from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_k
 from portico.app.starting import starting
 from portico.bridge.core.scan import found
 from portico.debate.core.debate import Debate
-from portico.engine.core.queue import Queue
-from portico.engine.kinds import Kind
-from portico.engine.tails import Tails
+from portico.engine.core.runs import Queue
+from portico.engine.event_log import Tails
+from portico.engine.runs import Kind
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.workflows.engines import EngineSide
 from portico.gateway.workflows.outputs import Outputs
-from portico.guard.approval_ports import Approvals
+from portico.guard.approvals import Approvals
 from portico.guard.ports import Spaces
 from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.kernel.ids import ApprovalId

@@ -22,11 +22,10 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Run
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.core.runs import Run
+from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.guard.core.authentication import as_principal
-from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

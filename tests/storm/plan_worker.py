@@ -18,8 +18,8 @@ from portico.adapters.postgres.call_history import PostgresCallHistory
 from portico.adapters.postgres.journal import PostgresJournal
 from portico.app.ground import Ground
 from portico.app.serve import serve
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Leg, RunStatus, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Leg, RunStatus, Taken
 from portico.gateway.core.call import Call
 from portico.kernel.principal import Principal
 from tests.storm.worker import Wire

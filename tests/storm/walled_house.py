@@ -46,20 +46,15 @@ from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOut
 from portico.bridge.core.message import MessageId
 from portico.bridge.core.scan import found
 from portico.bridge.embed_messages import EmbedMessages
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.run_leg import RunLeg
-from portico.engine.start_run import StartRun
+from portico.engine.core.runs import Leg, Queue
+from portico.engine.execution import RunLeg
+from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.ports import Results
-from portico.guard.answer_approval import AnswerApproval, Reply
-from portico.guard.approval_ports import Approvals
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.api_key import ApiKey, StoredKey
-from portico.guard.core.approval import AnswerKind, Via
+from portico.guard.approvals import AnswerApproval, Approvals, AskApproval, Reply
+from portico.guard.core.approvals import AnswerKind, Via
 from portico.guard.core.authentication import as_principal, principal_of
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.keys import ApiKey, StoredKey
+from portico.guard.core.principals import Identity, Role, Scope
 from portico.guard.ports import Keys, Principals, Together
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases, TalkUseCases, ThingUseCases
 from portico.kernel.clock import Clock

@@ -30,12 +30,11 @@ from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.adapters.telemetry.observed_runs import ObservedJournal
 from portico.app.engine_room import new_executor
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Step, StepState, Taken
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Queue, Step, StepState, Taken
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
+from portico.engine.runs import Kind, Kinds
 from portico.kernel.durable import Action, Begun, Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

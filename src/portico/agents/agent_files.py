@@ -9,8 +9,8 @@ from portico.agents.core.agent_text import spec_json
 from portico.agents.core.errors import AgentNotFound
 from portico.agents.manage_agents import ChangeAgent, CreateAgent, ShowAgent
 from portico.agents.ports import Agents
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

@@ -8,9 +8,9 @@ from portico.agents.core.errors import AgentVersionNotFound
 from portico.agents.core.versions import Change, changes
 from portico.agents.manage_agents import ChangeAgent
 from portico.agents.ports import Agents
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.label import join
 from portico.kernel.principal import Principal
 

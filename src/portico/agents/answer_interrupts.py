@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.ports import Traces
-from portico.guard.answer_approval import AnswerApproval, Reply
+from portico.guard.approvals import AnswerApproval, Reply
 from portico.guard.core.errors import ApprovalOver
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.ids import ApprovalId, RunId

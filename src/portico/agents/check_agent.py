@@ -17,9 +17,9 @@ from portico.agents.core.errors import (
 from portico.agents.core.model import ModelInfo, ModelRef, Support
 from portico.agents.core.validation import Known, flaws, warnings
 from portico.agents.ports import ModelBook
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

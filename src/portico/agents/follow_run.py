@@ -21,9 +21,9 @@ from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace
 from portico.agents.own_run import ended_of, inside, seen
 from portico.agents.ports import Talk, Tasks, Traces
 from portico.engine.ports import RunBook
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.act import TaskContext
-from portico.guard.core.approval import Approval, Status
+from portico.guard.approvals import Approvals
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.approvals import Approval, Status
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
 from portico.agents.ports import ModelBook
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

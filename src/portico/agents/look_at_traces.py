@@ -14,9 +14,9 @@ from portico.agents.own_run import seen
 from portico.agents.ports import Traces
 from portico.agents.trace_ports import Spans, TraceReports
 from portico.engine.core.errors import RunNotFound
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import join

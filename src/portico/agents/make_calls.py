@@ -16,7 +16,7 @@ from portico.agents.early_calls import EarlyCalls
 from portico.agents.leg import Leg
 from portico.agents.ports import Talk, Toolbox, Traces
 from portico.agents.tell_untold import tell_untold, tool_ended
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.label import join

@@ -8,10 +8,10 @@ from portico.agents.core.agent import Agent, AgentFilter, AgentId, AgentSpec
 from portico.agents.core.audit_facts import about_agent, about_change
 from portico.agents.core.errors import AgentChanged, BadAgent
 from portico.agents.ports import Agents, Identities
-from portico.guard.core.reach import check_tools
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.keys import check_tools
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Contexts, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId

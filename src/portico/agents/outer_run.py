@@ -13,7 +13,7 @@ from portico.agents.core.given import KIND, RunGiven
 from portico.agents.core.loop import time_of
 from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace
 from portico.agents.ports import Traces
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.engine.ports import RunBook
 from portico.kernel.ids import ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject

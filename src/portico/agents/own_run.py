@@ -7,8 +7,8 @@ from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.happening import RunEnded
 from portico.agents.core.trace import RunTrace, WholeTrace
 from portico.agents.ports import Traces
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 

@@ -19,7 +19,7 @@ from portico.agents.core.trace import (
     TurnTrace,
     WholeTrace,
 )
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.label import PUBLIC, Label

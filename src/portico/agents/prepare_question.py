@@ -27,7 +27,7 @@ from portico.agents.core.spending import LEAST_ANSWER
 from portico.agents.margins import Margins
 from portico.agents.ports import ModelBook, Talk, Toolbox
 from portico.agents.turn import Turn, note
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokenizer
 

@@ -8,9 +8,9 @@ from portico.agents.own_run import led
 from portico.agents.ports import Traces
 from portico.agents.start_run import asker_of
 from portico.engine.core.errors import RunNotOver
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.engine.ports import Line, RunBook, Runs
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry
 from portico.guard.ports import Audit, Together
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject

@@ -30,9 +30,9 @@ from portico.agents.ports import Talk, Toolbox, Traces
 from portico.agents.take_turn import TakeTurn
 from portico.agents.tell_untold import tell_left_over, tell_untold
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Discreet, Failure
+from portico.engine.core.runs import Discreet, Failure
+from portico.engine.execution import patiently
 from portico.engine.ports import Bus
-from portico.engine.run_leg import patiently
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError

@@ -14,13 +14,13 @@ from portico.agents.outer_run import OuterRun, outer_of
 from portico.agents.own_run import inside, seen
 from portico.agents.ports import Agents, Identities, Tasks, Traces
 from portico.engine.core.errors import KeyReused, RunNotFound, RunNotOver
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.engine.ports import RunBook
-from portico.engine.start_run import RunWish
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.runs import RunWish
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ContextId, RunId

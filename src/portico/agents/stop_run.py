@@ -10,14 +10,13 @@ from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace
 from portico.agents.outer_run import inner_runs
 from portico.agents.own_run import ended_of, led
 from portico.agents.ports import Talk, Traces
-from portico.engine.control_run import control_topic
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Status
-from portico.guard.core.audit_entry import AuditEntry
+from portico.engine.runs import control_topic
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.core.approvals import Status
+from portico.guard.core.audit import AuditEntry
 from portico.guard.ports import Audit, Together
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal

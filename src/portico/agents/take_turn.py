@@ -23,8 +23,8 @@ from portico.agents.prepare_question import PrepareQuestion
 from portico.agents.stop_watch import StopWatch
 from portico.agents.tell_untold import tell_untold
 from portico.agents.turn import Turn
-from portico.engine.core.run import Discreet, Failure
-from portico.engine.run_leg import patiently
+from portico.engine.core.runs import Discreet, Failure
+from portico.engine.execution import patiently
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import Kind, PorticoError, type_name

@@ -4,7 +4,7 @@ from portico.agents.core.happening import ToolEnded
 from portico.agents.core.trace import ToolUse
 from portico.agents.leg import Leg
 from portico.agents.ports import Talk
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.label import Label, join
 
 

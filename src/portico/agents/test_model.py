@@ -20,8 +20,8 @@ from portico.agents.core.model_test import (
     ModelTest,
 )
 from portico.agents.ports import ModelBook, Models
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

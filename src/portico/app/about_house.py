@@ -5,7 +5,7 @@ from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.builtin import HouseDoors
 from portico.app.outside import Outside
-from portico.engine.tell_people import TellPeople
+from portico.engine.notifications import TellPeople
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.check_arguments import CheckArguments
 from portico.gateway.look_at_calls import ShowOwnFigures
@@ -13,7 +13,7 @@ from portico.gateway.ports import SchemaCheck, Servers
 from portico.gateway.tool_aims import ToolAims
 from portico.gateway.weigh_call import WeighCall
 from portico.gateway.workflows.look_at_own import LookAtOwn
-from portico.guard.decide import Decide
+from portico.guard.policy import Decide
 
 
 def bring_house(  # noqa: PLR0913 # the parts, one by one

@@ -7,10 +7,8 @@ from typing import Final
 
 from portico.app.ground import Ground
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Scope
-from portico.guard.issue_agent_key import for_agents
-from portico.guard.issue_key import IssuedKey, KeyWish
+from portico.guard.core.principals import Identity, Scope
+from portico.guard.keys import IssuedKey, KeyWish, for_agents
 from portico.interfaces.http.use_cases import UseCases
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal, PrincipalKind

@@ -56,10 +56,10 @@ from portico.app.ground import Ground
 from portico.app.models import ModelDoors, model_use_cases, open_models
 from portico.app.outside import Outside
 from portico.app.starting import starting
-from portico.engine.kinds import Kind
-from portico.engine.tails import Tails
+from portico.engine.event_log import Tails
+from portico.engine.runs import Kind
 from portico.gateway.keep_builtin import KeepBuiltin
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.interfaces.http.model_use_cases import ModelUseCases

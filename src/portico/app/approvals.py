@@ -27,8 +27,8 @@ from portico.app.starting import starting
 from portico.gateway.approved_call import APPROVED_CALL
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.secret import parse_ref
+from portico.guard.approvals import Approvals
+from portico.guard.core.secrets import parse_ref
 from portico.guard.ports import Contexts, Rules
 from portico.kernel.clock import Clock
 from portico.settings.approvals import ApprovalsSettings

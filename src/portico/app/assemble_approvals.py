@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from portico.app.background import Lasting
-from portico.engine.kinds import Kind
 from portico.engine.ports import Bus
+from portico.engine.runs import Kind
 from portico.gateway.approved_call import APPROVED_CALL, ApprovedCall, Calling
 from portico.gateway.ask_first import AskFirst
 from portico.gateway.ask_in_client import AskInClient
@@ -14,23 +14,25 @@ from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
 from portico.gateway.read_approved import ReadApproved
 from portico.gateway.read_outcome import Latest, ReadOutcome, as_kept
-from portico.guard.answer_approval import AnswerApproval
-from portico.guard.approval_ports import (
+from portico.guard.approvals import (
+    AnswerApproval,
     ApprovalNews,
     Approvals,
     ArgumentCheck,
+    AskApproval,
+    CountApprovals,
     Errands,
+    ListApprovals,
+    ResolveApproval,
+    ShowApproval,
     TrustedClients,
     Waiters,
+    WithdrawApproval,
 )
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.approval import AnswerKind
+from portico.guard.core.approvals import AnswerKind
 from portico.guard.core.errors import BadAnswer
-from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
+from portico.guard.key_trust import ShowTrust, TrustClient
 from portico.guard.ports import Audit, Contexts, KeyRing, Keys, Principals, Rules, Together, Vault
-from portico.guard.resolve_approval import ResolveApproval
-from portico.guard.trust_client import ShowTrust, TrustClient
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.interfaces.http.approval_use_cases import ApprovalUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

@@ -69,8 +69,8 @@ from portico.bridge.work import (
 )
 from portico.engine.ports import Bus, Seal
 from portico.gateway.workflows.engines import EngineSide
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.ask_approval import AskApproval
+from portico.guard.approvals import AskApproval
+from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, KeyRing, Together
 from portico.interfaces.http.bridge_use_cases import (
     BridgeUseCases,

@@ -46,9 +46,9 @@ from portico.debate.start_debate import ANALYSIS, StartDebate
 from portico.debate.stop_debate import StopDebate
 from portico.debate.wait_at_seat import WaitAtSeat
 from portico.debate.wait_for_debate import WaitForDebate
-from portico.engine.kinds import Kind
+from portico.engine.runs import Kind
 from portico.gateway.workflows.engines import EngineSide
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Together
 from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.kernel.clock import Clock

@@ -78,7 +78,7 @@ from portico.gateway.tool_aims import ToolAims
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.one_call import OneCall
 from portico.gateway.workflows.saved_ports import SavedWorkflows
-from portico.guard.gate import Gate
+from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Contexts, Secrets, Together
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases
 from portico.kernel.clock import Clock

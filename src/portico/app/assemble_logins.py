@@ -13,9 +13,17 @@ from portico.gateway.server_logins import (
     LogOutOfServer,
     ShowLogin,
 )
-from portico.guard.log_in import BeginLogin, FinishLogin, LogOut, Reveal, ShowLoginAhead
-from portico.guard.login_ports import AuthorizationServers, LoginClients, Logins
-from portico.guard.login_token import FreshToken
+from portico.guard.oauth_logins import (
+    AuthorizationServers,
+    BeginLogin,
+    FinishLogin,
+    FreshToken,
+    LoginClients,
+    Logins,
+    LogOut,
+    Reveal,
+    ShowLoginAhead,
+)
 from portico.guard.ports import Audit, Principals
 from portico.interfaces.http.login_use_cases import LoginUseCases
 from portico.interfaces.http.logins import AHEAD, CALLBACK

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.guard.decide import Decide
-from portico.guard.explain import ExplainPolicy
-from portico.guard.gate import Gate
-from portico.guard.manage_rules import AddRule, ListRules, RemoveRule
+from portico.guard.policy import Decide, ExplainPolicy
+from portico.guard.policy_gate import Gate
 from portico.guard.ports import (
     Aims,
     Audit,
@@ -16,6 +14,7 @@ from portico.guard.ports import (
     Rules,
     Together,
 )
+from portico.guard.rules import AddRule, ListRules, RemoveRule
 from portico.interfaces.http.policy_use_cases import PolicyUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

@@ -1,7 +1,7 @@
 """The use cases of secrets, put on their doors."""
 
-from portico.guard.manage_secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.guard.ports import Audit, Secrets, SecretUses
+from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 from portico.interfaces.http.secret_use_cases import SecretUseCases
 from portico.kernel.clock import Clock
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from portico.app.assemble_approvals import ApprovalDoors
-from portico.engine.core.run import Cleaning, as_it_is
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.core.runs import Cleaning, as_it_is
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
-from portico.engine.run_leg import RunLeg
+from portico.engine.runs import Kind, Kinds
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.plan.expressions import Expressions
@@ -32,7 +32,7 @@ from portico.gateway.workflows.start_workflow import StartWorkflow
 from portico.gateway.workflows.step_call import StepCall
 from portico.gateway.workflows.turns import Turns
 from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.guard.ports import Audit, Contexts, Together
 from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
 from portico.kernel.clock import Clock

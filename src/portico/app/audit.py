@@ -13,9 +13,8 @@ from portico.adapters.system.clock import SystemClock
 from portico.adapters.telemetry.audit_heads import tell_head
 from portico.app.ground import Ground
 from portico.gateway.house import house
-from portico.guard.core.audit_chain import Head
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.export_heads import ExportHeads
+from portico.guard.audit import ExportHeads
+from portico.guard.core.audit import AuditEntry, Head
 from portico.guard.ports import AuditHeads
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonValue, canonical

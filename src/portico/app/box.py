@@ -27,10 +27,10 @@ from portico.adapters.system.removing import remove_tree
 from portico.adapters.system.sockets import short_folder
 from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.report import Backend, Report
-from portico.sandbox.ports import Box
-from portico.sandbox.self_test import SelfTest
+from portico.sandbox.core.probes import Backend, Report
+from portico.sandbox.core.profile import Limits
+from portico.sandbox.probes import SelfTest
+from portico.sandbox.requests import Box
 from portico.settings.sources import process_environment
 
 _log: Final = logging.getLogger("portico.sandbox")

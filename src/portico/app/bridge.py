@@ -35,7 +35,7 @@ from portico.app.outside import Outside
 from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
 from portico.bridge.core.scan import found
 from portico.bridge.embed_messages import EmbedMessages
-from portico.engine.kinds import Kind
+from portico.engine.runs import Kind
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases
 from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.bridge.uses import BridgeUses

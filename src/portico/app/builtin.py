@@ -26,7 +26,7 @@ from portico.adapters.builtin.workspace import Owner, Workspaces
 from portico.adapters.builtin.write_file import WriteFile
 from portico.app.ground import Ground
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.ports import Files, Interpreter, Web
+from portico.sandbox.requests import Files, Interpreter, Web
 
 if TYPE_CHECKING:
     import httpx2

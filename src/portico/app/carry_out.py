@@ -13,7 +13,7 @@ from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.engine.core.retention import Keep
 from portico.engine.drill import drill_kind
-from portico.engine.kinds import Kind, Kinds
+from portico.engine.runs import Kind, Kinds
 from portico.kernel.clock import Clock
 from portico.settings.model import Settings
 

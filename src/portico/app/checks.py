@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from portico.app.entered import entered
 from portico.app.ground import Ground
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 from portico.kernel.errors import Kind, PorticoError
 from portico.sandbox.core.errors import BoxUnavailable
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portico.app.client_files import client_files
 from portico.app.ground import Ground
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.app.ground import Ground
 from portico.app.outside import Outside
-from portico.engine.tails import Tails
+from portico.engine.event_log import Tails
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases
 from portico.interfaces.http.use_cases import UseCases
 

@@ -51,9 +51,9 @@ from portico.debate.core.rules import Cap
 from portico.debate.core.wish import Usual
 from portico.debate.keep_logs import KeepLogs
 from portico.debate.ports import Logs
-from portico.engine.kinds import Kind
-from portico.engine.tails import Tails
-from portico.guard.as_they_are import AsTheyAre
+from portico.engine.event_log import Tails
+from portico.engine.runs import Kind
+from portico.guard.authentication import AsTheyAre
 from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.debate.uses import DebateUses

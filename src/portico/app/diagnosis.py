@@ -12,7 +12,7 @@ from portico.app.ground import Ground, reachable
 from portico.app.model_checks import CheckContext
 from portico.app.secret_checks import CheckSecrets, CheckVault
 from portico.app.server_checks import CheckNode, CheckServers
-from portico.engine.diagnose import Diagnose
+from portico.engine.store import Diagnose
 from portico.interfaces.cli.house import Importing
 
 

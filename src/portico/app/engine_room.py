@@ -18,12 +18,12 @@ from portico.adapters.postgres.lease import Lease
 from portico.adapters.postgres.retention import PostgresRetention
 from portico.adapters.telemetry.observed_runs import ObservedJournal, observed_leg
 from portico.app.outside import Outside
-from portico.engine.core.queue import Queue
 from portico.engine.core.retention import Keep
-from portico.engine.kinds import Kinds
+from portico.engine.core.runs import Queue
+from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal, Line
-from portico.engine.retain import Retain
-from portico.engine.run_leg import RunLeg
+from portico.engine.retention import Retain
+from portico.engine.runs import Kinds
 from portico.kernel.entropy import Entropy
 
 

@@ -52,8 +52,8 @@ from portico.app.policy import open_policy
 from portico.app.secrets import SecretDoors
 from portico.app.suggest import open_suggestions
 from portico.app.workflows import GatewayDoorsOfPlans, inline_engine, open_workflows
-from portico.engine.kinds import Kind
 from portico.engine.ports import Bus
+from portico.engine.runs import Kind
 from portico.gateway.catalogue import CATALOGUE
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.server import AGENTS, BUILTIN
@@ -64,7 +64,7 @@ from portico.gateway.look_again import look_again
 from portico.gateway.ports import Embedder
 from portico.gateway.reconcile_servers import ReconcileServers
 from portico.gateway.workflows.latest_answer import LatestAnswer
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
 from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.uses import GatewayUses, WorkflowUses

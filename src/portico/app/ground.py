@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from portico.adapters.postgres.source import Wanted
     from portico.adapters.postgres.store import PostgresStore
     from portico.adapters.telemetry.known_secrets import KnownSecrets
-    from portico.engine.migrate_store import MigrateStore
+    from portico.engine.store import MigrateStore
     from portico.settings.load import Loaded
 
 
@@ -100,7 +100,7 @@ class Ground:
         from portico.adapters.dbos.tables import DbosTables
         from portico.adapters.postgres.event_months import EventMonths
         from portico.adapters.postgres.schema import PostgresSchema, known_migrations
-        from portico.engine.migrate_store import MigrateStore
+        from portico.engine.store import MigrateStore
 
         owner = self.store.owner_address
         return MigrateStore(

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from portico.app.importing import GroundImporting
     from portico.app.keeping import GroundKeeping
     from portico.app.uninstalling import GroundUninstalling
-    from portico.engine.diagnose import Diagnose
-    from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive, StoreUpgrade
+    from portico.engine.store import Diagnose, MigrateStore
     from portico.gateway.core.plan.expressions import Expressions
-    from portico.guard.rotate_vault import Rotated
+    from portico.guard.vault import Rotated
     from portico.kernel.json import JsonObject, JsonValue
 
 

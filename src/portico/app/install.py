@@ -16,10 +16,10 @@ from portico.app.secrets import SecretDoors
 from portico.app.use_cases import use_cases
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import InvitationUsed, NotAuthenticated
-from portico.guard.core.identity import Identity
-from portico.guard.core.space import HOME
-from portico.guard.issue_key import IssuedKey, KeyWish
-from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.guard.core.principals import Identity
+from portico.guard.core.spaces import HOME
+from portico.guard.keys import IssuedKey, KeyWish
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.interfaces.cli.house import Welcome
 from portico.settings.edit import STARTER
 

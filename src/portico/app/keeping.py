@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 from portico.adapters.system.held_note import held, last_note, living_note, send
 from portico.adapters.system.supervisor import NOTE, Order
 from portico.app.ground import Ground
-from portico.engine.core.supervision import Patience
+from portico.engine.core.store import Patience
 from portico.interfaces.cli.keeping import (
     AtLogin,
     DoesNotEnd,

@@ -18,7 +18,7 @@ from portico.agents.core.room_for_talk import LEAST, room_for_talk
 from portico.app.entered import entered
 from portico.app.ground import Ground
 from portico.app.models import client_for, providers_of
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 from portico.kernel.errors import PorticoError
 from portico.kernel.words import many
 from portico.sandbox.core.errors import AddressRefused

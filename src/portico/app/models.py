@@ -36,7 +36,7 @@ from portico.agents.test_model import TestModel
 from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
-from portico.guard.core.secret import parse_ref
+from portico.guard.core.secrets import parse_ref
 from portico.interfaces.http.model_use_cases import ModelUseCases
 from portico.kernel.label import Label
 from portico.settings.models import ModelsSettings, ProviderEntry

@@ -16,9 +16,9 @@ from portico.app.assemble_logins import LoginDoors
 from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors
-from portico.guard.authenticate_token import AuthenticateToken
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.secret import Source, parse_ref
+from portico.guard.core.keys import ApiKey
+from portico.guard.core.secrets import Source, parse_ref
+from portico.guard.tokens import AuthenticateToken
 from portico.interfaces.http.challenge import ProtectedResource
 from portico.kernel.ids import SpaceId
 

@@ -6,7 +6,7 @@ from portico.adapters.crypto.vault import RingVault
 from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.mcp.resolve import NOBODY, Keeper
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.core.run import Cleaning, as_it_is
+from portico.engine.core.runs import Cleaning, as_it_is
 from portico.engine.ports import Bus, Line
 from portico.guard.ports import Audit, Vault
 from portico.kernel.clock import Clock

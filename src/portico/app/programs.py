@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from portico.app.assemble_workflows import WorkflowDoors
-from portico.engine.kinds import Kind
+from portico.engine.runs import Kind
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.program.program import PROGRAM, ProgramLimits
 from portico.gateway.keep_result import KeepResult

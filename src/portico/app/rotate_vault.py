@@ -13,10 +13,10 @@ from portico.adapters.system.clock import system_entropy
 from portico.app.audit import open_audit
 from portico.app.ground import Ground
 from portico.app.secrets import LOOKED_AT, SecretDoors
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.vault_keys import VaultKeys
-from portico.guard.rotate_vault import Rotated, RotateVault
+from portico.guard.core.vault import VaultKeys
+from portico.guard.vault import Rotated, RotateVault
 
 
 @dataclass(frozen=True, slots=True)

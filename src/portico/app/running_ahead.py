@@ -18,8 +18,8 @@ from portico.gateway.ahead.watching import Watching
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.ahead.course import Course
 from portico.gateway.ports import SchemaCheck, Upstreams
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.gate import Gate
+from portico.guard.authentication import AsTheyAre
+from portico.guard.policy_gate import Gate
 from portico.guard.ports import KeyRing
 from portico.kernel.clock import Clock
 

@@ -21,7 +21,7 @@ from portico.gateway.workflows.run_saved import StartSaved
 from portico.gateway.workflows.run_workflow import RunWorkflow
 from portico.gateway.workflows.save_workflow import RemoveSaved, SaveWorkflow
 from portico.gateway.workflows.saved_ports import SavedWorkflows
-from portico.guard.gate import Gate
+from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, Together
 from portico.interfaces.http.saved_use_cases import SavedUseCases
 from portico.interfaces.http.workflow_use_cases import WorkflowUseCases

@@ -10,7 +10,7 @@ from portico.adapters.postgres.sealed_columns import SealedRows
 from portico.adapters.secrets.drawer import OURS
 from portico.app.ground import Ground
 from portico.app.secrets import SecretDoors
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 from portico.kernel.errors import PorticoError
 from portico.kernel.words import many
 

@@ -15,7 +15,7 @@ from portico.adapters.secrets.references import References
 from portico.adapters.secrets.vault_keys import KeptKeys, KeysByReference, KeysInDrawer
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground
-from portico.guard.core.secret import SecretsUnavailable, parse_ref
+from portico.guard.core.secrets import SecretsUnavailable, parse_ref
 from portico.kernel.errors import PorticoError
 from portico.settings.load import own_file
 from portico.settings.sources import process_environment

@@ -21,8 +21,7 @@ from portico.app.ground import Ground
 from portico.app.keeping import SERVER, kept_address, notes_folder
 from portico.app.telemetry import observe, thresholds, write_down
 from portico.engine.core.errors import SchemaBehind
-from portico.engine.core.store import Source
-from portico.engine.core.supervision import Patience
+from portico.engine.core.store import Patience, Source
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool

@@ -11,7 +11,7 @@ from typing import Final
 from portico.adapters.postgres.servers import PostgresServers
 from portico.app.entered import entered
 from portico.app.ground import Ground
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 from portico.gateway.core.node_words import OLDEST, getting, major
 from portico.gateway.core.server import Server, Stdio
 from portico.gateway.examine_servers import Examined

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, NoReturn
 
 from portico.adapters.system.listening import is_ready
 from portico.app.ground import Ground
-from portico.engine.core.supervision import Patience
+from portico.engine.core.store import Patience
 from portico.interfaces.cli.errors import ServerNotStarted
 
 _PATIENCE: Final = 300.0

@@ -5,9 +5,8 @@ from typing import Final
 from portico.agents.start_run import AGENT
 from portico.debate.run_debate import DEBATE
 from portico.debate.start_debate import ANALYSIS
-from portico.engine.kinds import Kind, Kinds
 from portico.engine.ports import Line, Runs
-from portico.engine.start_run import StartRun
+from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.core.program.program import PROGRAM
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.kernel.clock import Clock

@@ -156,7 +156,7 @@ class GroundUninstalling:
         """Secrets that are not in a file of ours."""
         from portico.adapters.secrets.os_keyring import OsKeyring
         from portico.app.secrets import SecretDoors
-        from portico.guard.core.secret import SecretsUnavailable
+        from portico.guard.core.secrets import SecretsUnavailable
 
         if not self.ground.loaded.paths.installation_file.exists():
             return

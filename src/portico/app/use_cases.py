@@ -22,11 +22,11 @@ from portico.app.assemble import Doors, assemble, nothing_kept, nothing_measured
 from portico.app.audit import Auditing, open_audit
 from portico.app.ground import Ground
 from portico.app.oauth import token_doors
-from portico.engine.kinds import Kinds
 from portico.engine.ports import Bus, Line
+from portico.engine.runs import Kinds
 from portico.interfaces.http.use_cases import UseCases
 from portico.kernel.ids import SpaceId
-from portico.sandbox.core.report import Report
+from portico.sandbox.core.probes import Report
 
 
 async def nothing_there(_space: SpaceId) -> None:

@@ -17,8 +17,8 @@ from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.assemble_workflows import WorkflowDoors, WorkflowLimits
 from portico.app.outside import Outside
 from portico.app.starting import CALLING, starting
-from portico.engine.core.queue import Queue
-from portico.engine.kinds import Kind
+from portico.engine.core.runs import Queue
+from portico.engine.runs import Kind
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.ports import CallHistory, Results, SchemaCheck
 from portico.gateway.workflows.engines import Engines, EngineSide

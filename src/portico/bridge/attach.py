@@ -10,8 +10,8 @@ from portico.bridge.marks import Marks
 from portico.bridge.open_project import OpenProject
 from portico.bridge.places import at_place
 from portico.bridge.thing_ports import Attachments
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

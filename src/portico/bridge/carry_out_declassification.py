@@ -24,15 +24,14 @@ from portico.bridge.lowering_ports import Declassifications, Scanner, Signing
 from portico.bridge.ports import Messages
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.ports import Bus
-from portico.guard.approval_ports import ApprovalNews, Approvals
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.act import Action
-from portico.guard.core.approval import Approval, Outcome, Status
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.approvals import ApprovalNews, Approvals, WaitForAnswer, about_end
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import Approval, Outcome, Status
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, KeyRing, Together
-from portico.guard.wait_for_answer import WaitForAnswer, about_end
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy

@@ -11,9 +11,9 @@ from portico.bridge.core.spelling import check_flaws
 from portico.bridge.marks import Marks
 from portico.bridge.open_conversation import OpenMessage
 from portico.bridge.ports import Messages
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

@@ -27,10 +27,10 @@ from portico.bridge.lowering_ports import Declassifications, Scanner, Signing
 from portico.bridge.marks import Marks
 from portico.bridge.open_conversation import OpenMessage
 from portico.bridge.ports import Conversations
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.act import Act, Action, Aim, NeedsApproval
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.approvals import AskApproval
+from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label

@@ -23,11 +23,11 @@ from portico.bridge.marks import Marks
 from portico.bridge.places import taking_out
 from portico.bridge.ports import Conversations, Messages, Projects
 from portico.bridge.thing_ports import Memory, Works
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

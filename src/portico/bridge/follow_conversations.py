@@ -11,8 +11,8 @@ from portico.bridge.marks import Marks
 from portico.bridge.news import Bulletin
 from portico.bridge.places import at_place, looking
 from portico.bridge.ports import Conversations
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

@@ -8,8 +8,8 @@ from portico.bridge.core.inbox import Inbox, inbox_of
 from portico.bridge.marks import Marks
 from portico.bridge.places import at_place, looking
 from portico.bridge.ports import Conversations, Messages, ReadState
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -15,9 +15,9 @@ from portico.bridge.open_conversation import OpenConversation
 from portico.bridge.open_project import OpenProject
 from portico.bridge.places import at_place, looking
 from portico.bridge.ports import Conversations, Projects
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId

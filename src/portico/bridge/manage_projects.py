@@ -13,9 +13,9 @@ from portico.bridge.core.spelling import check_flaws, flaws_of_line, flaws_of_te
 from portico.bridge.marks import Marks
 from portico.bridge.places import at_place, looking
 from portico.bridge.ports import Projects
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import Flaw

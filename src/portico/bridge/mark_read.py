@@ -11,8 +11,8 @@ from portico.bridge.cursors import Cursors
 from portico.bridge.open_conversation import OpenMessage
 from portico.bridge.places import looking
 from portico.bridge.ports import ReadState
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from portico.bridge.core.message import Message
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.guard.ports import Contexts
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from portico.bridge.ports import People
 from portico.guard.core.errors import PrincipalNotFound
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -12,7 +12,7 @@ from portico.bridge.news_listener import Listener
 from portico.bridge.news_watch import Eyes, Pace, Watch, Watched
 from portico.bridge.ports import Conversations, Messages
 from portico.engine.ports import Bus
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.news import News, resets
 from portico.bridge.places import looking
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
 

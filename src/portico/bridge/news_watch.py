@@ -14,7 +14,7 @@ from portico.bridge.news_listener import Listener
 from portico.bridge.ports import Conversations, Messages
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.ports import Bus
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal, PrincipalKind

@@ -10,9 +10,9 @@ from portico.bridge.marks import Marks
 from portico.bridge.open_conversation import OpenConversation
 from portico.bridge.places import at_place
 from portico.bridge.ports import Conversations
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -10,8 +10,8 @@ from portico.bridge.core.spelling import check_flaws, flaws_of_line
 from portico.bridge.marks import Marks
 from portico.bridge.open_project import OpenProject
 from portico.bridge.thing_ports import Presences
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

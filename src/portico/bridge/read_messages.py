@@ -19,9 +19,9 @@ from portico.bridge.news import Bulletin
 from portico.bridge.open_conversation import OpenMessage
 from portico.bridge.places import at_place, looking
 from portico.bridge.ports import Messages
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

@@ -11,8 +11,8 @@ from portico.bridge.core.spelling import check_flaws, flaws_of_text
 from portico.bridge.marks import Marks
 from portico.bridge.places import at_place, looking
 from portico.bridge.search_ports import Hit, Meaning, MessageSearch
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.errors import Flaw
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

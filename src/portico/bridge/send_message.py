@@ -21,8 +21,8 @@ from portico.bridge.ports import Conversations, Entered, Messages, People, Stamp
 from portico.bridge.thing_ports import Attachments
 from portico.engine.core.errors import KeyReused
 from portico.engine.ports import Bus
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId

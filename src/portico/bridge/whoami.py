@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from portico.bridge.marks import Marks
 from portico.bridge.places import at_place
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind

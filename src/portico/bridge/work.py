@@ -21,9 +21,9 @@ from portico.bridge.marks import Marks
 from portico.bridge.open_project import OpenProject
 from portico.bridge.thing_ports import Works
 from portico.engine.core.errors import KeyReused
-from portico.guard.core.act import TaskContext
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId

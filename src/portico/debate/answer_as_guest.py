@@ -14,8 +14,8 @@ from portico.debate.core.reply_text import cleaned
 from portico.debate.join_debate import WakeDebate
 from portico.debate.places import at_debate
 from portico.debate.ports import Seats, Tasks
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 

@@ -29,7 +29,7 @@ from portico.debate.core.voice import Voice, VoiceKind
 from portico.debate.leg import Leg
 from portico.debate.ports import Blackboard, Purse, Talk, Tasks, Voices
 from portico.debate.write_as_read import as_read
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from portico.debate.core.estimate import estimated
 from portico.debate.core.wish import DebateWish, Estimate
 from portico.debate.prepare_debate import PrepareDebate, within_windows
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer
 

@@ -12,8 +12,8 @@ from portico.debate.hold_debate import ended_of
 from portico.debate.ports import Blackboard, Talk, Tasks
 from portico.debate.seen_debate import SeenDebate
 from portico.engine.ports import RunBook
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.label import join
 from portico.kernel.principal import Principal

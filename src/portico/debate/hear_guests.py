@@ -19,7 +19,7 @@ from portico.debate.core.voice import Voice, VoiceKind
 from portico.debate.leg import Leg
 from portico.debate.ports import Blackboard, Seats, Talk
 from portico.debate.write_as_read import as_read
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.budget import NOTHING
 from portico.kernel.clock import Clock
 

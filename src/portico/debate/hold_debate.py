@@ -45,7 +45,7 @@ from portico.debate.hear_guests import HearGuests
 from portico.debate.leg import Leg
 from portico.debate.ports import Blackboard, Outcomes, Purse, Talk
 from portico.debate.write_as_read import as_read
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import join, meet

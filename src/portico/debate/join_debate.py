@@ -9,13 +9,13 @@ from portico.debate.core.guest import Seat, guests_topic
 from portico.debate.core.voice import Voice, VoiceKind
 from portico.debate.places import at_debate
 from portico.debate.ports import Blackboard, Seats, Tasks
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
 from portico.engine.ports import Bus, Line, Runs
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.runs import control_topic
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from portico.debate.core.voice import VoiceState
 from portico.debate.ports import Voices
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

@@ -8,8 +8,8 @@ from portico.debate.core.outcome import Outcome
 from portico.debate.places import at_debate
 from portico.debate.ports import Blackboard, Material, Outcomes, Tasks
 from portico.debate.seen_debate import SeenDebate
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.label import join
 from portico.kernel.principal import Principal
 

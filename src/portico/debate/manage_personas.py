@@ -10,10 +10,10 @@ from portico.debate.core.persona import Persona
 from portico.debate.core.personas import BUILT_IN
 from portico.debate.places import at_debate, at_start
 from portico.debate.ports import Personas
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

@@ -13,10 +13,10 @@ from portico.debate.core.said import Said
 from portico.debate.core.wish import OutcomeWish
 from portico.debate.ports import Blackboard, Outcomes, Tasks
 from portico.debate.seen_debate import SeenDebate
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

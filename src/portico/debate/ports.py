@@ -14,7 +14,7 @@ from portico.debate.core.outcome import Known, Outcome
 from portico.debate.core.persona import Persona
 from portico.debate.core.rules import Cap
 from portico.debate.core.voice import Voice, VoiceState
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId
 from portico.kernel.label import Label

@@ -6,10 +6,10 @@ from portico.debate.core.errors import BadDebate
 from portico.debate.core.rules import Cap
 from portico.debate.places import at_budget, at_start
 from portico.debate.ports import Material, Purse, Tasks
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.budget import Cost
 from portico.kernel.principal import Principal
 

@@ -6,8 +6,8 @@ from portico.debate.core.debate import DebateId
 from portico.debate.core.errors import BadDebate
 from portico.debate.ports import Blackboard, Promotion, Tasks
 from portico.debate.seen_debate import SeenDebate
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

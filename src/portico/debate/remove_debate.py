@@ -7,10 +7,10 @@ from portico.debate.core.debate import DebateId
 from portico.debate.core.errors import BadDebate
 from portico.debate.ports import Blackboard, Logs, Tasks
 from portico.debate.seen_debate import SeenDebate
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

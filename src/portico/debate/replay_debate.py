@@ -19,8 +19,8 @@ from portico.debate.core.wish_checks import thoroughness_of
 from portico.debate.hold_debate import KNOWN_MOST
 from portico.debate.ports import Blackboard, Outcomes, Tasks
 from portico.debate.seen_debate import SeenDebate
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.budget import NOTHING
 from portico.kernel.label import meet
 from portico.kernel.principal import Principal

@@ -35,7 +35,7 @@ from portico.debate.core.voice import Voice
 from portico.debate.hold_debate import HoldDebate, ended_of
 from portico.debate.leg import Leg
 from portico.debate.run_debate import TakeUp, result_of
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 

@@ -19,10 +19,10 @@ from portico.debate.ports import Blackboard, Logs, Personas, Purse, Talk, Tasks
 from portico.debate.starter import Starter
 from portico.debate.stop_watch import StopWatch
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Discreet, Failure
+from portico.engine.core.runs import Discreet, Failure
+from portico.engine.execution import patiently
 from portico.engine.ports import Bus
-from portico.engine.run_leg import patiently
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError

@@ -20,13 +20,13 @@ from portico.debate.prepare_debate import Prepared, PrepareDebate, material_of, 
 from portico.debate.run_debate import DEBATE
 from portico.debate.starter import asker_of
 from portico.engine.core.errors import KeyReused, RunNotFound
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.engine.ports import RunBook
-from portico.engine.start_run import RunWish
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.runs import RunWish
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.budget import NOTHING
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from portico.engine.run_leg import patiently
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.execution import patiently
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

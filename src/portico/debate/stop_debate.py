@@ -9,13 +9,13 @@ from portico.debate.core.note import Note, NoteKind
 from portico.debate.ports import Blackboard, Tasks
 from portico.debate.seen_debate import SeenDebate, top
 from portico.debate.stop_watch import stop_topic
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
 from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.runs import control_topic
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
 from portico.kernel.label import join

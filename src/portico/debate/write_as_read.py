@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from portico.debate.leg import Leg
 from portico.debate.ports import Tasks
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from portico.engine.core.errors import BadInput
-from portico.engine.kinds import Kind
+from portico.engine.runs import Kind
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.errors import Flaw

@@ -1,30 +1,272 @@
-"""A run being carried out: its steps by their names, and its waits."""
+"""Execute a leg of a run: recorded steps, waits, retries."""
 
 import asyncio
+import logging
 import re
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections import UserDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from portico.engine.core.errors import BadEventType, BadStepName, StepFailed, StoreUnavailable
-from portico.engine.core.run import Cleaning, Failure, Step, StepState, Taken, failure_of
-from portico.engine.long_steps import LongSteps
-from portico.engine.ports import Journal, Wakeups
-from portico.engine.record import Lost, Record
-from portico.engine.waits import Stir, Wait, Waits
+from portico.engine.core.errors import (
+    BadEventType,
+    BadStepName,
+    KindNotFound,
+    StepFailed,
+    StepNamedTwice,
+    StoreUnavailable,
+)
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import (
+    Cleaning,
+    Failure,
+    Leg,
+    RunStatus,
+    Step,
+    StepState,
+    Taken,
+    as_it_is,
+    failure_of,
+)
+from portico.engine.ports import Bus, Journal, Wakeups
+from portico.engine.runs import Kinds, control_topic
 from portico.kernel.clock import Clock
-from portico.kernel.durable import Action, Begun
+from portico.kernel.durable import Action, Begun, Work
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue, canonical, kept
 from portico.kernel.principal import Principal
+
+# What one leg of a run writes down: each step by its name, numbered as it ended.
+#
+# What ended is numbered here, in the order in which this process came to know of it, before it is
+# noted. That order is what `wait_any` goes by, so that the same one is first each time.
+
+_PAUSE: Final = 0.2
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,300}")
+
+
+class Lost(BaseException):
+    """This run is somebody else's now. No work may catch it: it has nothing more to say."""
+
+
+class Record:
+    def __init__(self, taken: Taken, journal: Journal) -> None:
+        self._taken = taken
+        self._journal = journal
+        self._steps = {step.name: step for step in taken.steps}
+        self._last = max((step.number for step in taken.steps), default=0)
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        self._gate = asyncio.Event()
+        self._gate.set()
+        self.away = False
+        """Whether nothing more is done here: the run is put away, or somebody else's."""
+        self.topic = str(taken.run.id)
+
+    def use(self, name: str) -> None:
+        """Raises `BadStepName`, `StepNamedTwice`."""
+        if not _NAME.fullmatch(name):
+            raise BadStepName(name)
+        if name in self._used:
+            raise StepNamedTwice(name)
+        self._used.add(name)
+
+    def known(self, name: str) -> Step | None:
+        return self._steps.get(name)
+
+    def number_of(self, name: str) -> float:
+        """Infinite for what has not ended: it will get a number after all that have."""
+        return self._numbers.get(name, float("inf"))
+
+    async def admitted(self) -> None:
+        """What comes to the gate while the run is put away is done when it goes on, not now.
+
+        Raises `Lost`.
+        """
+        if not self._gate.is_set():
+            await self._gate.wait()
+        if self.away:
+            raise Lost
+
+    @contextmanager
+    def shut(self) -> Iterator[None]:
+        """Nobody is admitted meanwhile."""
+        self._gate.clear()
+        try:
+            yield
+        finally:
+            self._gate.set()
+
+    def lost(self) -> Lost:
+        """Shuts the door first: whatever a work still does on its way out is not done."""
+        self.away = True
+        return Lost()
+
+    def ended(
+        self,
+        name: str,
+        started: datetime,
+        finished: datetime,
+        output: JsonValue,
+        failure: Failure | None,
+    ) -> Step:
+        self._last += 1
+        self._numbers[name] = self._last
+        return Step(
+            name=name,
+            number=self._last,
+            state=StepState.DONE if failure is None else StepState.FAILED,
+            started_at=started,
+            finished_at=finished,
+            output=output,
+            failure=failure,
+        )
+
+    async def noted(self, step: Step, told: NewEntry) -> None:
+        """Until it is written down, however long the database is away. Raises `Lost`."""
+        while True:
+            try:
+                if not await self._journal.finish(self._taken, step, told):
+                    raise self.lost()
+            except StoreUnavailable:
+                await asyncio.sleep(_PAUSE)
+            else:
+                self._steps[step.name] = step
+                return
+
+    async def announced(self, names: Sequence[str]) -> None:
+        """That steps have begun which take long. Raises `Lost`, `StoreUnavailable`."""
+        told = [self.entry("step.started", {"step": name}) for name in names]
+        if told and not await self._journal.announce(self._taken, told):
+            raise self.lost()
+
+    def entry(self, type_: str, facts: JsonObject) -> NewEntry:
+        label = self._taken.run.label
+        return NewEntry(topic=self.topic, type=type_, facts=facts, topic_label=label, label=label)
+
+    def step_entry(self, step: Step) -> NewEntry:
+        """What it gave is not in it: whoever may see that asks for the run's steps."""
+        finished = step.finished_at or step.started_at
+        seconds = (finished - step.started_at).total_seconds()
+        facts: dict[str, JsonValue] = {"step": step.name, "seconds": round(seconds, 3)}
+        if step.failure is not None:
+            facts["error"] = step.failure.as_json()
+        return self.entry("step.done" if step.failure is None else "step.failed", facts)
+
+
+_LOOK: Final = 5.0
+"""Seconds; a waiting run that is kept in memory looks by itself so often."""
+_RARE_LOOK: Final = 15.0
+"""Seconds; one that does not wait looks whether it is still its own."""
+
+
+@dataclass(slots=True)
+class Wait:
+    """For somebody (`topic`), for a time (`due_at`), or for whichever comes first."""
+
+    name: str
+    topic: str | None
+    due_at: datetime | None
+    over: "asyncio.Future[JsonValue]"
+    began: datetime
+
+
+class Waits(UserDict[str, Wait]):
+    """By the names of their steps."""
+
+    @property
+    def topics(self) -> list[str]:
+        return [wait.topic for wait in self.values() if wait.topic is not None]
+
+    @property
+    def next_due(self) -> datetime | None:
+        return min((w.due_at for w in self.values() if w.due_at is not None), default=None)
+
+    def due_within(self, grace: timedelta, now: datetime) -> bool:
+        due = self.next_due
+        return due is not None and due - now <= grace
+
+    def pause(self, now: datetime) -> float:
+        """Seconds until one should look by oneself."""
+        if not self:
+            return _RARE_LOOK
+        due = self.next_due
+        if due is None:
+            return _LOOK
+        return min(max((due - now).total_seconds(), 0.001), _LOOK)
+
+
+@dataclass(slots=True)
+class Stir:
+    """Something has happened that whoever attends to the waits should look at."""
+
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def set(self) -> None:
+        self.event.set()
+
+    async def within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.event.wait()
+        except TimeoutError:
+            return False
+        self.event.clear()
+        return True
+
+
+# Steps that take long, so that they can be announced while they run.
+#
+# Looked for now and then while any run, and not timed one by one: most are over long before.
+
+_LONG: Final = 0.25
+"""Seconds."""
+
+
+class LongSteps:
+    def __init__(self, found: Callable[[], None]) -> None:
+        """`found` is called when there are new ones."""
+        self._found = found
+        self._since: dict[str, float] = {}
+        self._seen: set[str] = set()
+        self._new: list[str] = []
+        self._watch: asyncio.TimerHandle | None = None
+
+    def begin(self, name: str) -> None:
+        loop = asyncio.get_running_loop()
+        self._since[name] = loop.time()
+        if self._watch is None:
+            self._watch = loop.call_later(_LONG, self._look)
+
+    def end(self, name: str) -> None:
+        del self._since[name]
+
+    def new(self) -> Sequence[str]:
+        """Those that have grown long and still run; each is given once."""
+        names, self._new = self._new, []
+        return [name for name in names if name in self._since]
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        ago = loop.time() - _LONG
+        grown = [n for n, since in self._since.items() if since <= ago and n not in self._seen]
+        self._seen.update(grown)
+        self._new += grown
+        if grown:
+            self._found()
+        self._watch = loop.call_later(_LONG, self._look) if self._since else None
+
 
 _SETTLING: Final = 0.02
 """Seconds in which nothing happens before a run that only waits is put away."""
 _HOPS: Final = 20
 """From what one task waits for to the next step of another that waits for the first."""
-_PAUSE: Final = 0.2
 _FIRST_PAUSE: Final = 0.5
 """Seconds before a second try; twice as long before each later one."""
 
@@ -333,3 +575,100 @@ async def _tried(action: Action, key: str, tries: int) -> JsonValue:
         except Exception:  # noqa: BLE001 # that is what the tries are for; the last one tells
             await asyncio.sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
     return await action(key)
+
+
+_log: Final = logging.getLogger("portico.engine")
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    status: RunStatus
+    result: JsonValue = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLeg:
+    journal: Journal
+    bus: Bus
+    kinds: Kinds
+    clock: Clock
+    most_attempts: int = 100
+    """A leg that was taken up more often than this, and never came to an end, is not again."""
+    grace: timedelta = field(default=timedelta(seconds=2))
+    """Waits shorter than this are sat out."""
+    clean: Cleaning = as_it_is
+
+    async def __call__(self, leg: Leg) -> None:
+        """Returns when the leg is over, whatever became of it. Cancelled, it leaves the run as it
+        is, for whoever takes it up next."""
+        taken = await patiently(lambda: self.journal.claim(leg))
+        if taken is None:
+            return
+        refused = self._refused(taken)
+        if refused is not None:
+            await self._settle(taken, refused)
+            return
+        with suppress(Lost):
+            await self._carry_out(taken)
+
+    def _refused(self, taken: Taken) -> _Ended | None:
+        if taken.barred is not None:
+            failure = Failure("Barred", taken.barred, "run_barred")
+            return _Ended(RunStatus.FAILED, failure=failure)
+        if taken.run.attempts > self.most_attempts:
+            message = f"It was taken up {self.most_attempts} times and never ended."
+            return _Ended(RunStatus.STUCK, failure=Failure("Stuck", message, "run_stuck"))
+        return None
+
+    async def _carry_out(self, taken: Taken) -> None:
+        """Raises `Lost`."""
+        try:
+            work = self.kinds[taken.run.kind].work
+        except KindNotFound:
+            # Another process may know it, one of a later version: it is put in line again.
+            _log.warning("%s is of a kind that is not known here: %s", taken.run.id, taken.run.kind)
+            return
+        execution = Execution(taken, self.journal, self.clock, grace=self.grace, clean=self.clean)
+        with self.bus.listen(taken.run.space, control_topic(taken.run.id)) as wakeups:
+            ended = await execution.until_over(self._worked(work, execution, taken), wakeups)
+        if ended is not None:
+            await self._settle(taken, ended)
+
+    async def _worked(self, work: Work, execution: Execution, taken: Taken) -> _Ended:
+        try:
+            return _Ended(RunStatus.DONE, kept(await work(execution, taken.run.input)))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            failure = Failure("CancelledError", "It cancelled itself.")
+            return _Ended(RunStatus.FAILED, failure=failure)
+        except Exception as error:  # noqa: BLE001 # whatever a work raises is how its run ends
+            return _Ended(RunStatus.FAILED, failure=failure_of(error, clean=self.clean))
+
+    async def _settle(self, taken: Taken, ended: _Ended) -> None:
+        if ended.failure is not None:
+            _log_failure(taken.run.id, ended.status, ended.failure)
+        await patiently(
+            lambda: self.journal.settle(taken, ended.status, ended.result, ended.failure)
+        )
+
+
+def _log_failure(run: RunId, status: RunStatus, failure: Failure) -> None:
+    """Without its message, which may tell what only those may read who are cleared for the run."""
+    what = failure.type if failure.code is None else f"{failure.type} ({failure.code})"
+    where = "" if failure.step is None else f" in the step {failure.step!r}"
+    _log.warning("%s %s: %s%s", run, status, what, where)
+
+
+async def patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Again and again while the database is away. Whoever loses their lease meanwhile is
+    cancelled."""
+    while True:
+        try:
+            return await ask()
+        except StoreUnavailable:
+            await asyncio.sleep(_PAUSE)

@@ -6,13 +6,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from portico.engine.core.entry import Aside, Entry, NewEntry, Page
-from portico.engine.core.health import Finding
-from portico.engine.core.migration import Applied, Migration
-from portico.engine.core.receipt import Answer, Claim, Receipt
+from portico.engine.core.event_log import Aside, Entry, NewEntry, Page
+from portico.engine.core.idempotency import Answer, Claim, Receipt
 from portico.engine.core.retention import Forgotten, Keep
-from portico.engine.core.run import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
-from portico.engine.core.store import Removed, StoreInfo, StoreStatus, Upgraded
+from portico.engine.core.runs import Failure, Leg, Run, RunPosition, RunStatus, Step, Taken, Turn
+from portico.engine.core.store import (
+    Applied,
+    Finding,
+    Migration,
+    Removed,
+    StoreInfo,
+    StoreStatus,
+    Upgraded,
+)
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal

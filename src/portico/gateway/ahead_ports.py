@@ -10,7 +10,7 @@ from portico.gateway.core.ahead.switches import Switches
 from portico.gateway.core.ahead.totals import Waste
 from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Server
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

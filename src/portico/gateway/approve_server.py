@@ -22,9 +22,9 @@ from portico.gateway.core.shipped_effects import ShippedEffects
 from portico.gateway.core.tool import Definition, Standing, Tool
 from portico.gateway.held import Held, held
 from portico.gateway.ports import Servers, Tools, Walls
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

@@ -18,15 +18,19 @@ from portico.gateway.core.kept_answer import answer_kept
 from portico.gateway.core.maybe_made import maybe_made
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Results
-from portico.guard.approval_ports import ApprovalNews, Approvals, Waiters
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.ask_approval import sealed_for
-from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.approvals import (
+    ApprovalNews,
+    Approvals,
+    Waiters,
+    WaitForAnswer,
+    about_end,
+    sealed_for,
+)
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.approvals import Approval, Outcome, Status, Ticket
 from portico.guard.core.errors import ApprovalUncertain, ArgumentsLost
-from portico.guard.core.ticket import Ticket
-from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Audit, Contexts, KeyRing, Together, Vault
-from portico.guard.wait_for_answer import WaitForAnswer, about_end
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.entropy import Entropy

@@ -14,10 +14,9 @@ from portico.gateway.core.workflow_words import unfinished
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Line
 from portico.gateway.read_outcome import ReadOutcome
-from portico.guard.approval_ports import Approvals
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.act import Act, Aim, NeedsApproval
-from portico.guard.core.approval import Approval, Outcome, Status, Waiter
+from portico.guard.approvals import Approvals, AskApproval, WithdrawApproval
+from portico.guard.core.access_request import Act, Aim, NeedsApproval
+from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
 from portico.guard.core.errors import (
     ApprovalNotFound,
     ApprovalOver,
@@ -27,9 +26,8 @@ from portico.guard.core.errors import (
     ApprovedCallFailed,
     Refused,
 )
-from portico.guard.core.tool_lists import OFF_LIST, on_lists
+from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.ports import Contexts
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.json import JsonObject

@@ -14,9 +14,8 @@ from portico.gateway.core.elicited import answer_of, question_of
 from portico.gateway.core.errors import InputRefused, InputUnsupported
 from portico.gateway.core.upstream import Wanted
 from portico.gateway.ports import Line
-from portico.guard.answer_approval import AnswerApproval, Reply
-from portico.guard.approval_ports import TrustedClients
-from portico.guard.core.approval import Approval, Status, Via
+from portico.guard.approvals import AnswerApproval, Reply, TrustedClients
+from portico.guard.core.approvals import Approval, Status, Via
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import PrincipalNotFound
 from portico.guard.ports import Principals

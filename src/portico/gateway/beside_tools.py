@@ -12,11 +12,11 @@ from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Target
 from portico.gateway.record_call import RecordCall
-from portico.guard.core.act import Act, Action, NeedsApproval
+from portico.guard.core.access_request import Act, Action, NeedsApproval
 from portico.guard.core.errors import Refused
-from portico.guard.core.roles import Scope
-from portico.guard.gate import Gate
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.policy_gate import Gate
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.principal import Principal
 

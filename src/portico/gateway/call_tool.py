@@ -29,13 +29,12 @@ from portico.gateway.lessons import Lessons
 from portico.gateway.ports import Line, SchemaCheck, Upstreams
 from portico.gateway.record_call import RecordCall, maybe_done
 from portico.gateway.shelf import LiveTool, Shelf
-from portico.guard.core.act import Act, Action, NeedsApproval
-from portico.guard.core.approval import Waiter
+from portico.guard.core.access_request import Act, Action, NeedsApproval
+from portico.guard.core.approvals import Ticket, Waiter
 from portico.guard.core.errors import Refused
-from portico.guard.core.roles import Scope
-from portico.guard.core.ticket import Ticket
-from portico.guard.gate import Gate
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.policy_gate import Gate
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal

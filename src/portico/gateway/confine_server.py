@@ -15,9 +15,9 @@ from portico.gateway.core.server import Server, Stdio
 from portico.gateway.core.shipped_profiles import ShippedProfiles
 from portico.gateway.held import Held, held
 from portico.gateway.ports import Servers, Upstreams, Walls
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Profile

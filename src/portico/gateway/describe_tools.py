@@ -13,8 +13,8 @@ from portico.gateway.core.learnt import SeenShape
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.shelf import Shelf
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

@@ -8,8 +8,8 @@ from portico.gateway.core.server import Server
 from portico.gateway.core.upstream import Target
 from portico.gateway.index_server import IndexServer
 from portico.gateway.ports import Servers, Upstreams
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal
 

@@ -16,8 +16,8 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.look_up import LookUp, Match
 from portico.gateway.ports import Acquaintances
 from portico.gateway.shelf import LiveTool, Shelf
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

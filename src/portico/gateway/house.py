@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -24,9 +24,9 @@ from portico.gateway.core.tally import Tally, tally
 from portico.gateway.core.tool import Tool
 from portico.gateway.core.upstream import Seen, Target
 from portico.gateway.ports import Servers, Tools, Upstreams
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

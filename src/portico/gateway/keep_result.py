@@ -7,10 +7,10 @@ from typing import Final
 from portico.gateway.core.call import Answer, KeptResult, ResultId
 from portico.gateway.core.result_pages import ResultPage, beginning, pages, text_of
 from portico.gateway.ports import Results
-from portico.guard.core.roles import Scope
-from portico.guard.core.vault_keys import VaultClosed
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.label import Label

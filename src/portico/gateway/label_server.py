@@ -8,9 +8,9 @@ from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.server import Server
 from portico.gateway.ports import Servers
 from portico.guard.core.errors import Overreach
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -20,8 +20,8 @@ from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.kept_written import keep_written
 from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, Shapes, always
-from portico.guard.core.act import Act
-from portico.guard.core.context import context_of
+from portico.guard.core.access_request import Act
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock

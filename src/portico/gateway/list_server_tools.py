@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.surface import hints
 from portico.gateway.shelf import LiveTool
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

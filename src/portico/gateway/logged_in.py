@@ -16,9 +16,8 @@ from portico.gateway.core.server import Http
 from portico.gateway.core.upstream import Seen, Target, Vitals
 from portico.gateway.house import is_house
 from portico.gateway.ports import Line, Upstreams
-from portico.guard.core.login import Challenge, LoginPlace
-from portico.guard.log_in import BeginLogin
-from portico.guard.login_ports import LoginClients
+from portico.guard.core.oauth_logins import Challenge, LoginPlace
+from portico.guard.oauth_logins import BeginLogin, LoginClients
 from portico.kernel.ids import Id, SpaceId
 from portico.kernel.json import JsonObject
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from portico.gateway.core.call import Call, Figures
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory, Servers
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.label import join, may_read
 from portico.kernel.principal import Principal

@@ -10,9 +10,9 @@ from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
 from portico.gateway.core.vague_schema import vague
 from portico.gateway.learning_ports import Shapes
 from portico.gateway.ports import Servers, Tools
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import on_lists
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import on_lists
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

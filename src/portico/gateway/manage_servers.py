@@ -27,9 +27,9 @@ from portico.gateway.core.upstream import Vitals
 from portico.gateway.held import Held, held
 from portico.gateway.index_server import Indexed, IndexServer
 from portico.gateway.ports import Servers, Tools, Upstreams, Walls
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.principal import Principal

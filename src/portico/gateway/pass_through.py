@@ -10,9 +10,9 @@ from portico.gateway.core.errors import OfferNotFound
 from portico.gateway.core.offers import Offers, offers_of, together, whose_prompt, whose_uri
 from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Line, Upstreams
-from portico.guard.core.act import Action
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.access_request import Action
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

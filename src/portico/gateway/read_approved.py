@@ -6,9 +6,9 @@ from portico.gateway.ask_first import AskFirst
 from portico.gateway.core.call import Called
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Line
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 

@@ -9,10 +9,10 @@ from portico.gateway.core.kept_answer import answer_from
 from portico.gateway.core.server import WORKFLOWS
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Results
-from portico.guard.core.act import Action
-from portico.guard.core.approval import Approval, Outcome
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import on_lists
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import Approval, Outcome
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import on_lists
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject, canonical

@@ -14,9 +14,9 @@ from portico.gateway.core.launch_text import check_launch
 from portico.gateway.core.reconciling import Fate, as_wished, fate_of, newly_wished
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.ports import Servers, Upstreams
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.principal import Principal

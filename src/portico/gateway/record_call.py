@@ -12,8 +12,8 @@ from portico.gateway.core.maybe_made import maybe_made
 from portico.gateway.core.record import for_the_record
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory
-from portico.guard.core.act import Act
-from portico.guard.core.context import context_of
+from portico.guard.core.access_request import Act
+from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from portico.gateway.core.server import FromSecret, Http, Launch, Stdio, Template, Value
 from portico.gateway.ports import Servers
-from portico.guard.core.secret import Source, parse_ref
+from portico.guard.core.secrets import Source, parse_ref
 from portico.kernel.principal import Principal
 
 

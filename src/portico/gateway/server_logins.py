@@ -9,13 +9,12 @@ from portico.gateway.core.server import Server, check_may_start
 from portico.gateway.core.upstream import Target
 from portico.gateway.logged_in import place_of
 from portico.gateway.ports import Servers
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.login import LoginClient, LoginLink, LoginPlace
-from portico.guard.core.roles import Scope
-from portico.guard.log_in import BeginLogin, LogOut
-from portico.guard.login_ports import LoginClients, Logins
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.oauth_logins import LoginClient, LoginLink, LoginPlace
+from portico.guard.core.principals import Scope
+from portico.guard.oauth_logins import BeginLogin, LoginClients, Logins, LogOut
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.ids import Id
 from portico.kernel.principal import Principal
 

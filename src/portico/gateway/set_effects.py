@@ -9,11 +9,11 @@ from portico.gateway.core.errors import ToolNotFound, ToolQuarantined, ToolRefus
 from portico.gateway.core.server import Server, standing
 from portico.gateway.core.tool import Standing, Tool, ToolRef
 from portico.gateway.ports import Servers, Tools
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.core.wildcard import fits
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import fits
 from portico.guard.ports import Audit
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

@@ -19,7 +19,7 @@ from portico.gateway.core.nearest import nearest
 from portico.gateway.core.saved_workflow import MOST_DEEP, used_by
 from portico.gateway.core.server import Server, check_may_start, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
-from portico.guard.core.tool_lists import on_all
+from portico.guard.core.rules import on_all
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, may_read
 

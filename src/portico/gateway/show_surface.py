@@ -13,8 +13,8 @@ from portico.gateway.core.surface import HotTool, fixed_tools, search_descriptio
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Acquaintances
 from portico.gateway.shelf import LiveTool, Shelf
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, canonical

@@ -7,7 +7,7 @@ from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.aim import aim_at, aim_beside
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.shelf import Shelf
-from portico.guard.core.act import Aim
+from portico.guard.core.access_request import Aim
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 

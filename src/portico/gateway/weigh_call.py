@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from portico.gateway.check_arguments import CheckArguments
 from portico.gateway.core.errors import BadArguments
-from portico.guard.core.act import Act, Aim, Decision
-from portico.guard.decide import Decide
+from portico.guard.core.access_request import Act, Aim, Decision
+from portico.guard.policy import Decide
 from portico.guard.ports import Aims
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from portico.gateway.core.surface import fixed_tools, search_description
 from portico.gateway.ports import Servers, Tools
 from portico.gateway.show_surface import OF_THE_SEARCH
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import canonical
 from portico.kernel.principal import Principal
 from portico.kernel.tokens import Tokenizer, Tokens

@@ -8,15 +8,14 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from portico.guard.core.act import Act, Aim, TaskContext
-from portico.guard.core.api_key import KeyHolder, StoredKey
-from portico.guard.core.audit_chain import Head, Link
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.context import OpenedContext
-from portico.guard.core.identity import Identity
+from portico.guard.core.access_request import Act, Aim, TaskContext
+from portico.guard.core.audit import AuditEntry, Head, Link
+from portico.guard.core.contexts import OpenedContext
+from portico.guard.core.keys import KeyHolder, StoredKey
+from portico.guard.core.principals import Identity
 from portico.guard.core.rules import Rule
-from portico.guard.core.secret import KeptSecret
-from portico.guard.core.space import ExportedRow, Space
+from portico.guard.core.secrets import KeptSecret
+from portico.guard.core.spaces import ExportedRow, Space
 from portico.kernel.budget import Cost, OverBudget
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonValue

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
-from portico.guard.core.rate import CallRates
+from portico.guard.core.rate_limits import CallRates
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 

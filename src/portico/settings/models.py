@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from portico.adapters.models.provider import NAME
-from portico.guard.core.secret import parse_ref
+from portico.guard.core.secrets import parse_ref
 from portico.kernel.label import BadLabel, Label
 from portico.settings.gateway import Seconds
 

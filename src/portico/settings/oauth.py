@@ -6,9 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from portico.guard.core.access_token import ACCESS_TOKEN, Issuer
-from portico.guard.core.roles import Role
-from portico.guard.core.token_subject import Grants, SubjectRule, grants_of
+from portico.guard.core.principals import Role
+from portico.guard.core.tokens import ACCESS_TOKEN, Grants, Issuer, SubjectRule, grants_of
 from portico.kernel.label import BadLabel, Label
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

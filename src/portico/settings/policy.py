@@ -15,8 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from portico.guard.core.rule_flaws import flaws_of
-from portico.guard.core.rules import Rule, RuleSource, Ruling
+from portico.guard.core.rules import Rule, RuleSource, Ruling, flaws_of
 from portico.kernel.effect import Effect
 from portico.kernel.label import BadLabel, Label
 

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from portico.guard.core.secret import Source, parse_ref
+from portico.guard.core.secrets import Source, parse_ref
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 

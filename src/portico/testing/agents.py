@@ -46,7 +46,7 @@ from portico.agents.core.happening import (
 from portico.agents.core.message import ToolCall
 from portico.agents.core.model import FREE, ModelInfo, ModelRef, ProviderState, Support, ToldBy
 from portico.agents.ports import Speaking
-from portico.guard.core.act import TaskContext
+from portico.guard.core.access_request import TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from portico.guard.core.approval import Approval, Outcome, Status, Waiter
+from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject

@@ -4,8 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 
-from portico.guard.core.audit_chain import BEGINNING, Head, Link, act_text, entry_text, linked
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import BEGINNING, AuditEntry, Head, Link, act_text, entry_text, linked
 from portico.kernel.clock import Clock
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject, JsonValue

@@ -8,13 +8,10 @@ from typing import NoReturn
 
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import CodeLimits, CodeOutcome, Raised
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Backend, Probe, Report
-from portico.sandbox.core.web import Fetched, Request
-from portico.sandbox.ports import Cell, HostFunction
+from portico.sandbox.core.probes import Backend, Probe, Report
+from portico.sandbox.core.profile import Fetched, Limits, Order, Request
+from portico.sandbox.core.requests import CodeLimits, CodeOutcome, End, Outcome, Raised
+from portico.sandbox.requests import Cell, HostFunction
 
 HOLDS: Report = Report(
     backend=Backend.BUBBLEWRAP, probes=(Probe("read a file", held=True, detail="not there"),)

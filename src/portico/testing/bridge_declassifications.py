@@ -8,8 +8,8 @@ from portico.bridge.core.declassification import Declassification, Lowered, pin_
 from portico.bridge.core.errors import MessageNotFound, NotApproved
 from portico.bridge.core.message import Message, MessageId, NewMessage
 from portico.bridge.ports import Stamp
-from portico.guard.core.act import Action
-from portico.guard.core.approval import Approval, Status
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import Approval, Status
 from portico.kernel.principal import Principal, PrincipalKind
 from portico.testing.bridge_messages import MemoryMessages
 from portico.testing.world import MemoryWorld, all_or_nothing

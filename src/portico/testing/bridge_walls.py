@@ -3,8 +3,8 @@
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.errors import ConversationNotFound, ProjectNotFound, WriteDown
 from portico.bridge.core.project import Project, ProjectId
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import context_of
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.label import PUBLIC, Label, meet
 from portico.kernel.principal import Principal

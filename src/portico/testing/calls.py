@@ -23,7 +23,7 @@ from portico.gateway.core.changes_elsewhere import KNOWN, OLDEST, REST, SKEW
 from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.server import Http
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.label import PUBLIC, join, may_read

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import OpenedContext, context_of
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import OpenedContext, context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, join

@@ -11,8 +11,8 @@ from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
 from portico.debate.core.debate import DebateId, WholeDebate
 from portico.debate.core.happening import Happening, Told, VoiceSpoke
 from portico.debate.core.log_text import log_text
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import OpenedContext
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import OpenedContext
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId

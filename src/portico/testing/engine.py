@@ -8,10 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from portico.engine.core.errors import KeyReused, StoreBusy, StoreUnavailable
-from portico.engine.core.health import Finding
-from portico.engine.core.migration import Applied, Migration
-from portico.engine.core.receipt import Answer, Claim, Receipt
-from portico.engine.core.store import Source, StoreInfo, StoreStatus
+from portico.engine.core.idempotency import Answer, Claim, Receipt
+from portico.engine.core.store import Applied, Finding, Migration, Source, StoreInfo, StoreStatus
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 from portico.testing.kernel import TickingClock

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from portico.adapters.inline.bus import InlineBus
-from portico.engine.core.entry import Entry, NewEntry, Page
 from portico.engine.core.errors import TopicNotFound, TopicRefused
+from portico.engine.core.event_log import Entry, NewEntry, Page
 from portico.engine.ports import Bus
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

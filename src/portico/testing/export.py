@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
-from portico.guard.core.api_key import StoredKey
-from portico.guard.core.identity import Identity
-from portico.guard.core.space import ExportedRow
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.principals import Identity
+from portico.guard.core.spaces import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 from portico.testing.gateway_export import gateway_rows

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from portico.kernel.clock import Clock
 from portico.sandbox.core.errors import FileTrouble
-from portico.sandbox.core.files import Entry, FileContent
-from portico.sandbox.core.paths import names_inside, names_of
+from portico.sandbox.core.profile import Entry, FileContent, names_inside, names_of
 from portico.testing.kernel import TickingClock
 
 _Names = tuple[str, ...]

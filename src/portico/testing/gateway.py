@@ -15,7 +15,7 @@ from portico.gateway.core.errors import ResultNotFound, ServerExists, ServerNotF
 from portico.gateway.core.server import ADDED, Launch, Plain, Server, ServerId, Stdio
 from portico.gateway.core.tally import Tally, tally
 from portico.gateway.core.tool import Definition, Tool, ToolRef
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue, canonical

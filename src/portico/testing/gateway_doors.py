@@ -23,18 +23,18 @@ from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder, Line, Upstreams, Walls
-from portico.guard.approval_ports import Errands
-from portico.guard.core.act import Act, NeedsApproval
-from portico.guard.core.approval import Waiter
+from portico.guard.approvals import Errands
+from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import ApprovalPending
 from portico.guard.core.rules import Rule, RuleSource, Ruling
-from portico.guard.login_ports import AuthorizationServers
+from portico.guard.oauth_logins import AuthorizationServers
 from portico.guard.ports import Audit, Rules
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.requests import Interpreter
 from portico.testing.ahead import memory_ahead
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands
 from portico.testing.audit import MemoryAudit

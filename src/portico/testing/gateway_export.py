@@ -10,7 +10,7 @@ from portico.gateway.core.profile_text import profile_json, unboxed_json
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.shape_text import shape_json
 from portico.gateway.core.tool import Tool
-from portico.guard.core.space import ExportedRow
+from portico.guard.core.spaces import ExportedRow
 from portico.kernel.json import JsonObject
 from portico.kernel.label import may_read
 from portico.kernel.principal import Principal

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from portico.guard.core.api_key import KeyHolder, OpenedWith, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import (
     KeyEnded,
@@ -18,10 +17,9 @@ from portico.guard.core.errors import (
     PrincipalNotFound,
     SpaceNotFound,
 )
-from portico.guard.core.identity import Identity
-from portico.guard.core.reach import earlier
-from portico.guard.core.roles import Role, Scope
-from portico.guard.core.space import HOME, ExportedRow, Space
+from portico.guard.core.keys import KeyHolder, OpenedWith, Purpose, StoredKey, earlier
+from portico.guard.core.principals import Identity, Role, Scope
+from portico.guard.core.spaces import HOME, ExportedRow, Space
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from portico.guard.core.act import Act, TaskContext
-from portico.guard.core.context import context_of, risen
+from portico.guard.core.access_request import Act, TaskContext
+from portico.guard.core.contexts import context_of, risen
 from portico.guard.core.errors import RuleTaken
 from portico.guard.core.rules import Rule
-from portico.guard.decide import Decide
-from portico.guard.gate import Gate
+from portico.guard.policy import Decide
+from portico.guard.policy_gate import Gate
 from portico.guard.ports import Audit, CallLimits, Contexts, Rules
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate import CallRates, Limit, Slots, Window
+from portico.guard.core.rate_limits import CallRates, Limit, Slots, Window
 from portico.kernel.ids import SpaceId
 
 

@@ -5,11 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from portico.guard.core.access_token import Issuer, ShownToken
-from portico.guard.core.api_key import StoredKey
 from portico.guard.core.errors import GrantRefused, NameTaken
-from portico.guard.core.identity import Identity
-from portico.guard.core.login import (
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,
@@ -18,6 +16,8 @@ from portico.guard.core.login import (
     LoginPlace,
     Tokens,
 )
+from portico.guard.core.principals import Identity
+from portico.guard.core.tokens import Issuer, ShownToken
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from portico.kernel.principal import Principal
 from portico.testing.world import HeldKey, MemoryWorld, RowRefused, within

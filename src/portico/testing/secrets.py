@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from portico.adapters.secrets.drawer import Change, Kept
 from portico.guard.core.errors import BudgetNotFound, BudgetTaken
-from portico.guard.core.secret import KeptSecret
+from portico.guard.core.secrets import KeptSecret
 from portico.kernel.budget import Budget, Cost, OverBudget
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal

@@ -4,7 +4,7 @@ import hashlib
 from itertools import count
 from typing import Final
 
-from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.vault import VaultClosed
 
 _FORM: Final = b"memory"
 

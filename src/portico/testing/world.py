@@ -32,7 +32,7 @@ from portico.debate.core.outcome import Outcome
 from portico.debate.core.persona import Persona
 from portico.debate.core.rules import Cap
 from portico.debate.core.voice import Voice
-from portico.engine.core.entry import Entry
+from portico.engine.core.event_log import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.graph.edge import Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
@@ -42,13 +42,13 @@ from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionId
 from portico.gateway.core.tool import Tool, ToolRef
-from portico.guard.core.api_key import StoredKey
-from portico.guard.core.approval import Approval
-from portico.guard.core.audit_chain import Head, Link
-from portico.guard.core.identity import Identity
-from portico.guard.core.login import Attempt, LoginClient, Tokens
+from portico.guard.core.approvals import Approval
+from portico.guard.core.audit import Head, Link
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.oauth_logins import Attempt, LoginClient, Tokens
+from portico.guard.core.principals import Identity
 from portico.guard.core.rules import Rule
-from portico.guard.core.space import Space
+from portico.guard.core.spaces import Space
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label

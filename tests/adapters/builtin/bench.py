@@ -34,14 +34,14 @@ from portico.gateway.core.pin import launch_pin
 from portico.gateway.core.upstream import OnBehalf, Target
 from portico.gateway.weigh_call import Weighed
 from portico.gateway.workflows.look_at_own import OwnRun
-from portico.guard.core.act import Aim, Allowed
+from portico.guard.core.access_request import Aim, Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.ports import Box, Files, Interpreter, Web
+from portico.sandbox.requests import Box, Files, Interpreter, Web
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb
 from portico.testing.files import MemoryFiles
 from portico.testing.guard import a_person

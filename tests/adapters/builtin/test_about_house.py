@@ -14,7 +14,7 @@ from portico.gateway.core.call import Figures
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.weigh_call import Weighed
 from portico.gateway.workflows.look_at_own import OwnRun, OwnStep
-from portico.guard.core.act import Aim, Decision, Denied, NeedsApproval
+from portico.guard.core.access_request import Aim, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject

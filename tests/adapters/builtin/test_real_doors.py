@@ -35,12 +35,12 @@ from portico.gateway.core.errors import (
 from portico.gateway.core.server import BUILTIN
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.keep_builtin import KeepBuiltin
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.profile import Place
-from portico.sandbox.ports import Box
+from portico.sandbox.requests import Box
 from portico.testing.box import HOLDS, ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
 from portico.testing.events import MemoryBus
 from portico.testing.gateway_doors import memory_gateway

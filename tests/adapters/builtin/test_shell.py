@@ -10,7 +10,6 @@ import pytest
 from portico.adapters.builtin.shell import Shell
 from portico.adapters.builtin.tool import Errand
 from portico.adapters.builtin.workspace import Workspaces
-from portico.sandbox.core.code import CodeEnd, CodeOutcome
 from portico.sandbox.core.errors import (
     AddressRefused,
     BadProfile,
@@ -18,10 +17,9 @@ from portico.sandbox.core.errors import (
     CodeRefused,
     FetchFailed,
 )
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.profile import Network, Order
-from portico.sandbox.core.web import Fetched, Request
-from portico.sandbox.ports import Box
+from portico.sandbox.core.profile import Fetched, Network, Order, Request
+from portico.sandbox.core.requests import CodeEnd, CodeOutcome, End, Outcome
+from portico.sandbox.requests import Box
 from portico.testing.box import ScriptedBox, ScriptedInterpreter, ScriptedWeb, exited
 from portico.testing.files import MemoryFiles
 from tests.adapters.builtin.bench import ANA, Bench, facts, target, words

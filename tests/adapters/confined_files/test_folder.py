@@ -19,7 +19,7 @@ from portico.adapters.confined_files.opening import Beneath, Opening, Walk, best
 from portico.adapters.sandbox.inside import confinement
 from portico.adapters.sandbox.seccomp import Rule, assemble
 from portico.sandbox.core.errors import FileTrouble, PathRefused
-from portico.sandbox.ports import Files
+from portico.sandbox.requests import Files
 
 SECRET = b"SECRET"
 

@@ -28,13 +28,13 @@ from portico.agents.core.happening import (
 )
 from portico.agents.core.trace import AgentRunStatus, ToolUse, WholeTrace
 from portico.agents.start_run import AgentRunWish, StartedAgentRun
-from portico.engine.watch import WatchTopics
+from portico.engine.event_log import WatchTopics
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.upstream import OnBehalf, Phase, Target
-from portico.guard.core.approval import AnswerKind, Resolution
+from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import Overreach, PrincipalDisabled
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, PrincipalId, RunId, SpaceId

@@ -33,7 +33,7 @@ from portico.debate.core.errors import (
 from portico.debate.core.voice import VoiceKind
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

@@ -38,8 +38,7 @@ from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
 from portico.debate.core.wish import ReplayWish
 from portico.engine.core.errors import BadCursor
-from portico.engine.tails import Tails
-from portico.engine.watch import WatchTopics
+from portico.engine.event_log import Tails, WatchTopics
 from portico.kernel.json import JsonValue
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.cross_domain.space_leavings import SpaceLeavings
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 from portico.kernel.ids import SpaceId
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from portico.adapters.crypto.signing import Ed25519Signing
 from portico.adapters.crypto.vault import HEAD_BYTES, RingVault, head
-from portico.guard.core.vault_keys import VaultClosed, VaultKeys
+from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.guard.ports import Vault
 from portico.testing.kernel import SeededEntropy
 from portico.testing.vault import MemoryVault

@@ -8,9 +8,8 @@ import pytest
 
 from portico.adapters.dbos.taking import take_one
 from portico.adapters.postgres.addresses import Addresses
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Place, RunStatus
-from portico.engine.kinds import Kind
+from portico.engine.core.runs import Place, Queue, RunStatus
+from portico.engine.runs import Kind
 from portico.kernel.durable import Durable
 from portico.kernel.json import JsonObject, JsonValue
 from tests.contracts.engines import Engine, dbos_engine

@@ -21,8 +21,8 @@ from portico.adapters.postgres.lease import Lease
 from portico.adapters.postgres.retention import PostgresRetention
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.retention import Keep
-from portico.engine.core.run import Leg, Place, RunStatus, Turn
-from portico.engine.kinds import Kind
+from portico.engine.core.runs import Leg, Place, RunStatus, Turn
+from portico.engine.runs import Kind
 from portico.kernel.durable import Durable
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

@@ -8,7 +8,7 @@ import pytest
 
 from portico.adapters.dbos import worker as dbos_worker
 from portico.adapters.dbos.worker import DbosWorker
-from portico.engine.core.run import Leg
+from portico.engine.core.runs import Leg
 
 
 @dataclass

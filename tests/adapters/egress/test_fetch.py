@@ -16,8 +16,7 @@ from portico.adapters.egress.fetch import GuardedWeb
 from portico.adapters.egress.names import OwnAddresses, SystemNames
 from portico.adapters.egress.transport import GuardedTransport
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.profile import Place
-from portico.sandbox.core.web import Request
+from portico.sandbox.core.profile import Place, Request
 from tests.adapters.egress.canary import canary, listener
 from tests.adapters.egress.sites import Page, a_client, a_site
 

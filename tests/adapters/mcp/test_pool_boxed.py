@@ -25,10 +25,9 @@ from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Era, Plain, Stdio
 from portico.gateway.core.upstream import Phase, Target
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.core.report import Backend
-from portico.sandbox.ports import Cell
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.requests import Cell
 from tests.adapters.mcp.pools import (
     AMPLE,
     HOME,

@@ -23,7 +23,7 @@ from portico.gateway.core.server import (
     Value,
 )
 from portico.gateway.core.server import Spelling as Written
-from portico.guard.core.secret import SecretRef, SecretsUnavailable
+from portico.guard.core.secrets import SecretRef, SecretsUnavailable
 from tests.adapters.mcp.pools import AMPLE, HOME, Caller, a_pool, launched, said, target
 
 OURS = Ours({"TOKEN": "token-of-ours", "EMPTY": "", "PORTICO_SECRET": "never", "HOME": "/home/ana"})

@@ -15,8 +15,8 @@ import pytest
 
 from portico.adapters.monty.confined import confine_this_thread, must_be_confined
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.sandbox.core.code import CodeLimits
 from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.requests import CodeLimits
 
 LIMITS = CodeLimits(seconds=5, whole_seconds=30)
 

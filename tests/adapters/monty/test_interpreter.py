@@ -16,8 +16,8 @@ import pytest
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.adapters.monty.kept_program import KeptProgram
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome, Raised
 from portico.sandbox.core.errors import BoxUnavailable, CodeBusy, CodeRefused, FileTrouble
+from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Raised
 
 LIMITS = CodeLimits(
     seconds=2, whole_seconds=10, memory=32_000_000, depth=100, calls=20, output=10_000
@@ -506,7 +506,7 @@ async def test_a_missing_interpreter_is_told_with_its_fix(monkeypatch: pytest.Mo
 HOST = """
 import asyncio, sys
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.sandbox.core.code import CodeLimits
+from portico.sandbox.core.requests import CodeLimits
 
 async def wait():
     await asyncio.Event().wait()
@@ -552,7 +552,7 @@ def running(process: int) -> bool:
 BRIEF_HOST = """
 import asyncio
 from portico.adapters.monty.interpreter import MontyInterpreter
-from portico.sandbox.core.code import CodeLimits
+from portico.sandbox.core.requests import CodeLimits
 
 async def main():
     async with MontyInterpreter(processes=4) as interpreter:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from portico.adapters.oauth.authorization_servers import HttpAuthorizationServers
 from portico.adapters.oauth.documents import Documents
 from portico.guard.core.errors import GrantRefused, LoginUnavailable
-from portico.guard.core.login import Attempt, Challenge, Known, LoginPlace, Tokens
+from portico.guard.core.oauth_logins import Attempt, Challenge, Known, LoginPlace, Tokens
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 from tests.adapters.mcp.serving import served
 

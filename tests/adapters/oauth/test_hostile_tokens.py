@@ -14,12 +14,11 @@ from inline_snapshot import snapshot
 
 from portico.adapters.oauth.documents import Documents
 from portico.adapters.oauth.jwks import PublishedKeys
-from portico.guard.authenticate import Authenticate
-from portico.guard.authenticate_token import AuthenticateToken
-from portico.guard.core.access_token import Issuer, ShownToken
+from portico.guard.authentication import Authenticate
 from portico.guard.core.errors import IssuerUnavailable, NotAuthenticated
-from portico.guard.core.roles import Role
-from portico.guard.core.token_subject import SubjectRule, grants_of
+from portico.guard.core.principals import Role
+from portico.guard.core.tokens import Issuer, ShownToken, SubjectRule, grants_of
+from portico.guard.tokens import AuthenticateToken
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import MemoryKeyRing, a_space, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock

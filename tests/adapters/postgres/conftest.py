@@ -12,8 +12,8 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.guard.core.authentication import as_principal
-from portico.guard.manage_spaces import InstallHome, SpaceWish
 from portico.guard.ports import Audit
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.principal import Principal
 from portico.testing.audit import MemoryAudit
 from tests.contracts.doors import Doors, postgres_doors

@@ -14,9 +14,8 @@ from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Leg, Place, RunStatus, Turn
-from portico.engine.kinds import Kind, Kinds
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.core.runs import Leg, Place, RunStatus, Turn
+from portico.engine.runs import Kind, Kinds, RunWish, StartRun
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person

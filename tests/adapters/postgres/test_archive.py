@@ -16,7 +16,7 @@ from portico.adapters.postgres.binaries import client_programs
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.postgres.survey import unsafe
 from portico.engine.core.errors import BackupFailed, SchemaAhead
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.store import MigrateStore
 from tests.migrations.test_schema import SCHEMA, dumped
 from tests.servers import reachable_folder
 

@@ -14,8 +14,7 @@ from portico.adapters.postgres.audit import PostgresAudit, PostgresAuditLog
 from portico.adapters.postgres.keys import PostgresKeys
 from portico.adapters.postgres.transaction import Part, Transactions
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.audit_chain import Fault, Head, Link, verify
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry, Fault, Head, Link, verify
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy

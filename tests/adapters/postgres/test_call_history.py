@@ -20,7 +20,7 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.vault_keys import VaultClosed, VaultKeys
+from portico.guard.core.vault import VaultClosed, VaultKeys
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId, uuid7
 from portico.kernel.principal import Principal

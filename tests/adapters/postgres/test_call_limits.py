@@ -11,9 +11,9 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.call_limits import PostgresCallLimits
 from portico.adapters.postgres.transaction import Part, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate import CallRates, Slots
+from portico.guard.core.rate_limits import CallRates, Slots
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
 from portico.testing.guard import a_person, a_space

@@ -12,8 +12,8 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.event_log import PostgresEventLog
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import TopicRefused
+from portico.engine.core.event_log import NewEntry
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.events import MemoryBus

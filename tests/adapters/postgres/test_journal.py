@@ -16,10 +16,10 @@ from portico.adapters.postgres.retention import PostgresRetention
 from portico.adapters.postgres.runs import PostgresRunBook, PostgresRuns
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import KeyReused, RunNotFound, TopicNotFound, TopicRefused
+from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
-from portico.engine.core.run import Leg, Place, Run, RunStatus, Step, StepState, Taken
+from portico.engine.core.runs import Leg, Place, Run, RunStatus, Step, StepState, Taken
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal

@@ -5,7 +5,7 @@ import pytest
 
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.transaction import SET_CONTEXT, context
-from portico.guard.core.login import LoginPlace, digest_of
+from portico.guard.core.oauth_logins import LoginPlace, digest_of
 from tests.contracts.doors import Doors
 from tests.contracts.test_logins import a_town, begun, tokens
 

@@ -27,15 +27,15 @@ from portico.bridge.core.message import NewMessage
 from portico.bridge.core.project import ProjectId
 from portico.bridge.ports import Stamp
 from portico.debate.core.debate import Debate, DebateId, DebateStatus
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import TopicNotFound
+from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
 from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
 from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.approval import Outcome
+from portico.guard.core.approvals import Outcome
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal

@@ -13,9 +13,9 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.logins import BEGUN_IN
 from portico.adapters.postgres.sealed_columns import SEALED, SealedRows, rotating_alone
 from portico.gateway.core.call import ResultId, sealed_with
-from portico.guard.ask_approval import sealed_for
-from portico.guard.core.login import client_context, login_context
-from portico.guard.core.vault_keys import VaultKeys
+from portico.guard.approvals import sealed_for
+from portico.guard.core.oauth_logins import client_context, login_context
+from portico.guard.core.vault import VaultKeys
 from portico.kernel.ids import ApprovalId, Id, PrincipalId, SpaceId
 from portico.testing.kernel import SeededEntropy
 

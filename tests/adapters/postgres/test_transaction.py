@@ -17,7 +17,7 @@ from portico.adapters.postgres import transaction
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.transaction import Connection, Transactions, open_pool
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind

@@ -11,10 +11,9 @@ from portico.adapters.egress.dialer import Dialer
 from portico.adapters.sandbox.bubblewrap import BubblewrapBox
 from portico.adapters.sandbox.cgroup import Groups
 from portico.adapters.sandbox.landlock import LandlockBox
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import Outcome
-from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.core.report import Backend, Report
+from portico.sandbox.core.probes import Backend, Report
+from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.core.requests import Outcome
 
 PYTHON = "/usr/bin/python3"
 PATIENCE = 30.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
 from tests.adapters.sandbox.boxes import Made
 from tests.servers import reachable_folder
 

@@ -19,13 +19,10 @@ from portico.adapters.sandbox.probes.canaries import canaries
 from portico.adapters.sandbox.probes.canary_processes import asleep, with_word
 from portico.adapters.sandbox.probes.trying import Marks
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.probes import Trial
-from portico.sandbox.core.profile import Network, Order
-from portico.sandbox.core.report import Backend, Report
-from portico.sandbox.core.trials import TRIALS
-from portico.sandbox.ports import Cell
+from portico.sandbox.core.probes import TRIALS, Backend, Report, Trial
+from portico.sandbox.core.profile import Limits, Network, Order
+from portico.sandbox.core.requests import End, Outcome
+from portico.sandbox.requests import Cell
 from tests.children import children, gone, lives
 from tests.children import named as processes
 from tests.servers import IS_ROOT, reachable_folder

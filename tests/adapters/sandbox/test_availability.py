@@ -16,7 +16,7 @@ from portico.adapters.sandbox.cgroup import Group, NewGroups, OldGroups, find_gr
 from portico.adapters.sandbox.inside.keeper import descendants
 from portico.adapters.sandbox.leavings import name_for
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
 
 NO_NAMESPACES = ("_APPARMOR", "_MOST_NAMESPACES", "_UNPRIVILEGED")
 
@@ -138,7 +138,7 @@ def test_who_forbids_namespaces_is_named(
 def test_where_user_namespaces_are_used_up_it_is_said() -> None:
     program = (
         "from portico.adapters.sandbox.availability import lack_of\n"
-        "from portico.sandbox.core.report import Backend\n"
+        "from portico.sandbox.core.probes import Backend\n"
         "print([lack_of(each, run_as='nobody') for each in Backend])"
     )
     none = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'

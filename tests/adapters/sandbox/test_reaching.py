@@ -11,8 +11,8 @@ import pytest
 from portico.adapters.sandbox import network
 from portico.adapters.sandbox.network import Opening
 from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network, Place, Profile
-from portico.sandbox.core.report import Backend
 from tests.adapters.sandbox.boxes import Made
 
 TALK = """

@@ -22,10 +22,9 @@ from portico.adapters.sandbox.account import Account
 from portico.adapters.sandbox.cell import OpenCell
 from portico.adapters.sandbox.cgroup import find_groups
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.requests import End
 from tests.adapters.sandbox.boxes import (
     ROOM,
     AnyBox,
@@ -504,7 +503,7 @@ async def test_nothing_outlives_a_portico_that_is_killed(made: Made) -> None:
     word = a_word()
     program = textwrap.dedent(f"""
         import asyncio
-        from portico.sandbox.core.report import Backend
+        from portico.sandbox.core.probes import Backend
         from tests.adapters.sandbox.boxes import Made
         script = "(setsid sh -c 'sleep 600; :' {word} &); sleep 600"
         asyncio.run(Made(Backend("{made.backend}")).shell(script))

@@ -9,8 +9,8 @@ import pytest
 
 from portico.adapters.sandbox import interpreter, system_view
 from portico.sandbox.core.errors import BadProfile
+from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.core.report import Backend
 from tests.adapters.sandbox.boxes import ROOM, Made, python, shell
 
 

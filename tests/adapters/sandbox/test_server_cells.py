@@ -19,10 +19,9 @@ from portico.gateway.core.confinement import Unboxed
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import Http, Plain, ServerId, Stdio
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Network, Profile
-from portico.sandbox.core.report import Backend
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Backend
+from portico.sandbox.core.profile import Limits, Network, Profile
+from portico.sandbox.requests import Box
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.adapters.mcp.pools import AMPLE, HOME, a_pool, launched, said, target
 from tests.adapters.sandbox.boxes import Made

@@ -23,8 +23,8 @@ from portico.adapters.secrets.kept import DrawerSecrets
 from portico.adapters.secrets.os_keyring import OsKeyring, foreign_entry
 from portico.adapters.secrets.references import References
 from portico.adapters.secrets.vault_keys import KeysByReference, KeysElsewhere, KeysInDrawer
-from portico.guard.core.secret import KeptSecret, SecretsUnavailable, parse_ref
-from portico.guard.core.vault_keys import BadVaultKeys, VaultKeys
+from portico.guard.core.secrets import KeptSecret, SecretsUnavailable, parse_ref
+from portico.guard.core.vault import BadVaultKeys, VaultKeys
 from portico.testing.guard import a_person, a_space
 from portico.testing.kernel import BEGINNING, SeededEntropy, TickingClock
 from portico.testing.secrets import MemoryDrawer

@@ -24,7 +24,7 @@ from portico.adapters.system.held_note import (
 )
 from portico.adapters.system.last_words import how_it_died
 from portico.adapters.system.supervisor import GAVE_UP, NOTE, Order
-from portico.engine.core.supervision import Patience
+from portico.engine.core.store import Patience
 from portico.kernel.json import JsonObject
 from tests.children import gone
 

@@ -19,8 +19,8 @@ from portico.adapters.system.listeners import listener_on
 from portico.adapters.system.listening import AddressTaken, by_another, listen
 from portico.adapters.system.login_units import launchd_agent, switched, systemd_unit
 from portico.adapters.system.upkeep_checks import CheckDisk, CheckLeftovers
-from portico.engine.core.health import State
-from portico.guard.core.audit_chain import Head
+from portico.engine.core.store import State
+from portico.guard.core.audit import Head
 from portico.kernel.ids import SpaceId
 from portico.testing.guard import a_space
 from portico.testing.kernel import TickingClock

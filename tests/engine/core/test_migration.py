@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from portico.engine.core.errors import SchemaAhead, SchemaEdited
-from portico.engine.core.migration import Applied, Migration, pending
+from portico.engine.core.store import Applied, Migration, pending
 
 ONE, TWO, THREE = (Migration(number, f"step {number}", f"SELECT {number}") for number in (1, 2, 3))
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.engine.core.errors import AlreadyProvisioned, KeyReused, SchemaBehind, StoreBusy
-from portico.engine.core.receipt import Answer, Claim
+from portico.engine.core.idempotency import Answer, Claim
 from portico.engine.core.store import Source, StoreInfo, StoreStatus
 
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.engine.core.cursor import bound_to, packed, unpacked
 from portico.engine.core.errors import BadCursor
-from portico.engine.core.ring import Piece, Ring
+from portico.engine.core.event_log import Piece, Ring, bound_to, packed, unpacked
 from portico.testing.guard import a_space
 
 

@@ -6,9 +6,8 @@ from uuid import UUID
 import pytest
 
 from portico.engine.core.errors import OwnTopic, PasswordRefused, RunNotFound, StoreOutdated
-from portico.engine.core.queue import Queue
 from portico.engine.core.retention import Forgotten
-from portico.engine.core.run import Failure, Leg, Place, RunStatus, Turn, failure_of
+from portico.engine.core.runs import Failure, Leg, Place, Queue, RunStatus, Turn, failure_of
 from portico.kernel.ids import RunId
 
 RUN = RunId(UUID(int=7))

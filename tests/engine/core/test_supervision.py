@@ -4,8 +4,7 @@ from itertools import accumulate
 
 import pytest
 
-from portico.engine.core.health import Finding, State, worst
-from portico.engine.core.supervision import Patience, in_a_row, pause
+from portico.engine.core.store import Finding, Patience, State, in_a_row, pause, worst
 
 FEW = Patience(quick=30, most=4, first=1, longest=3)
 

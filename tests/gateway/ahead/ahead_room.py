@@ -24,7 +24,7 @@ from portico.gateway.core.call import Called
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.tool import Tool
 from portico.gateway.core.upstream import Target
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from portico.engine.core.entry import Entry
 from portico.engine.core.errors import StoreUnavailable
+from portico.engine.core.event_log import Entry
 from portico.gateway.ahead.figures import AheadFigures
 from portico.gateway.ahead.news import TOPIC, AheadNews
 from portico.gateway.core.ahead.forms import CallForm, EdgeKey

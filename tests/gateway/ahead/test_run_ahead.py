@@ -13,10 +13,10 @@ from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import TEAM
-from portico.guard.core.act import Act
-from portico.guard.core.api_key import Purpose, StoredKey
+from portico.guard.core.access_request import Act
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate import CallRates
+from portico.guard.core.keys import Purpose, StoredKey
+from portico.guard.core.rate_limits import CallRates
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId

@@ -14,7 +14,7 @@ from portico.gateway.core.ahead.switches import AheadMode, ServerSwitch, Switche
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.errors import ServerNotFound
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.audit import MemoryAudit

@@ -15,7 +15,7 @@ from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.trust_in_all import PROVEN_FOR_CALLER, TrustInAll
 from portico.gateway.core.ahead.window import SeenCall
 from portico.gateway.core.tool import Tool
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
 from portico.testing.gateway_doors import ANYTHING

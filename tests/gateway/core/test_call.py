@@ -29,8 +29,8 @@ from portico.gateway.core.record import for_the_record
 from portico.gateway.core.result_pages import beginning, pages, text_of
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Wanted
-from portico.guard.core.approval import AnswerKind
-from portico.guard.core.danger import Danger, Mark
+from portico.guard.core.approvals import AnswerKind
+from portico.guard.core.policy import Danger, Mark
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue, kept

@@ -17,7 +17,7 @@ from portico.gateway.graph import graphs as graphs_module
 from portico.gateway.graph import table
 from portico.gateway.graph.graphs import Graphs
 from portico.gateway.graph.writing import at_label
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Run
-from portico.engine.kinds import Kind
+from portico.engine.core.runs import Run
+from portico.engine.runs import Kind
 from portico.gateway.core.call import Answer
 from portico.gateway.core.plan.output import step_document
 from portico.gateway.core.program.functions import functions_in, uses_call
@@ -27,7 +27,7 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
 from portico.sandbox.core.errors import CodeBusy
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.requests import Interpreter
 from tests.engine.room import ANA, Room
 
 Tool = Callable[[JsonObject], Awaitable[JsonValue]]

@@ -10,13 +10,13 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import KeyReused, RunNotFound
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.gateway.core.errors import UpstreamRefused
 from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
 from portico.gateway.core.program.errors import BadProgram
 from portico.gateway.core.program.program import ProgramMode, ProgramWish
 from portico.gateway.workflows.errors import NotInline
-from portico.guard.core.approval import AnswerKind, Resolution, Status
+from portico.guard.core.approvals import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.ids import ContextId, RunId
 from portico.kernel.json import JsonObject

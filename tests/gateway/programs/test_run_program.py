@@ -9,16 +9,16 @@ import pytest
 
 from portico.adapters.monty.interpreter import MontyInterpreter
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.programs.look_ahead import Ahead
 from portico.gateway.workflows.came import Broken
 from portico.gateway.workflows.outputs import MemoryOutputs
-from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.vault import VaultClosed
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 from tests.engine.room import ANA
 from tests.gateway.programs.program_room import SMALL, ProgramRoom
 

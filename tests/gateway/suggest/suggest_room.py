@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.errors import EmbedderUnavailable

@@ -15,7 +15,7 @@ from portico.gateway.core.suggest.threshold import HIGHEST, LOWEST, START
 from portico.gateway.shelf import Shelf
 from portico.gateway.suggest.offered_tools import OfferedTools
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject

@@ -17,7 +17,7 @@ from portico.gateway.core.suggest.kept_suggestion import (
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.suggest.give_feedback import about
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.ids import BadId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level

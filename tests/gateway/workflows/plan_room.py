@@ -12,8 +12,8 @@ from portico.adapters.cross_domain.waiting_runs import NewsForRuns, RunsThatWait
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.app.assemble_gateway import assemble_gateway
 from portico.app.workflows import InlineEngine
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Leg, Run, RunStatus, Step, StepState, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Answer, claim_of
@@ -24,8 +24,8 @@ from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.tool import Tool
 from portico.gateway.workflows.latest_answer import LatestAnswer
 from portico.gateway.workflows.start_workflow import WorkflowWish
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Approval, Resolution, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalOver
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Leg, Run, RunStatus, Step, Taken, as_it_is
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Leg, Run, RunStatus, Step, Taken, as_it_is
 from portico.engine.execution import Execution
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import CATALOGUE
@@ -20,9 +20,9 @@ from portico.gateway.core.errors import ResultNotFound, UpstreamDown, UpstreamTi
 from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
 from portico.gateway.workflows.outputs import SealedOutputs
 from portico.gateway.workflows.progress_line import ProgressLine
-from portico.guard.core.approval import AnswerKind, Resolution
+from portico.guard.core.approvals import AnswerKind, Resolution
 from portico.guard.core.errors import KeyEnded, Refused
-from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.vault import VaultClosed
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level

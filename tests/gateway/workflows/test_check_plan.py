@@ -8,7 +8,7 @@ from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.gateway.core.plan.faults import BadPlan, PlanFault
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal

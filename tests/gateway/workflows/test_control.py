@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from portico.engine.control_run import CancelRun, ForkRun, ResumeRun
 from portico.engine.core.errors import LedElsewhere, TopicRefused
-from portico.engine.core.run import Run
+from portico.engine.core.runs import Run
+from portico.engine.runs import CancelRun, ForkRun, ResumeRun
 from portico.gateway.core.call import Answer, Call, CallClaim
 from portico.gateway.core.errors import UpstreamTimedOut
 from portico.gateway.core.plan.faults import BadPlan
 from portico.gateway.core.plan.report import StepStanding, WorkflowStatus
 from portico.gateway.workflows.errors import Unsettled
 from portico.gateway.workflows.run_plan import WORKFLOW
-from portico.guard.answer_approval import Reply
-from portico.guard.core.api_key import ApiKey
-from portico.guard.core.approval import AnswerKind, Approval, Outcome, Resolution, Status, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Resolution, Status, Via
 from portico.guard.core.authentication import principal_of
 from portico.guard.core.errors import Refused
+from portico.guard.core.keys import ApiKey
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

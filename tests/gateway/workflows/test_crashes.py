@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Failure, RunStatus, Step, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Failure, RunStatus, Step, Taken
 from portico.gateway.call_tool import CallTool
 from portico.gateway.core.call import Answer, Call, CallClaim, KeptResult, ResultId
 from portico.gateway.core.plan.plan import Plan

@@ -11,7 +11,7 @@ from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut
 from portico.gateway.core.plan.report import Items, StepStanding, WorkflowReport, WorkflowStatus
 from portico.gateway.core.tool import Tool
 from portico.gateway.workflows.errors import NotInline, NotUncertain
-from portico.guard.core.approval import AnswerKind, Resolution, Status
+from portico.guard.core.approvals import AnswerKind, Resolution, Status
 from portico.guard.core.errors import NotPermitted, PersonNeeded
 from portico.interfaces.http.approvals import approval_out
 from portico.kernel.errors import PorticoError

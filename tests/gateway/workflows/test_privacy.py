@@ -14,7 +14,7 @@ from portico.gateway.core.errors import UpstreamRefused
 from portico.gateway.core.plan.report import Mode, WorkflowReport
 from portico.gateway.core.workflow_words import words
 from portico.gateway.workflows.look_at_own import LookAtOwn
-from portico.guard.core.approval import AnswerKind
+from portico.guard.core.approvals import AnswerKind
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject
 from tests.gateway.open_room import DELETE, READ

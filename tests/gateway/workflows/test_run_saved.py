@@ -23,10 +23,10 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Phase, Target
 from portico.gateway.core.workflow_words import WORKFLOW_META
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Approval, Resolution, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Approval, Resolution, Via
 from portico.guard.core.errors import ApprovalPending, NotPermitted, Refused
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId

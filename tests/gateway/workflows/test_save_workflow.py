@@ -25,7 +25,7 @@ from portico.gateway.core.server import OURS, WORKFLOWS, Server
 from portico.gateway.core.tool import Standing, ToolRef
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level

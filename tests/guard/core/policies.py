@@ -2,9 +2,17 @@
 
 from hypothesis import strategies as st
 
-from portico.guard.core.act import Act, Aim, Allowed, Decision, Denied, NeedsApproval, TaskContext
+from portico.guard.core.access_request import (
+    Act,
+    Aim,
+    Allowed,
+    Decision,
+    Denied,
+    NeedsApproval,
+    TaskContext,
+)
 from portico.guard.core.policy import NO_TASK
-from portico.guard.core.roles import Role, Scope, scopes_of
+from portico.guard.core.principals import Role, Scope, scopes_of
 from portico.guard.core.rules import Rule, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.access_token import Issuer, ShownToken, flaw
+from portico.guard.core.tokens import Issuer, ShownToken, flaw
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AT = int(NOW.timestamp())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.api_key import ApiKey, Purpose, StoredKey
+from portico.guard.core.keys import ApiKey, Purpose, StoredKey
 from portico.testing.guard import TEAM, an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

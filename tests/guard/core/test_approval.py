@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.approval import (
+from portico.guard.core.approvals import (
     FOR_THE_RUN,
     REMEMBERED,
     AnswerKind,
@@ -32,7 +32,7 @@ from portico.guard.core.errors import (
     Refused,
     RuleAsksOn,
 )
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.guard.core.rules import Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level

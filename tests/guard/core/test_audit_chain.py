@@ -8,21 +8,25 @@ from datetime import timedelta
 import pytest
 from inline_snapshot import snapshot
 
-from portico.guard.core.audit_chain import (
+from portico.guard.core.audit import (
     BEGINNING,
     LONGEST,
+    AuditEntry,
     Fault,
     Head,
     Link,
     Verdict,
     act_text,
     entry_text,
+    head_from,
+    head_line,
+    link_from,
+    link_line,
     linked,
     space_of,
+    verdict_json,
     verify,
 )
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.audit_heads import head_from, head_line, link_from, link_line, verdict_json
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import NotCanonical
 from portico.testing.guard import a_person, a_space

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.api_key import ApiKey, KeyHolder, OpenedWith, Purpose, StoredKey
 from portico.guard.core.authentication import as_principal, genuine, opens, principal_of
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.keys import ApiKey, KeyHolder, OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Role, Scope
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind
 from portico.testing.guard import TEAM, an_identity

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import check_opens, context_of, risen
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import check_opens, context_of, risen
 from portico.guard.core.errors import (
     BudgetNotFound,
     BudgetTaken,
@@ -16,7 +16,7 @@ from portico.guard.core.errors import (
     LoginUnavailable,
     Refused,
 )
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.guard.core.danger import Danger, Mark, marked
+from portico.guard.core.policy import Danger, Mark, marked
 from portico.kernel.json import JsonObject, JsonValue
 
 JSON = st.recursive(

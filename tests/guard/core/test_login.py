@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from inline_snapshot import snapshot
 
-from portico.guard.core.login import (
+from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,

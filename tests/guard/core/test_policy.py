@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.guard.core.act import Act, Aim, Allowed, Denied, NeedsApproval, TaskContext
-from portico.guard.core.explanation import Explanation, explain
-from portico.guard.core.policy import NO_TASK, decide, worst_task
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.access_request import Act, Aim, Allowed, Denied, NeedsApproval, TaskContext
+from portico.guard.core.policy import NO_TASK, Explanation, decide, explain, worst_task
+from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling, in_any_task
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId

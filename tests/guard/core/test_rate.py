@@ -5,8 +5,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.act import Act, Aim
-from portico.guard.core.rate import CallRates, FirstAMinute, Limit, Slots, Window
+from portico.guard.core.access_request import Act, Aim
+from portico.guard.core.rate_limits import CallRates, FirstAMinute, Limit, Slots, Window
 from portico.kernel.effect import Effect
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING

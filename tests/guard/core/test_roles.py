@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.guard.core.errors import Overreach
-from portico.guard.core.roles import (
+from portico.guard.core.principals import (
     OF_THE_INSTALLATION,
     SCOPES_OF,
     Role,

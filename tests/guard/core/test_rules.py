@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.guard.core.act import Act, Aim, TaskContext
-from portico.guard.core.rule_flaws import flaws_of
-from portico.guard.core.rules import Rule, RuleSource, Ruling, in_any_task, matching, naming
-from portico.guard.core.wildcard import fits, within
+from portico.guard.core.access_request import Act, Aim, TaskContext
+from portico.guard.core.rules import (
+    Rule,
+    RuleSource,
+    Ruling,
+    fits,
+    flaws_of,
+    in_any_task,
+    matching,
+    naming,
+    within,
+)
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level

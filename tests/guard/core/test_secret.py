@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.guard.core.secret import (
+from portico.guard.core.secrets import (
     LONGEST,
     BadSecret,
     BadSecretName,
@@ -12,7 +12,7 @@ from portico.guard.core.secret import (
     check_secret,
     parse_ref,
 )
-from portico.guard.core.vault_keys import BadVaultKeys, VaultKey, VaultKeys
+from portico.guard.core.vault import BadVaultKeys, VaultKey, VaultKeys
 from portico.testing.kernel import SeededEntropy
 
 

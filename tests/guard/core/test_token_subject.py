@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.access_token import ShownToken
-from portico.guard.core.roles import FOR_AGENTS, NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
-from portico.guard.core.token_subject import (
+from portico.guard.core.principals import FOR_AGENTS, NEVER_OF_PROGRAMS, SCOPES_OF, Role, Scope
+from portico.guard.core.tokens import (
     EVERY,
+    ShownToken,
     SubjectRule,
     grant_id,
     granted,

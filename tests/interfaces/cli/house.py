@@ -6,16 +6,14 @@ from pathlib import Path
 
 from portico.adapters.client_configs.connecting import ClientConnections
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.engine.core.migration import Migration
-from portico.engine.core.store import Removed, Upgraded
-from portico.engine.diagnose import Diagnose
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.core.store import Migration, Removed, Upgraded
 from portico.engine.ports import Archive, Check
+from portico.engine.store import Diagnose, MigrateStore
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel, StoredEncoder
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.plan.expressions import Expressions
-from portico.guard.rotate_vault import Rotated
+from portico.guard.vault import Rotated
 from portico.interfaces.cli.house import (
     EncoderOrder,
     ImportRoom,

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from portico.guard.core.audit_chain import BEGINNING, Head, Link, act_text, entry_text, linked
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.audit_heads import head_line, link_line
+from portico.guard.core.audit import (
+    BEGINNING,
+    AuditEntry,
+    Head,
+    Link,
+    act_text,
+    entry_text,
+    head_line,
+    link_line,
+    linked,
+)
 from portico.interfaces.cli.audit_words import entry_line
 from portico.interfaces.cli.exits import Exit
 from portico.testing.guard import a_person, a_space

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from portico.guard.rotate_vault import Rotated
+from portico.guard.vault import Rotated
 from portico.interfaces.cli.exits import Exit
 from tests.interfaces.cli.command_line import CommandLine, Outcome
 

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import pytest
 from starlette.types import ASGIApp
 
-from portico.engine.tails import Tails
-from portico.guard.core.roles import Role
-from portico.guard.manage_principals import PrincipalWish
+from portico.engine.event_log import Tails
+from portico.guard.core.principals import Role
+from portico.guard.principals import PrincipalWish
 from portico.interfaces.console.app import build
 from portico.interfaces.console.house import House
 from portico.interfaces.console.live import PageWords

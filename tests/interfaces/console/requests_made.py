@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from portico.guard.core.approval import Answered, AnswerKind, Approval, Outcome, Status, Via
+from portico.guard.core.approvals import Answered, AnswerKind, Approval, Outcome, Status, Via
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING

@@ -5,7 +5,7 @@ from typing import Any
 
 from portico.agents.core.message import ToolCall
 from portico.agents.core.trace import AgentRunStatus
-from portico.guard.core.approval import Waiter
+from portico.guard.core.approvals import Waiter
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.label import PUBLIC

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from portico.engine.core.run import Place, Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Place, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.report import (
     Mode,
     StepReport,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.audit_chain import Fault, Finding, Head, Link, Verdict
-from portico.guard.read_audit import Found
+from portico.guard.audit import Found
+from portico.guard.core.audit import Fault, Finding, Head, Link, Verdict
 from portico.interfaces.console.screens.audit.entries import checked, line
 from portico.kernel.json import JsonValue
 from portico.testing.kernel import BEGINNING

@@ -20,7 +20,7 @@ from portico.agents.core.happening import (
 )
 from portico.agents.core.message import ToolCall
 from portico.agents.core.trace import AgentRunStatus, WholeTrace
-from portico.guard.core.approval import Status, Waiter
+from portico.guard.core.approvals import Status, Waiter
 from portico.interfaces.console.talk import TalkTopic, Telling
 from portico.kernel.ids import ApprovalId, BadId, RunId
 from portico.testing.agent_data import TEAM

@@ -10,7 +10,7 @@ import pytest
 from portico.agents.core.message import ModelSaid, ToolCall, ToolGave, UserSaid
 from portico.agents.core.trace import AgentRunStatus, ToolUse
 from portico.debate.core import decompose, sheets
-from portico.guard.core.danger import Danger, Mark, marked
+from portico.guard.core.policy import Danger, Mark, marked
 from portico.interfaces.console.screens.chat.asks import ask_of, given_of
 from portico.interfaces.console.screens.chat.chats import DEBATES, chats_of, of_debate, suggestions
 from portico.interfaces.console.screens.chat.thread import (

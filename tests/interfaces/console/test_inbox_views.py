@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.act import Action
-from portico.guard.core.approval import Approval, Outcome, Status, Waiter
-from portico.guard.core.danger import Danger, Mark
-from portico.guard.core.roles import Scope
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
+from portico.guard.core.policy import Danger, Mark
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.forms import BadForm
 from portico.interfaces.console.screens.approvals.arguments import diffs, shown_changes, table
 from portico.interfaces.console.screens.approvals.queue import (

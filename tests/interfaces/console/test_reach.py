@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.label import Label
 from tests.interfaces.console.bridge_scene import Scene, staged, words
 from tests.interfaces.console.conftest import Browser, somebody

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.engine.core.run import Failure, RunStatus
+from portico.engine.core.runs import Failure, RunStatus
 from portico.gateway.core.plan.report import (
     Items,
     StepStanding,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from portico.agents.core.trace import AgentRunStatus
-from portico.engine.core.run import Failure, Run, RunStatus
+from portico.engine.core.runs import Failure, Run, RunStatus
 from portico.interfaces.console.screens.runs.view import (
     Known,
     Show,

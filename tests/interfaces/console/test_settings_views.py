@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from portico.guard.core.api_key import OpenedWith, Purpose, StoredKey
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope, scopes_of
+from portico.guard.core.keys import OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Role, Scope, scopes_of
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.console.forms import BadForm, Form
 from portico.interfaces.console.screens.settings.asking import levels, maybe_label, words_in

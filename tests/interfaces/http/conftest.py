@@ -20,13 +20,13 @@ from portico.app.assemble_gateway import Gateway, assemble_gateway
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.gateway import over_mcp
 from portico.app.workflows import InlineEngine
-from portico.engine.core.queue import Queue
+from portico.engine.core.runs import Queue
 from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
-from portico.engine.kinds import Kinds
-from portico.engine.run_leg import RunLeg
+from portico.engine.execution import RunLeg
+from portico.engine.runs import Kinds
 from portico.guard.core.rules import Rule
-from portico.guard.manage_spaces import InstallHome, SpaceWish
+from portico.guard.spaces import InstallHome, SpaceWish
 from portico.interfaces.http.app import build, routes
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases
 from portico.interfaces.http.gateway_use_cases import GatewayUseCases

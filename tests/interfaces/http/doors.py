@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 
 NOBODY: Final = "prn_" + "0" * 26
 _TALK: Final = "conversation=cnv_" + "0" * 26

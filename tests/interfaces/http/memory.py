@@ -25,9 +25,9 @@ from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_k
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.models import model_use_cases
 from portico.bridge.core.scan import found
-from portico.engine.kinds import Kind
+from portico.engine.runs import Kind
 from portico.gateway.workflows.engines import EngineSide
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases

@@ -34,7 +34,7 @@ from portico.agents.core.happening import (
 )
 from portico.agents.core.message import ModelSaid, UserSaid
 from portico.agents.core.trace import AgentRunStatus
-from portico.guard.core.approval import AnswerKind
+from portico.guard.core.approvals import AnswerKind
 from portico.interfaces.http.ag_ui_bodies import answers
 from portico.kernel.ids import ApprovalId, RunId
 from portico.testing.kernel import BEGINNING, SeededEntropy

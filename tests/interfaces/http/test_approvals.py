@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.guard.core.approval import Answered, AnswerKind, Approval, Outcome, Status, Via
-from portico.guard.core.danger import Danger, Mark
+from portico.guard.core.approvals import Answered, AnswerKind, Approval, Outcome, Status, Via
+from portico.guard.core.policy import Danger, Mark
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING

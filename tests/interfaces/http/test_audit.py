@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from portico.guard.core.audit_chain import Fault, Head, verify
-from portico.guard.core.audit_heads import link_from
+from portico.guard.core.audit import Fault, Head, link_from, verify
 from portico.kernel.ids import SpaceId
 from tests.interfaces.http.conftest import Site
 

@@ -16,7 +16,7 @@ from portico.debate.core.happening import VoiceSpoke
 from portico.debate.core.rules import Cap
 from portico.debate.core.voice import Tariff
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.http.debate_stream import DebateTelling
 from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site

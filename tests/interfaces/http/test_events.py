@@ -10,7 +10,7 @@ import pytest
 from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.interfaces.http.lasting import Manners
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject

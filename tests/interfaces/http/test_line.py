@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 import uvicorn
 
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.interfaces.http.app import build
 from portico.interfaces.http.host_guard import allowed
 from portico.interfaces.http.lasting import Manners

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from portico.gateway.core.errors import UpstreamWantsLogin
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.token_subject import EVERY, grants_of
+from portico.guard.core.tokens import EVERY, grants_of
 from portico.interfaces.http.challenge import METADATA, ProtectedResource
 from portico.kernel.json import JsonObject
 from portico.testing.upstreams import seen

@@ -19,7 +19,7 @@ from portico.agents.core.happening import (
 )
 from portico.agents.core.message import ModelSaid, UserSaid
 from portico.agents.core.trace import AgentRunStatus
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from tests.interfaces.http.asgi import Answer

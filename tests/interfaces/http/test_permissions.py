@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from fastapi.routing import iter_route_contexts
 
-from portico.guard.core.roles import OF_THE_INSTALLATION, SCOPES_OF, Role, Scope
+from portico.guard.core.principals import OF_THE_INSTALLATION, SCOPES_OF, Role, Scope
 from tests.interfaces.http.asgi import Answer
 from tests.interfaces.http.conftest import Site
 from tests.interfaces.http.desk import joined

@@ -7,7 +7,7 @@ import pytest
 from dirty_equals import IsStr
 from inline_snapshot import snapshot
 
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from tests.interfaces.http.asgi import Answer, Header, ask, bearing
 from tests.interfaces.http.conftest import Site
 

@@ -6,7 +6,7 @@ import pytest
 
 from portico.agents.core.message import ToolCall, UserSaid
 from portico.agents.core.trace import AgentRunStatus, RunTrace
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from tests.interfaces.http.conftest import Site

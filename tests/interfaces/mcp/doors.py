@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from portico.gateway.core.call import Verb
 from portico.gateway.core.offers import our_uri
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.bridge.mount import BRIDGE as BRIDGE_PATH
 from portico.interfaces.mcp.debate.mount import DEBATE as DEBATE_PATH
 from tests.interfaces.mcp.gateway import ERAS

@@ -27,7 +27,7 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.http.host_guard import HostGuard, allowed
 from portico.interfaces.http.protocol import LineProtocol

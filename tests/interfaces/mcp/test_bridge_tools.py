@@ -9,7 +9,7 @@ import pytest
 
 from portico.adapters.tokens.o200k import O200k
 from portico.guard.core.errors import PrincipalNotFound
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.bridge.errors import for_a_model
 from portico.interfaces.mcp.bridge.tools import EVERY, INSTRUCTIONS
 from portico.kernel.json import canonical

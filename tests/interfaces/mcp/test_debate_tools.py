@@ -6,7 +6,7 @@ import pytest
 
 from portico.adapters.tokens.o200k import O200k
 from portico.debate.core.errors import DebateNotFound
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.debate.errors import for_a_model
 from portico.interfaces.mcp.debate.tools import EVERY, INSTRUCTIONS
 from portico.kernel.json import canonical

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from portico.gateway.core.call import Verb, verb_for
-from portico.guard.core.roles import SCOPES_OF, Role, Scope
+from portico.guard.core.principals import SCOPES_OF, Role, Scope
 from portico.interfaces.mcp.answers import ERROR_META
 from portico.interfaces.mcp.bridge.mount import BridgeFace
 from portico.interfaces.mcp.debate.mount import DebateFace

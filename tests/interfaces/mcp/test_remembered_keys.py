@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.mcp.remembered_keys import RememberedKeys
 from tests.interfaces.mcp.gateway import entry

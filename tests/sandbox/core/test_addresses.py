@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.sandbox.core.addresses import why_not_public
+from portico.sandbox.core.profile import why_not_public
 
 KINDS = [
     ("127.0.0.1", "a loopback address"),

@@ -20,10 +20,16 @@ from portico.sandbox.core.errors import (
     NotPlain,
     PathRefused,
 )
-from portico.sandbox.core.paths import DEEPEST, LONGEST, LONGEST_NAME, names_inside, names_of
-from portico.sandbox.core.plain import DEEPEST as DEEPEST_VALUE
-from portico.sandbox.core.plain import plain
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import (
+    DEEPEST,
+    LONGEST,
+    LONGEST_NAME,
+    Place,
+    names_inside,
+    names_of,
+    plain,
+)
+from portico.sandbox.core.profile import PLAIN_DEEPEST as DEEPEST_VALUE
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,20 @@ import pytest
 
 from portico.adapters.sandbox.probes import inside  # noqa: F401 # it knows them all
 from portico.adapters.sandbox.probes.trying import ATTEMPTS
-from portico.sandbox.core.probes import Layer, Manner, Situation, Trial, Verdict, to_hold
-from portico.sandbox.core.report import Backend, Probe, Report
-from portico.sandbox.core.trials import GROUPS, TRIALS, attempt_of
+from portico.sandbox.core.probes import (
+    GROUPS,
+    TRIALS,
+    Backend,
+    Layer,
+    Manner,
+    Probe,
+    Report,
+    Situation,
+    Trial,
+    Verdict,
+    attempt_of,
+    to_hold,
+)
 
 BOTH = {Backend.BUBBLEWRAP: Layer.MOUNTS, Backend.LANDLOCK: Layer.LANDLOCK}
 HELD = Trial(name="held", sentence="Is held.", walls=BOTH, quick=True)

@@ -7,7 +7,7 @@ from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
 from portico.gateway.core.call import Answer
 from portico.gateway.weigh_call import Weighed
-from portico.guard.core.act import Allowed, Decision, Denied, NeedsApproval
+from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

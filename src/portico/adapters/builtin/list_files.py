@@ -10,7 +10,7 @@ from portico.adapters.builtin.workspace import Workspaces
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.files import Entry
+from portico.sandbox.core.profile import Entry
 
 _MOST: Final = 1_000
 _USUAL: Final = 200

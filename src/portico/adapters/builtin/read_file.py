@@ -11,7 +11,7 @@ from portico.adapters.builtin.workspace import Workspaces
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.files import FileContent
+from portico.sandbox.core.profile import FileContent
 
 AT_ONCE: Final = 1_000_000
 _USUAL: Final = 100_000

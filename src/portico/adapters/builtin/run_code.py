@@ -11,8 +11,8 @@ from portico.adapters.builtin.tool import Errand, Everywhere, Offered, hints, sc
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.code import CodeLimits, CodeOutcome
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.core.requests import CodeLimits, CodeOutcome
+from portico.sandbox.requests import Interpreter
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
 

@@ -19,7 +19,7 @@ from portico.adapters.builtin.web_words import (
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.web import Request
+from portico.sandbox.core.profile import Request
 
 _LARGEST_SENT: Final = 1_000_000
 

@@ -14,10 +14,9 @@ from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.profile import Order
-from portico.sandbox.ports import Box
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.requests import End, Outcome
+from portico.sandbox.requests import Box
 
 SECONDS: Final = 10.0
 OUTPUT: Final = 1_000_000

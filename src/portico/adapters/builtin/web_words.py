@@ -8,8 +8,8 @@ from portico.adapters.builtin.answers import content, told, words_of
 from portico.adapters.builtin.tool import schema
 from portico.gateway.core.call import Answer
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.web import Fetched
-from portico.sandbox.ports import Web
+from portico.sandbox.core.profile import Fetched
+from portico.sandbox.requests import Web
 
 OpenWeb = Callable[[], Awaitable[Web]]
 

@@ -12,7 +12,7 @@ from portico.adapters.builtin.errors import WorkspaceFull
 from portico.adapters.builtin.tool import Errand
 from portico.adapters.system.private_files import make_above
 from portico.sandbox.core.errors import FileTrouble
-from portico.sandbox.ports import Files
+from portico.sandbox.requests import Files
 
 LARGEST: Final = 1_000_000_000
 """Bytes that a workspace may hold. It is looked at before something is written."""

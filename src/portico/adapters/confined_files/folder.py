@@ -14,8 +14,7 @@ from portico.adapters.confined_files.opening import Opening, best_opening, closi
 from portico.adapters.confined_files.reading import MANY_NAMES, NO_FILE, open_to_read, read_part
 from portico.adapters.confined_files.writing import made_folder, replace_file
 from portico.sandbox.core.errors import FileTrouble, PathRefused
-from portico.sandbox.core.files import Entry, FileContent
-from portico.sandbox.core.paths import names_inside, names_of
+from portico.sandbox.core.profile import Entry, FileContent, names_inside, names_of
 
 _T = TypeVar("_T")
 _REFUSED: Final = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, Literal
 
-from portico.sandbox.core.files import Entry
+from portico.sandbox.core.profile import Entry
 
 _MOST_LOOKED_AT: Final = 100_000
 """Of a folder with more names than that, the first found are sorted."""

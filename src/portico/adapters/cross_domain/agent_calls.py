@@ -8,12 +8,11 @@ from portico.agents.core.errors import AgentRunOver
 from portico.agents.core.happening import Noted, ToolWaits
 from portico.agents.core.trace import AgentRunStatus
 from portico.agents.ports import Talk, Traces
-from portico.engine.core.run import Discreet, Failure
-from portico.engine.run_leg import patiently
+from portico.engine.core.runs import Discreet, Failure
+from portico.engine.execution import patiently
 from portico.gateway.workflows.through_durable import ThroughDurable
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Status
-from portico.guard.withdraw_approval import WithdrawApproval
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.core.approvals import Approval, Status
 from portico.kernel.durable import Action
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ApprovalId

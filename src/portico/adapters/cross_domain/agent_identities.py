@@ -7,17 +7,15 @@ from typing import Final
 
 from portico.agents.core.agent import Agent
 from portico.agents.core.errors import AgentNameTaken, NameInRules
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Status
-from portico.guard.core.audit_facts import about_principal, about_rule, identity_facts
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.core.approvals import Approval, Status
+from portico.guard.core.audit import about_principal, about_rule, identity_facts
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import NameTaken, PrincipalDisabled
-from portico.guard.core.identity import Identity
-from portico.guard.core.reach import check_tools
-from portico.guard.core.roles import Role, Scope, check_reach
+from portico.guard.core.keys import check_tools
+from portico.guard.core.principals import Identity, Role, Scope, check_reach
 from portico.guard.core.rules import Rule, Ruling, naming
 from portico.guard.ports import Audit, Principals, Rules, Together
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.clock import Clock
 from portico.kernel.label import meet
 from portico.kernel.principal import Principal, PrincipalKind

@@ -11,14 +11,18 @@ from typing import Final
 from portico.adapters.postgres.plain_text import storable
 from portico.agents.core.happening import Happening, TextAdded, ThoughtAdded, Told, ToolEnded
 from portico.agents.core.happening_json import TYPES, happening_json, happening_of
-from portico.engine.core.entry import Aside, Entry, NewEntry
 from portico.engine.core.errors import RunNotFound, StoreUnavailable, TopicNotFound
-from portico.engine.cursors import Cursors
+from portico.engine.core.event_log import Aside, Entry, NewEntry
+from portico.engine.event_log import (
+    PRIVATE,
+    TEXT_ADDED,
+    TEXT_DELTA,
+    Cursors,
+    Subscription,
+    Tails,
+    Telling,
+)
 from portico.engine.ports import EventLog, RunBook, Seal
-from portico.engine.subscription import Subscription
-from portico.engine.tails import Tails
-from portico.engine.tell_text import TEXT_ADDED, TEXT_DELTA, Telling
-from portico.engine.watch import PRIVATE
 from portico.kernel.clock import Clock
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, JsonValue

@@ -21,8 +21,8 @@ from portico.adapters.cross_domain.agent_work import ForStarter
 from portico.agents.core.calling import SEARCH, Acts, Early, Given, Offer, Wanted
 from portico.agents.core.errors import ToolNotAllowed
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Failure
-from portico.engine.run_leg import patiently
+from portico.engine.core.runs import Failure
+from portico.engine.execution import patiently
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Called, KeptResult, ResultId
@@ -41,11 +41,11 @@ from portico.gateway.workflows.make_call import CallWish
 from portico.gateway.workflows.one_call import OneCall
 from portico.gateway.workflows.outputs import Outputs
 from portico.gateway.workflows.private_steps import PrivateSteps
-from portico.guard.core.act import Act, NeedsApproval
-from portico.guard.core.approval import Waiter
+from portico.guard.core.access_request import Act, NeedsApproval
+from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import Refused
-from portico.guard.core.vault_keys import VaultClosed
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
+from portico.guard.core.vault import VaultClosed
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 from portico.kernel.errors import PorticoError

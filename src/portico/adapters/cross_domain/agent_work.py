@@ -13,10 +13,10 @@ from portico.agents.outer_run import still_wanted
 from portico.agents.own_run import ended_of
 from portico.agents.ports import Identities, Talk, Traces
 from portico.engine.core.errors import RunNotFound
+from portico.engine.execution import patiently
 from portico.engine.ports import RunBook
-from portico.engine.run_leg import patiently
 from portico.gateway.workflows.through_durable import ThroughDurable
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable, Work
 from portico.kernel.errors import PorticoError

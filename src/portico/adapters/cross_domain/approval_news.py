@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.engine.ports import Bus, EventLog
-from portico.guard.core.approval import Approval
+from portico.guard.core.approvals import Approval
 from portico.kernel.principal import Principal
 
 APPROVALS: Final = "approvals"

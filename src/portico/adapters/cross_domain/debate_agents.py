@@ -40,8 +40,8 @@ from portico.debate.core.errors import (
     VoiceRefused,
 )
 from portico.debate.core.voice import Voice, VoiceKind, VoiceState
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId

@@ -29,15 +29,14 @@ from portico.debate.core.debate import DebateId, WholeDebate
 from portico.debate.core.merging import pair_name
 from portico.debate.core.note import Note, NoteKind
 from portico.debate.ports import Blackboard
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.ask_approval import AskApproval
-from portico.guard.core.act import Act, Action, Aim, NeedsApproval
-from portico.guard.core.approval import Approval, Outcome
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.approvals import AskApproval, about_end
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.access_request import Act, Action, Aim, NeedsApproval
+from portico.guard.core.approvals import Approval, Outcome
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Contexts
-from portico.guard.wait_for_answer import about_end
+from portico.guard.principals import permit
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue, canonical

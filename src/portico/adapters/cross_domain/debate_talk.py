@@ -14,12 +14,10 @@ from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.happening import DebateEnded, Happening, Told, VoiceSpoke
 from portico.debate.core.happening_json import happening_json, happening_of
 from portico.debate.ports import Blackboard
-from portico.engine.core.entry import Aside, Entry, NewEntry
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.cursors import Cursors
+from portico.engine.core.event_log import Aside, Entry, NewEntry
+from portico.engine.event_log import Cursors, Subscription, Tails
 from portico.engine.ports import EventLog, Seal
-from portico.engine.subscription import Subscription
-from portico.engine.tails import Tails
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import OpenedContext
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import OpenedContext
 from portico.guard.ports import ContextBook, Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

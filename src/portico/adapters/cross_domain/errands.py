@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from itertools import count
 
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, RunOver
 from portico.engine.ports import Bus, Line, Runs
-from portico.engine.start_run import RunWish, StartRun
+from portico.engine.runs import RunWish, StartRun, control_topic
 from portico.gateway.approved_call import APPROVED_CALL
-from portico.guard.core.approval import Approval
-from portico.guard.wait_for_answer import topic_of
+from portico.guard.approvals import topic_of
+from portico.guard.core.approvals import Approval
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.removing import remove_tree
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 from portico.kernel.ids import SpaceId
 
 _log: Final = logging.getLogger("portico.spaces")

@@ -4,13 +4,13 @@ the same transaction."""
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, RunNotFound, RunOver
 from portico.engine.ports import Bus, Line, RunBook, Runs
+from portico.engine.runs import control_topic
 from portico.gateway.core.plan.trying_again import leg_of, topic_asked
 from portico.gateway.core.plan.waiting_topics import later_topic
-from portico.guard.approval_ports import ApprovalNews
-from portico.guard.core.approval import Approval, Outcome, Waiter
+from portico.guard.approvals import ApprovalNews
+from portico.guard.core.approvals import Approval, Outcome, Waiter
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonObject
 from portico.kernel.label import join

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from portico.adapters.builtin.nothing_beside import NothingBeside
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.plan.report import WorkflowReport

@@ -7,7 +7,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from portico.guard.core.vault_keys import VaultClosed, VaultKeys
+from portico.guard.core.vault import VaultClosed, VaultKeys
 
 _FORM: Final = b"v1"
 _ID_BYTES: Final = 8

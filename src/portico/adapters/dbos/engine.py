@@ -11,7 +11,7 @@ from portico.adapters.dbos.worker import DbosWorker
 from portico.adapters.postgres.lease import Held, Lease
 from portico.adapters.telemetry.instruments import lease_lost
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.core.run import Turn
+from portico.engine.core.runs import Turn
 
 _log: Final = logging.getLogger("portico.engine")
 _LONGER: Final = 5.0

@@ -3,7 +3,7 @@
 DBOS takes longer to load than all the rest. The server answers meanwhile.
 """
 
-from portico.engine.core.run import Leg, Turn
+from portico.engine.core.runs import Leg, Turn
 from portico.engine.ports import Line
 
 

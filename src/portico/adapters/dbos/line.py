@@ -8,7 +8,7 @@ from dbos import DBOSClient, EnqueueOptions
 
 from portico.adapters.dbos.system import APPLICATION, LEG, SERIALIZER, VERSION
 from portico.adapters.postgres.addresses import as_url
-from portico.engine.core.run import Leg, Turn
+from portico.engine.core.runs import Leg, Turn
 
 _log: Final = logging.getLogger("portico.engine")
 

@@ -11,8 +11,7 @@ from dbos import DBOS
 
 from portico.adapters.dbos.system import LEG, configuration
 from portico.adapters.dbos.taking import begin_one, has_room, take_one
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Place, Turn
+from portico.engine.core.runs import Leg, Place, Queue, Turn
 
 _log: Final = logging.getLogger("portico.engine")
 _LOOK: Final = 0.1

@@ -15,8 +15,8 @@ from typing import Final
 
 import httpx2
 
-from portico.guard.approval_ports import ApprovalNews
-from portico.guard.core.approval import Approval, Status
+from portico.guard.approvals import ApprovalNews
+from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

@@ -12,9 +12,8 @@ from ipaddress import ip_address
 from typing import Final, Self, TypeVar
 
 from portico.adapters.egress.names import Own, OwnAddresses, Resolve, SystemNames
-from portico.sandbox.core.addresses import why_not_public
 from portico.sandbox.core.errors import AddressRefused
-from portico.sandbox.core.profile import Place
+from portico.sandbox.core.profile import Place, why_not_public
 
 PORTS: Final = frozenset({80, 443})
 _NAME: Final = re.compile(

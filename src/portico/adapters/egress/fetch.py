@@ -8,7 +8,7 @@ import httpx2
 
 from portico.adapters.egress.bounded import BOUNDS, Bounds, TooLong
 from portico.sandbox.core.errors import AddressRefused, FetchFailed
-from portico.sandbox.core.web import Fetched, Request
+from portico.sandbox.core.profile import Fetched, Request
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NOT_TO_BE_GIVEN: Final = frozenset(

@@ -22,9 +22,8 @@ import h11
 from portico.adapters.egress.dialer import Dialer
 from portico.adapters.egress.forwarding import Talk, forward
 from portico.adapters.egress.tunnel import PIECE, End, tunnel
-from portico.sandbox.core.addresses import METADATA, why_not_public
 from portico.sandbox.core.errors import AddressRefused, BadPlace
-from portico.sandbox.core.profile import Network, Place
+from portico.sandbox.core.profile import METADATA, Network, Place, why_not_public
 
 _log: Final = logging.getLogger("portico.web")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from portico.engine.core.entry import NewEntry, Page
 from portico.engine.core.errors import TopicNotFound
+from portico.engine.core.event_log import NewEntry, Page
 from portico.engine.ports import Bus
 from portico.kernel.principal import Principal
 

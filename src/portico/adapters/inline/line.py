@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final
 
-from portico.engine.core.queue import Queue
-from portico.engine.core.run import Leg, Turn
+from portico.engine.core.runs import Leg, Queue, Turn
 from portico.kernel.clock import Clock
 
 _LOOK: Final = 0.05

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from portico.engine.core.entry import NewEntry
 from portico.engine.core.errors import (
     AlreadyAnswered,
     KeyReused,
@@ -15,7 +14,8 @@ from portico.engine.core.errors import (
     RunOver,
     TopicRefused,
 )
-from portico.engine.core.run import (
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import (
     Failure,
     Leg,
     Run,
@@ -27,7 +27,7 @@ from portico.engine.core.run import (
     Turn,
 )
 from portico.engine.ports import Bus, EventLog
-from portico.engine.run_events import run_entries
+from portico.engine.runs import run_entries
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import PrincipalId, RunId, uuid7

@@ -24,7 +24,7 @@ from portico.gateway.core.server import (
     Template,
     Value,
 )
-from portico.guard.core.secret import SecretRef, SecretsUnavailable, Source, parse_ref
+from portico.guard.core.secrets import SecretRef, SecretsUnavailable, Source, parse_ref
 
 
 class Keeper(Protocol):

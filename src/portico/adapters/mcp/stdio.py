@@ -14,7 +14,7 @@ from portico.adapters.mcp.terms import Terms
 from portico.adapters.mcp.watch import Watch
 from portico.adapters.mcp.wire import Broken
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.ports import Cell
+from portico.sandbox.requests import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from portico.adapters.models.provider import Provider
 from portico.adapters.models.said import Said, known
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable
 from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
-from portico.guard.core.secret import Source
+from portico.guard.core.secrets import Source
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.principal import Principal

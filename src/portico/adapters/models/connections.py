@@ -10,7 +10,7 @@ import httpx2
 from portico.adapters.models.connection import Connection
 from portico.adapters.models.provider import Provider
 from portico.agents.core.errors import ModelKeyMissing, ProviderNotFound
-from portico.guard.core.secret import SecretRef, SecretsUnavailable, Source
+from portico.guard.core.secrets import SecretRef, SecretsUnavailable, Source
 from portico.kernel.principal import Principal
 
 _KEY_GOOD_FOR: Final = 10.0

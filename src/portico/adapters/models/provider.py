@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from portico.agents.core.model import FREE, Price, Support
-from portico.guard.core.secret import SecretRef, Source
+from portico.guard.core.secrets import SecretRef, Source
 from portico.kernel.label import Label, Level
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Collection, Mapping
 from typing import Protocol
 
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import Pending
-from portico.sandbox.ports import HostFunction
+from portico.sandbox.core.requests import Pending
+from portico.sandbox.requests import HostFunction
 
 
 class Answering(Protocol):

@@ -10,8 +10,8 @@ from pydantic_monty import (
     MontySyntaxError,
 )
 
-from portico.sandbox.core.code import CodeEnd
 from portico.sandbox.core.errors import CodeRefused
+from portico.sandbox.core.requests import CodeEnd
 
 _LONGEST: Final = 4000
 _UNKNOWN_SYNTAX: Final = "NotImplementedError: The monty syntax parser"

@@ -32,10 +32,10 @@ from portico.adapters.monty.kept_program import NEW, KeptProgram
 from portico.adapters.monty.story import Story
 from portico.adapters.monty.worker import Worker, starting
 from portico.kernel.json import JsonValue, NotCanonical, kept
-from portico.sandbox.core.code import CodeEnd, CodeLimits, CodeOutcome, Raised
 from portico.sandbox.core.errors import BoxUnavailable, CodeBusy, CodeRefused, NotPlain
-from portico.sandbox.core.plain import plain
-from portico.sandbox.ports import HostFunction
+from portico.sandbox.core.profile import plain
+from portico.sandbox.core.requests import CodeEnd, CodeLimits, CodeOutcome, Raised
+from portico.sandbox.requests import HostFunction
 
 _PATIENCE: Final = 20.0
 """Seconds for a process to start."""

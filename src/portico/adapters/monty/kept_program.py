@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from portico.sandbox.core.code import Pending
 from portico.sandbox.core.errors import CodeRefused
+from portico.sandbox.core.requests import Pending
 
 _MARK: Final = b"portico-code-1\n"
 _DIGEST: Final = 32

@@ -21,9 +21,9 @@ from portico.adapters.monty.calls import Calls, raised
 from portico.adapters.monty.endings import Ended, told
 from portico.adapters.monty.kept_program import KeptProgram
 from portico.adapters.monty.worker import Worker
-from portico.sandbox.core.code import CodeEnd, CodeLimits, Pending
 from portico.sandbox.core.errors import NotPlain
-from portico.sandbox.core.plain import plain
+from portico.sandbox.core.profile import plain
+from portico.sandbox.core.requests import CodeEnd, CodeLimits, Pending
 
 _T = TypeVar("_T")
 _LATER: Final[ExternalResult] = {"future": ...}

@@ -17,8 +17,8 @@ from typing import Any, Final, Self, TypeVar
 from pydantic_monty import Monty, MontyError, MontySession, OSPolicy, ResourceLimits
 
 from portico.adapters.monty.confined import must_be_confined
-from portico.sandbox.core.code import CodeLimits
 from portico.sandbox.core.errors import BoxUnavailable
+from portico.sandbox.core.requests import CodeLimits
 
 _T = TypeVar("_T")
 _SLEEP_IS_OURS: Final = OSPolicy(sleep="call_host")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from portico.adapters.oauth.documents import Answered, Documents, NotFetched
 from portico.guard.core.errors import GrantRefused, LoginUnavailable
-from portico.guard.core.login import (
+from portico.guard.core.oauth_logins import (
     Attempt,
     AuthorizationServer,
     Challenge,

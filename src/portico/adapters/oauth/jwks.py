@@ -14,9 +14,9 @@ from jwt.api_jws import PyJWS
 from jwt.exceptions import PyJWTError
 
 from portico.adapters.oauth.documents import Documents, NotFetched
-from portico.guard.core.access_token import Issuer, ShownToken
 from portico.guard.core.errors import IssuerUnavailable
-from portico.guard.core.login import first_text, may_be_visited, server_urls
+from portico.guard.core.oauth_logins import first_text, may_be_visited, server_urls
+from portico.guard.core.tokens import Issuer, ShownToken
 
 _log: Final = logging.getLogger("portico.tokens")
 _MOST: Final = 100

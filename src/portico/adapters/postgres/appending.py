@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.kernel.ids import EventId
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal

@@ -7,8 +7,8 @@ from uuid import UUID
 from psycopg.types.json import Json
 
 from portico.adapters.postgres.rows import as_label
-from portico.guard.core.act import Action
-from portico.guard.core.approval import (
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import (
     Answered,
     AnswerKind,
     Approval,
@@ -18,7 +18,7 @@ from portico.guard.core.approval import (
     Via,
     Waiter,
 )
-from portico.guard.core.danger import Danger, Mark
+from portico.guard.core.policy import Danger, Mark
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ApprovalId, ContextId, Id, PrincipalId, RunId, SpaceId
 from portico.kernel.principal import PrincipalKind

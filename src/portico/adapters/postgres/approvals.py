@@ -12,7 +12,7 @@ from portico.adapters.postgres.approval_rows import (
 )
 from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.transaction import Connection, Transactions
-from portico.guard.core.approval import Approval, Status, Waiter
+from portico.guard.core.approvals import Approval, Status, Waiter
 from portico.guard.core.errors import ApprovalNotFound
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.label import Label

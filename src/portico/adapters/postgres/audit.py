@@ -20,8 +20,7 @@ from portico.adapters.postgres.behind import Behind
 from portico.adapters.postgres.convoy import Convoy
 from portico.adapters.postgres.transaction import SET_CONTEXT, Part, Transactions, context
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.audit_chain import BEGINNING, Head, Link, act_text
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import BEGINNING, AuditEntry, Head, Link, act_text
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 

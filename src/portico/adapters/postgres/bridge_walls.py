@@ -5,7 +5,7 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.label import PUBLIC, Label, meet
 from portico.kernel.principal import Principal
 

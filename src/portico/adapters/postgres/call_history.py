@@ -15,7 +15,7 @@ import psycopg
 from portico.adapters.postgres.behind import Behind
 from portico.adapters.postgres.call_rows import call_columns, call_from, figures_from
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.gateway.core.call import (
     MARGIN,
     UNBOUNDED,
@@ -28,7 +28,7 @@ from portico.gateway.core.call import (
 )
 from portico.gateway.core.errors import BegunBefore
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal

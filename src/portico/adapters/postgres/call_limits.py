@@ -17,9 +17,9 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.transaction import Transactions
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.guard.core.errors import LimitReached
-from portico.guard.core.rate import CallRates, Limit, Slots, Window
+from portico.guard.core.rate_limits import CallRates, Limit, Slots, Window
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 

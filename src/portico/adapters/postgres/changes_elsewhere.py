@@ -6,7 +6,7 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import MARGIN, UNBOUNDED
 from portico.gateway.core.changes_elsewhere import KNOWN, OLDEST, REST, SKEW
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect
 

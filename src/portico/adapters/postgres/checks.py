@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portico.engine.core.health import Finding, State
-from portico.engine.migrate_store import MigrateStore
+from portico.engine.core.store import Finding, State
 from portico.engine.ports import Store
+from portico.engine.store import MigrateStore
 from portico.kernel.errors import Kind, PorticoError
 from portico.kernel.words import many
 

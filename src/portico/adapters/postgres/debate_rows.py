@@ -14,7 +14,7 @@ from portico.debate.core.note import Note, NoteKind
 from portico.debate.core.question import Question, QuestionKind
 from portico.debate.core.rules import Cap, Preset, Rules
 from portico.debate.core.voice import Tariff, Voice, VoiceKind
-from portico.engine.watch import PRIVATE
+from portico.engine.event_log import PRIVATE
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonObject

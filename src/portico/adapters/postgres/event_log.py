@@ -12,8 +12,8 @@ from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.telling import append_values, asking
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.telemetry.instruments import events_appended
-from portico.engine.core.entry import Entry, NewEntry, Page
 from portico.engine.core.errors import TopicNotFound, TopicRefused
+from portico.engine.core.event_log import Entry, NewEntry, Page
 from portico.engine.ports import Bus
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy

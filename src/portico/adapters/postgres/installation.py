@@ -6,7 +6,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
 from portico.adapters.postgres.rows import identity_from
-from portico.guard.core.identity import Identity
+from portico.guard.core.principals import Identity
 from portico.kernel.ids import SpaceId
 
 _FIRST_ADMIN: Final[LiteralString] = """

@@ -14,12 +14,12 @@ from portico.adapters.postgres.rows import as_label, identity_from
 from portico.adapters.postgres.run_rows import RUN_COLUMNS, run_from, step_from
 from portico.adapters.postgres.telling import asking, telling, told_values
 from portico.adapters.postgres.transaction import Connection, Transactions
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Failure, Leg, Run, RunStatus, Step, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Failure, Leg, Run, RunStatus, Step, Taken
 from portico.engine.ports import Bus, EventLog
-from portico.engine.run_events import run_entries
+from portico.engine.runs import run_entries
 from portico.guard.core.authentication import as_principal
-from portico.guard.core.identity import Identity
+from portico.guard.core.principals import Identity
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import EventId, PrincipalId, SpaceId, uuid7

@@ -6,8 +6,8 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.rows import Row, holder_from, key_from, key_row, uuid_or_none
 from portico.adapters.postgres.transaction import Connection, Transactions
-from portico.guard.core.api_key import KeyHolder, StoredKey
 from portico.guard.core.errors import KeyNotFound
+from portico.guard.core.keys import KeyHolder, StoredKey
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -7,7 +7,7 @@ import asyncio
 from functools import partial
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.engine.core.run import Leg, Turn
+from portico.engine.core.runs import Leg, Turn
 from portico.engine.ports import Line
 
 

@@ -6,7 +6,7 @@ from typing import Final, LiteralString
 from psycopg.types.json import Jsonb
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.login import LoginClient, client_context
+from portico.guard.core.oauth_logins import LoginClient, client_context
 from portico.guard.ports import Vault
 from portico.kernel.ids import Id
 from portico.kernel.principal import Principal

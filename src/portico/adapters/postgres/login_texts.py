@@ -5,13 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from portico.guard.core.login import (
-    Attempt,
-    AuthorizationServer,
-    Known,
-    LoginPlace,
-    Tokens,
-)
+from portico.guard.core.oauth_logins import Attempt, AuthorizationServer, Known, LoginPlace, Tokens
 
 
 def tokens_text(tokens: Tokens) -> bytes:

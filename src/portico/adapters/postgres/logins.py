@@ -12,7 +12,7 @@ from portico.adapters.postgres.login_texts import (
     tokens_text,
 )
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.login import Attempt, LoginPlace, Tokens
+from portico.guard.core.oauth_logins import Attempt, LoginPlace, Tokens
 from portico.guard.ports import Vault
 from portico.kernel.ids import Id, PrincipalId, SpaceId
 

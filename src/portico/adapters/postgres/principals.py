@@ -8,7 +8,7 @@ import psycopg
 from portico.adapters.postgres.rows import Row, identity_from, identity_row, uuid_or_none
 from portico.adapters.postgres.transaction import Transactions
 from portico.guard.core.errors import NameTaken, PrincipalNotFound
-from portico.guard.core.identity import Identity
+from portico.guard.core.principals import Identity
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

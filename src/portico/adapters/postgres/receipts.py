@@ -7,7 +7,7 @@ from psycopg.types.json import Json
 
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.engine.core.errors import KeyReused
-from portico.engine.core.receipt import Answer, Claim, Receipt
+from portico.engine.core.idempotency import Answer, Claim, Receipt
 from portico.kernel.principal import Principal
 
 _CLAIM: Final[LiteralString] = """

@@ -13,7 +13,7 @@ from portico.adapters.postgres.convoy import Convoy
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import KeptResult, ResultId, sealed_with
 from portico.gateway.core.errors import ResultNotFound
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.ports import Vault
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from portico.guard.core.api_key import KeyHolder, OpenedWith, Purpose, StoredKey
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.keys import KeyHolder, OpenedWith, Purpose, StoredKey
+from portico.guard.core.principals import Identity, Role, Scope
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import PrincipalKind

@@ -7,16 +7,7 @@ from psycopg.types.json import Json
 
 from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.telling import telling
-from portico.engine.core.run import (
-    Failure,
-    Leg,
-    Place,
-    Run,
-    RunStatus,
-    Step,
-    StepState,
-    Turn,
-)
+from portico.engine.core.runs import Failure, Leg, Place, Run, RunStatus, Step, StepState, Turn
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 
 Row = Mapping[str, Any]

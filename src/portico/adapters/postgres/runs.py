@@ -27,9 +27,9 @@ from portico.engine.core.errors import (
     RunOver,
     TopicRefused,
 )
-from portico.engine.core.run import Leg, Run, RunPosition, RunStatus, Step, Turn
+from portico.engine.core.runs import Leg, Run, RunPosition, RunStatus, Step, Turn
 from portico.engine.ports import Bus, EventLog
-from portico.engine.run_events import ALL_RUNS, run_entries
+from portico.engine.runs import ALL_RUNS, run_entries
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import EventId, PrincipalId, RunId

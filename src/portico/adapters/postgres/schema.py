@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
 from portico.engine.core.errors import NotProvisioned, PasswordRefused, StoreBusy, StoreUnavailable
-from portico.engine.core.migration import Applied, Migration
+from portico.engine.core.store import Applied, Migration
 from portico.kernel.errors import PorticoError
 
 _LOCK: Final = 0x706F727469636F  # "portico": any number that nobody else locks

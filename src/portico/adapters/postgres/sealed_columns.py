@@ -15,8 +15,8 @@ from psycopg.rows import DictRow, dict_row
 from portico.adapters.crypto.vault import HEAD_BYTES, head
 from portico.adapters.postgres.logins import BEGUN_IN
 from portico.gateway.core.call import ResultId, sealed_with
-from portico.guard.ask_approval import sealed_for
-from portico.guard.core.login import client_context, login_context
+from portico.guard.approvals import sealed_for
+from portico.guard.core.oauth_logins import client_context, login_context
 from portico.guard.ports import Vault
 from portico.kernel.ids import ApprovalId, Id, PrincipalId, SpaceId
 

@@ -7,8 +7,8 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.keys import COLUMNS, INSERT_KEY
 from portico.adapters.postgres.rows import key_from, key_row, uuid_or_none
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.api_key import StoredKey
 from portico.guard.core.errors import KeyEnded
+from portico.guard.core.keys import StoredKey
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -11,11 +11,11 @@ from portico.adapters.postgres.keys import INSERT_KEY
 from portico.adapters.postgres.principals import INSERT_PRINCIPAL
 from portico.adapters.postgres.rows import identity_row, key_row
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.api_key import StoredKey
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.errors import SpaceNotFound
-from portico.guard.core.identity import Identity
-from portico.guard.core.space import ExportedRow, Space
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.principals import Identity
+from portico.guard.core.spaces import ExportedRow, Space
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 

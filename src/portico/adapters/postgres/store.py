@@ -9,8 +9,7 @@ from portico.adapters.postgres.recovering import until_it_accepts
 from portico.adapters.postgres.schema import PostgresSchema, known_migrations
 from portico.adapters.postgres.survey import server_version, survey, unsafe
 from portico.engine.core.errors import NotProvisioned, StoreRefused, StoreUnavailable
-from portico.engine.core.migration import pending
-from portico.engine.core.store import Source, StoreInfo, StoreStatus
+from portico.engine.core.store import Source, StoreInfo, StoreStatus, pending
 
 Progress = Callable[[str], None]
 

@@ -7,8 +7,8 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.act import TaskContext
-from portico.guard.core.context import OpenedContext, context_of, risen
+from portico.guard.core.access_request import TaskContext
+from portico.guard.core.contexts import OpenedContext, context_of, risen
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId, PrincipalId

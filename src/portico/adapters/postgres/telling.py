@@ -9,7 +9,7 @@ from typing import Final, LiteralString
 
 from psycopg.types.json import Json
 
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.kernel.ids import EventId
 from portico.kernel.principal import Principal
 

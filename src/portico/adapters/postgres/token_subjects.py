@@ -8,9 +8,9 @@ from portico.adapters.postgres.keys import INSERT_KEY
 from portico.adapters.postgres.principals import INSERT_PRINCIPAL
 from portico.adapters.postgres.rows import identity_from, identity_row, key_row
 from portico.adapters.postgres.transaction import Transactions
-from portico.guard.core.api_key import StoredKey
 from portico.guard.core.errors import NameTaken
-from portico.guard.core.identity import Identity
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.principals import Identity
 from portico.kernel.principal import Principal
 
 _NAMED: Final[LiteralString] = """

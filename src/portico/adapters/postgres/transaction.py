@@ -22,7 +22,7 @@ from portico.adapters.postgres.connections import Connections
 from portico.adapters.postgres.json_columns import read_quickly
 from portico.adapters.telemetry.slow_calls import SlowCalls
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.principal import Principal
 
 Connection = AsyncConnection[DictRow]

@@ -14,7 +14,7 @@ from portico.adapters.sandbox.inside.confinement import landlock_version
 from portico.adapters.sandbox.landlock_rules import SIGNALS_SCOPED
 from portico.adapters.sandbox.system_calls import ARCHITECTURES
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.report import Backend
+from portico.sandbox.core.probes import Backend
 
 _TRIAL: Final = ("--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "--", "/bin/true")
 _APPARMOR: Final = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")

@@ -19,10 +19,9 @@ from portico.adapters.sandbox.runner import run_in
 from portico.adapters.sandbox.seccomp import Filter
 from portico.adapters.sandbox.task import Task
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import Outcome
-from portico.sandbox.core.profile import Order
-from portico.sandbox.core.report import Report
+from portico.sandbox.core.probes import Report
+from portico.sandbox.core.profile import Limits, Order
+from portico.sandbox.core.requests import Outcome
 
 _AS_USER: Final = ("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL")
 _AS_ROOT: Final = (

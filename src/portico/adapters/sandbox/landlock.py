@@ -21,10 +21,9 @@ from portico.adapters.sandbox.seccomp import Filter
 from portico.adapters.sandbox.task import Task
 from portico.adapters.system.removing import remove_tree
 from portico.sandbox.core.errors import BadProfile
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import Outcome
-from portico.sandbox.core.profile import Network, Order
-from portico.sandbox.core.report import Report
+from portico.sandbox.core.probes import Report
+from portico.sandbox.core.profile import Limits, Network, Order
+from portico.sandbox.core.requests import Outcome
 
 _APART: Final = "Install bubblewrap, or let it reach the public network: --network public."
 """Landlock knows the proxy's port, and not its address."""

@@ -16,8 +16,7 @@ from portico.adapters.sandbox.cgroup import Group, Groups
 from portico.adapters.sandbox.grants import Bounds, Grant, granted, home_of, is_below
 from portico.adapters.sandbox.leavings import name_for
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order
+from portico.sandbox.core.profile import Limits, Order
 
 _COUNTED: Final = itertools.count(1)
 _FIRST_NAMESPACE: Final = 0xEFFF_FFFD

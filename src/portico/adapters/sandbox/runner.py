@@ -8,8 +8,8 @@ from typing import Final
 
 from portico.adapters.sandbox.cell import OpenCell, to_its_end
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
+from portico.sandbox.core.profile import Limits
+from portico.sandbox.core.requests import End, Outcome
 
 _STDIN: Final = 0
 _STDOUT: Final = 1

@@ -19,9 +19,8 @@ from portico.gateway.core.launch_text import shown
 from portico.gateway.core.server import Stdio
 from portico.gateway.core.upstream import Target
 from portico.sandbox.core.errors import BadProfile, BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order, Profile
-from portico.sandbox.ports import Box, Cell
+from portico.sandbox.core.profile import Limits, Order, Profile
+from portico.sandbox.requests import Box, Cell
 
 _log: Final = logging.getLogger("portico.sandbox")
 _AGREE: Final = "Or agree to run it without one: portico servers approve NAME --unboxed"

@@ -10,8 +10,7 @@ from portico.adapters.sandbox.landlock_rules import Rules
 from portico.adapters.sandbox.network import Opening
 from portico.adapters.sandbox.seccomp import Filter
 from portico.sandbox.core.errors import BoxUnavailable
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.profile import Order
+from portico.sandbox.core.profile import Limits, Order
 
 _FORMAT: Final = 2
 """One that each Python reads, whichever it is that runs the launcher."""

@@ -12,7 +12,7 @@ import pyrage
 
 from portico.adapters.secrets.drawer import Change, Kept, alone
 from portico.adapters.system.private_files import open_to_others, write_private, written_beside
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 
 Content = dict[str, dict[str, Kept]]
 _AGE: Final[Any] = pyrage

@@ -9,7 +9,7 @@ from portico.adapters.secrets.age_file import AgeFile
 from portico.adapters.secrets.drawer import Drawer
 from portico.adapters.secrets.os_keyring import OsKeyring, system_keyring
 from portico.adapters.system.private_files import kept_secret
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 
 Choice = Literal["auto", "keyring", "age"]
 _PROBED: Final = "portico probe"

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from portico.adapters.secrets.drawer import Drawer, Kept
-from portico.guard.core.secret import KeptSecret
+from portico.guard.core.secrets import KeptSecret
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
 

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from portico.adapters.secrets.drawer import Change, Kept, alone
-from portico.guard.core.secret import SecretsUnavailable
+from portico.guard.core.secrets import SecretsUnavailable
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

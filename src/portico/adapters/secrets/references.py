@@ -7,7 +7,7 @@ from typing import Final
 
 from portico.adapters.secrets.os_keyring import foreign_entry, system_keyring
 from portico.adapters.system.ordinary_file import NotOrdinary, opened
-from portico.guard.core.secret import SecretRef, SecretsUnavailable, Source
+from portico.guard.core.secrets import SecretRef, SecretsUnavailable, Source
 
 _LARGEST: Final = 65_536
 

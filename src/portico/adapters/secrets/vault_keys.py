@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from portico.adapters.secrets.drawer import OURS, Drawer, Kept
-from portico.guard.core.vault_keys import BadVaultKeys, VaultKeys
+from portico.guard.core.vault import BadVaultKeys, VaultKeys
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import Kind, PorticoError

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from portico.guard.core.audit_chain import Head
-from portico.guard.core.audit_heads import head_from, head_line
+from portico.guard.core.audit import Head, head_from, head_line
 from portico.kernel.clock import Clock
 from portico.kernel.ids import SpaceId
 

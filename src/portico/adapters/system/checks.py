@@ -12,7 +12,7 @@ from pathlib import Path
 from portico.adapters.system.listeners import listener_on
 from portico.adapters.system.listening import by_another, is_portico
 from portico.adapters.system.private_files import open_to_others
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 
 
 @dataclass(frozen=True, slots=True)

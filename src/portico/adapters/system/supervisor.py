@@ -21,7 +21,7 @@ from typing import Final
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.system.held_note import HeldNote
 from portico.adapters.system.last_words import how_it_died, last_line, last_words
-from portico.engine.core.supervision import Patience, in_a_row, pause
+from portico.engine.core.store import Patience, in_a_row, pause
 from portico.kernel.json import JsonObject, JsonValue
 
 NOTE: Final = "supervisor"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.listening import answers
-from portico.engine.core.health import Finding, State
+from portico.engine.core.store import Finding, State
 
 _GIGABYTE: Final = 1_000_000_000
 _LITTLE: Final = 2 * _GIGABYTE

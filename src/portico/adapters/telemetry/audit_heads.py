@@ -5,7 +5,7 @@ from secrets import randbits
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from portico.guard.core.audit_chain import Head
+from portico.guard.core.audit import Head
 from portico.kernel.ids import SpaceId
 
 

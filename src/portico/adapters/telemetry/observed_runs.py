@@ -18,8 +18,8 @@ from portico.adapters.telemetry.instruments import (
     step_finished,
 )
 from portico.adapters.telemetry.spans import failed, remote, span
-from portico.engine.core.entry import NewEntry
-from portico.engine.core.run import Failure, Leg, RunStatus, Step, StepState, Taken
+from portico.engine.core.event_log import NewEntry
+from portico.engine.core.runs import Failure, Leg, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
 from portico.kernel.json import JsonValue
 

@@ -1,7 +1,7 @@
 """Which agents somebody wants to see."""
 
 from portico.agents.core.agent import AgentFilter, AgentSpec
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 
 
 def takes(which: AgentFilter, spec: AgentSpec) -> bool:

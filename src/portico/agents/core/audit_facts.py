@@ -4,7 +4,7 @@ import hashlib
 
 from portico.agents.core.agent import Agent
 from portico.agents.core.versions import changes
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry
 from portico.kernel.json import JsonObject, JsonValue
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from portico.agents.core.agent import AgentSpec, Limits
 from portico.agents.core.errors import BadModelRef
 from portico.agents.core.model import ModelRef
-from portico.guard.core.wildcard import fits, within
+from portico.guard.core.rules import fits, within
 from portico.kernel.errors import Flaw
 from portico.kernel.label import Label
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.message import Message
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry
 from portico.kernel.ids import Id, PrincipalId
 
 

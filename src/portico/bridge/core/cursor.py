@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Final
 
 from portico.bridge.core.conversation import ConversationId
-from portico.engine.core.cursor import packed, unpacked
 from portico.engine.core.errors import BadCursor
+from portico.engine.core.event_log import packed, unpacked
 from portico.kernel.json import canonical
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -35,7 +35,7 @@ PorticoError
 
 from collections.abc import Iterable
 
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.words import many

@@ -1,8 +1,14 @@
-"""The store as an operator sees it: where it is, whether it runs, how full it is."""
+"""The store: its health, migrations and supervision."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+
+from portico.engine.core.errors import SchemaAhead, SchemaEdited
+
+# The store as an operator sees it: where it is, whether it runs, how full it is.
 
 
 class Source(StrEnum):
@@ -59,3 +65,81 @@ class Removed:
 
     folders: tuple[str, ...]
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    number: int
+    name: str
+    checksum: str
+    applied_at: datetime
+
+
+def pending(known: Sequence[Migration], applied: Sequence[Applied]) -> Sequence[Migration]:
+    """What is left to do, in order. Raises `SchemaEdited`, `SchemaAhead`."""
+    by_number = {migration.number: migration for migration in known}
+    for step in applied:
+        if step.number not in by_number:
+            raise SchemaAhead(step.number, max(by_number, default=0))
+        if by_number[step.number].checksum != step.checksum:
+            raise SchemaEdited(step.name)
+    done = {step.number for step in applied}
+    return [by_number[number] for number in sorted(by_number) if number not in done]
+
+
+class State(StrEnum):
+    GOOD = "good"
+    WARNING = "warning"
+    BROKEN = "broken"
+    MENDED = "mended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    check: str
+    state: State
+    detail: str
+    fix: str | None = None
+
+
+def worst(findings: Iterable[Finding]) -> State:
+    order = [State.GOOD, State.MENDED, State.WARNING, State.BROKEN]
+    return max((finding.state for finding in findings), key=order.index, default=State.GOOD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """With a server that dies. Seconds."""
+
+    quick: float = 30.0
+    """One that lived as long had been well: what came before does not count any more."""
+    most: int = 8
+    """So many quick deaths in a row are enough."""
+    first: float = 0.5
+    longest: float = 30.0
+    to_end: float = 75.0
+    """For one that was asked to end; by its own account it needs 60 at most."""
+
+
+def in_a_row(before: int, lived: float, patience: Patience) -> int:
+    """Quick deaths so far, this one among them; 0 if it was none."""
+    return before + 1 if lived < patience.quick else 0
+
+
+def pause(deaths: int, patience: Patience) -> float | None:
+    """How long to wait after so many in a row, each time twice as long; None: it is given up."""
+    if deaths >= patience.most:
+        return None
+    doubled = patience.first * 2.0 ** max(0, deaths - 1)
+    return min(doubled, patience.longest)

@@ -9,7 +9,7 @@ from portico.gateway.ahead.lane import Lane
 from portico.gateway.ahead.watching import Watching
 from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Server
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

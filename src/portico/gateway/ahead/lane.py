@@ -29,7 +29,7 @@ from portico.gateway.core.ahead.unsettled import Unsettled
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import Server, Stdio
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.engine.core.entry import NewEntry
+from portico.engine.core.event_log import NewEntry
 from portico.engine.ports import EventLog
 from portico.gateway.core.ahead.switches import ServerSwitch, SpaceSwitches
 from portico.gateway.core.ahead.totals import AheadTotals

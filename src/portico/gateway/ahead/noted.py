@@ -11,7 +11,7 @@ from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.shelf import Shelf
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.principal import Principal
 
 

@@ -20,11 +20,11 @@ from portico.gateway.core.server import Inside, Server, Stdio
 from portico.gateway.core.upstream import Phase
 from portico.gateway.ports import SchemaCheck, Upstreams
 from portico.gateway.shelf import Shelf
-from portico.guard.as_they_are import AsTheyAre
-from portico.guard.core.act import Act, Allowed
-from portico.guard.core.context import risen
+from portico.guard.authentication import AsTheyAre
+from portico.guard.core.access_request import Act, Allowed
+from portico.guard.core.contexts import risen
 from portico.guard.core.errors import KeyEnded
-from portico.guard.gate import Gate as Guard
+from portico.guard.policy_gate import Gate as Guard
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label, join

@@ -18,8 +18,8 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.graph_ports import LearntCounts
 from portico.gateway.ports import Servers
 from portico.gateway.shelf import Shelf
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 _MOST: Final = 20_000

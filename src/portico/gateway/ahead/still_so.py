@@ -10,7 +10,7 @@ from portico.gateway.core.ahead.buffer import Held
 from portico.gateway.core.ahead.staleness import switched_on
 from portico.gateway.core.ahead.totals import Waste
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.kernel.errors import PorticoError
 
 

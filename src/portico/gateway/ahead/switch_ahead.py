@@ -17,10 +17,10 @@ from portico.gateway.core.ahead.switches import (
 from portico.gateway.core.audit_facts import about_server
 from portico.gateway.core.server import Server
 from portico.gateway.ports import Servers
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, SpaceSettings
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

@@ -33,7 +33,7 @@ from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.shelf import LiveTool, Shelf
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

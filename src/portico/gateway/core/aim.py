@@ -2,7 +2,7 @@
 
 from portico.gateway.core.server import Http, Server
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Aim
+from portico.guard.core.access_request import Aim
 from portico.kernel.effect import Effect
 from portico.sandbox.core.profile import Network
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from portico.gateway.core.server import Server, standing
 from portico.gateway.core.tool import Standing, Tool
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.audit import AuditEntry
 from portico.kernel.json import JsonValue
 
 _KEPT_OUT: Final = {Standing.NEW, Standing.CHANGED, Standing.REFUSED, Standing.GONE}

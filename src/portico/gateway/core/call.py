@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.approval import Waiter
+from portico.guard.core.approvals import Waiter
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, Id, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject, JsonValue

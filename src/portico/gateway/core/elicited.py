@@ -5,8 +5,8 @@ from typing import Final
 
 from portico.gateway.core.hidden_text import visible
 from portico.gateway.core.upstream import Question, Wanted
-from portico.guard.core.approval import AnswerKind, Approval
-from portico.guard.core.danger import DANGER_WORDS, Mark
+from portico.guard.core.approvals import AnswerKind, Approval
+from portico.guard.core.policy import DANGER_WORDS, Mark
 from portico.kernel.json import JsonObject, canonical, pointed
 
 _ANSWERS: Final[Mapping[str, AnswerKind]] = {

@@ -16,7 +16,7 @@ from portico.gateway.core.server import (
     Template,
     Value,
 )
-from portico.guard.core.secret import parse_ref
+from portico.guard.core.secrets import parse_ref
 from portico.kernel.json import JsonObject, JsonValue
 
 

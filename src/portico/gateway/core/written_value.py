@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from portico.gateway.core.server import FromEnvironment, FromFile, FromSecret, Template, Value
-from portico.guard.core.secret import SecretRef, Source, parse_ref
+from portico.guard.core.secrets import SecretRef, Source, parse_ref
 
 _SCHEME: Final = re.compile(r"(?i)((?:bearer|basic|token) )(.+)")
 

@@ -20,7 +20,7 @@ from portico.gateway.graph_ports import EdgeBook
 from portico.gateway.kept_written import keep_written
 from portico.gateway.learning_ports import SeenFlows
 from portico.gateway.shelf import Shelf
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import SpaceId

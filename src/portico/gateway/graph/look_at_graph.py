@@ -11,8 +11,8 @@ from portico.gateway.core.graph.node_link import node_link
 from portico.gateway.core.graph.path import Hop, Path
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.graph.graphs import Graphs
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

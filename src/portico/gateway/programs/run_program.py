@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol
 
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.program.errors import ProgramFailed
 from portico.gateway.core.program.functions import Wanted
@@ -33,7 +33,7 @@ from portico.kernel.durable import Durable
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 
 _SETTLING: Final = 0.02
 """Seconds that a turn waits for more results: one turn for many costs less than one for each."""

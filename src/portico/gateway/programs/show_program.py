@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Run, Step
+from portico.engine.core.runs import Run, Step
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.plan.report import (

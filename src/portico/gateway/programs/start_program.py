@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass
 
 from portico.engine.core.errors import KeyReused, RunNotFound
-from portico.engine.core.run import Place, Run, Started
-from portico.engine.start_run import RunWish
+from portico.engine.core.runs import Place, Run, Started
+from portico.engine.runs import RunWish
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.report import Mode
@@ -16,10 +16,10 @@ from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.acting import asker_of
 from portico.gateway.workflows.engines import Engines
 from portico.gateway.workflows.errors import NotInline
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Contexts, Together
+from portico.guard.principals import permit
 from portico.kernel.effect import Effect, worst
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, canonical

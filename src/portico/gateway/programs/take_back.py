@@ -8,10 +8,9 @@ from typing import Final
 
 from portico.engine.ports import RunBook
 from portico.gateway.workflows.acting import Acting
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Status
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.core.approvals import Status
 from portico.guard.core.errors import ApprovalNotFound
-from portico.guard.withdraw_approval import WithdrawApproval
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal
 

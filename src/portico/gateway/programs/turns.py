@@ -14,9 +14,9 @@ from portico.gateway.workflows.came import Came, Gave, LeftOut, WentWrong
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
-from portico.sandbox.core.code import CodeEnd, CodeOutcome, Pending, Raised
 from portico.sandbox.core.errors import CodeRefused
-from portico.sandbox.ports import Interpreter
+from portico.sandbox.core.requests import CodeEnd, CodeOutcome, Pending, Raised
+from portico.sandbox.requests import Interpreter
 
 OpenInterpreter = Callable[[], Awaitable[Interpreter]]
 _TOO_LONG: Final = "it was not over after {:g} seconds altogether, waiting for calls included"

@@ -6,8 +6,8 @@ from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, Suggest
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.suggest.settle import Settle
 from portico.gateway.suggest_ports import Suggestions
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 

@@ -24,10 +24,10 @@ from portico.gateway.shelf import LiveTool
 from portico.gateway.suggest.gather_evidence import Evidence, GatherEvidence
 from portico.gateway.suggest.read_first import ReadFirst
 from portico.gateway.suggest_ports import Suggestions
-from portico.guard.core.roles import Scope
-from portico.guard.core.vault_keys import VaultClosed
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.vault import VaultClosed
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject

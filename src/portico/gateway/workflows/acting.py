@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.plan.amount import MOST_CALLS, Amount
@@ -16,7 +16,7 @@ from portico.gateway.core.plan.private_words import kept_words, spoken
 from portico.gateway.workflows.came import SAID_NO, Gave
 from portico.gateway.workflows.outputs import Outputs
 from portico.gateway.workflows.private_steps import PrivateSteps
-from portico.guard.as_they_are import AsTheyAre
+from portico.guard.authentication import AsTheyAre
 from portico.kernel.clock import Clock
 from portico.kernel.durable import Durable
 from portico.kernel.ids import ContextId

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.engine.core.run import Run, Step, StepState
+from portico.engine.core.runs import Run, Step, StepState
 from portico.gateway.core.call import claim_of
 from portico.gateway.core.plan.report import StepReport
 from portico.gateway.core.plan.standings import owner

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.errors import ToolSaidNo
 from portico.kernel.errors import PorticoError

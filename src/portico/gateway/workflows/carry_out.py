@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.graph import Graph, graph_of
 from portico.gateway.core.plan.inner_names import inner_name

@@ -16,10 +16,10 @@ from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import SchemaCheck
 from portico.gateway.shelf import LiveTool, Shelf
-from portico.guard.core.act import Act, Decision, Denied, NeedsApproval
-from portico.guard.core.roles import Scope
-from portico.guard.decide import Decide
-from portico.guard.permit import permit
+from portico.guard.core.access_request import Act, Decision, Denied, NeedsApproval
+from portico.guard.core.principals import Scope
+from portico.guard.policy import Decide
+from portico.guard.principals import permit
 from portico.kernel.effect import Effect, worst
 from portico.kernel.errors import Flaw, PorticoError
 from portico.kernel.json import JsonValue

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered, LedElsewhere, RunNotOver
-from portico.engine.core.run import Run, RunStatus, Step
+from portico.engine.core.runs import Run, RunStatus, Step
+from portico.engine.runs import control_topic
 from portico.gateway.core.plan.outline import outline_from
 from portico.gateway.core.plan.standings import owner
 from portico.gateway.core.plan.trying_again import failed_calls, open_calls, rows_of
@@ -21,13 +21,12 @@ from portico.gateway.workflows.errors import Unsettled
 from portico.gateway.workflows.find_begun import Begun, FindBegun
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.gateway.workflows.take_over import take_over
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Outcome, Status, Waiter
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.approvals import Approvals, WithdrawApproval
+from portico.guard.core.approvals import Approval, Outcome, Status, Waiter
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Contexts, Together
-from portico.guard.withdraw_approval import WithdrawApproval
+from portico.guard.principals import permit
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Run, Started
+from portico.engine.core.runs import Run, Started
 from portico.engine.ports import Bus, Line, RunBook, Runs
-from portico.engine.start_run import RunWish
+from portico.engine.runs import RunWish
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.workflows.outputs import Outputs
 from portico.kernel.ids import RunId

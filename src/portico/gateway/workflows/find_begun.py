@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.engine.core.run import Run, Step
+from portico.engine.core.runs import Run, Step
 from portico.gateway.core.call import CallClaim, claim_of
 from portico.gateway.core.plan.outline import OutlinedStep, outline_from
 from portico.gateway.core.plan.standings import owner
 from portico.gateway.core.plan.trying_again import asked_calls, unread_requests
 from portico.gateway.ports import CallHistory
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.approvals import Approvals
+from portico.guard.core.approvals import Approval, Outcome, Status
 from portico.kernel.clock import Clock
 from portico.kernel.principal import Principal
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from portico.engine.core.errors import RunNotFound, StepNotFound
-from portico.engine.core.run import Run, RunStatus, Started, StepState
+from portico.engine.core.runs import Run, RunStatus, Started, StepState
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.graph import graph_of
@@ -30,13 +30,13 @@ from portico.gateway.workflows.errors import NotAWorkflow, Unsettled
 from portico.gateway.workflows.find_begun import FindBegun
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.gateway.workflows.take_over import take_over
-from portico.guard.core.approval import Outcome
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.core.approvals import Outcome
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import Refused
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import OFF_LIST, on_lists
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.ports import Audit, Contexts, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import RunId

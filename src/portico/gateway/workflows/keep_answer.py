@@ -1,6 +1,6 @@
 """What a tool answered to a run, kept as the document that later steps refer to."""
 
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.errors import ToolSaidNo
 from portico.gateway.core.plan.output import UNKNOWN_DOCUMENT, step_document

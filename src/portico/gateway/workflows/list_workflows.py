@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.engine.core.run import Run, RunPosition, RunStatus
+from portico.engine.core.runs import Run, RunPosition, RunStatus
 from portico.gateway.core.plan.outline import outline_from
 from portico.gateway.core.plan.report import StepStanding
 from portico.gateway.core.plan.standings import standings
@@ -11,8 +11,8 @@ from portico.gateway.core.program.program import PROGRAM
 from portico.gateway.core.program.report import calls_in, turns_in
 from portico.gateway.workflows.engines import Engines
 from portico.gateway.workflows.run_plan import WORKFLOW
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.principal import Principal
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Run, Step
+from portico.engine.core.runs import Run, Step
 from portico.gateway.core.plan.report import StepReport
 from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.gateway.workflows.show_workflow import ShowWorkflow
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 

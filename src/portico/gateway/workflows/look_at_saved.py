@@ -11,9 +11,9 @@ from portico.gateway.ports import Servers
 from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.save_workflow import server_of
 from portico.gateway.workflows.saved_ports import SavedWorkflows
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import on_lists
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import on_lists
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.gateway.core.call import Answer, CallClaim, Called, ForRun, claim_of
 from portico.gateway.core.errors import (
     BegunBefore,
@@ -31,7 +31,7 @@ from portico.gateway.workflows.needed import needed
 from portico.gateway.workflows.outputs import Kept
 from portico.gateway.workflows.progress_line import ProgressLine
 from portico.gateway.workflows.turns import Turns
-from portico.guard.core.approval import Waiter
+from portico.guard.core.approvals import Waiter
 from portico.guard.core.errors import ApprovalPending, LimitReached
 from portico.kernel.clock import Clock
 from portico.kernel.effect import Effect

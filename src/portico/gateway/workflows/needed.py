@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from portico.engine.run_leg import patiently
+from portico.engine.execution import patiently
 from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.workflows.came import Broken
 from portico.guard.core.errors import ApprovalNotFound, KeyEnded
-from portico.guard.core.vault_keys import VaultClosed
+from portico.guard.core.vault import VaultClosed
 
 _AROUND: Final = (ApprovalNotFound, KeyEnded, ResultNotFound, VaultClosed)
 

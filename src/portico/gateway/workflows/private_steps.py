@@ -4,7 +4,7 @@ kind, and its words are kept where what the run gave is kept."""
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from portico.engine.core.run import Discreet
+from portico.engine.core.runs import Discreet
 from portico.gateway.core.errors import ToolSaidNo
 from portico.gateway.core.plan.private_words import discreet, words_of
 from portico.gateway.workflows.outputs import Outputs

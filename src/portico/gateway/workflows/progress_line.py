@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.engine.record import Lost
+from portico.engine.execution import Lost
 from portico.gateway.core.errors import InputUnsupported
 from portico.gateway.core.upstream import Question, Wanted
 from portico.kernel.clock import Clock

@@ -25,8 +25,8 @@ from portico.gateway.learning_ports import SeenFlows
 from portico.gateway.ports import Embedder
 from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.find_producers import FindProducers
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal

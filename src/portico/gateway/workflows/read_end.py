@@ -8,8 +8,8 @@ from portico.gateway.read_outcome import ReadOutcome
 from portico.gateway.workflows.acting import Acting
 from portico.gateway.workflows.keep_answer import kept_answer, kept_unknown, noted_of
 from portico.gateway.workflows.needed import needed
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Outcome, Status
+from portico.guard.approvals import Approvals
+from portico.guard.core.approvals import Approval, Outcome, Status
 from portico.guard.core.errors import ApprovalOver, ApprovalRejected, ApprovedCallFailed
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ApprovalId

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.engine.control_run import control_topic
 from portico.engine.core.errors import AlreadyAnswered
-from portico.engine.core.run import Run, Step, StepState
+from portico.engine.core.runs import Run, Step, StepState
+from portico.engine.runs import control_topic
 from portico.gateway.core.plan.outline import outline_from
 from portico.gateway.core.plan.standings import owner
 from portico.gateway.core.plan.trying_again import call_waiting, unread_requests
 from portico.gateway.workflows.engines import Engines
 from portico.gateway.workflows.errors import NotUncertain
-from portico.guard.core.approval import Resolution
-from portico.guard.core.audit_entry import AuditEntry
+from portico.guard.approvals import ResolveApproval
+from portico.guard.core.approvals import Resolution
+from portico.guard.core.audit import AuditEntry
 from portico.guard.core.errors import BadAnswer, PersonNeeded, Refused
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import OFF_LIST, on_lists
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.ports import Audit, Together
-from portico.guard.resolve_approval import ResolveApproval
+from portico.guard.principals import permit
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Final
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Step as Noted
+from portico.engine.core.runs import Step as Noted
+from portico.engine.execution import patiently
 from portico.engine.ports import RunBook
-from portico.engine.run_leg import patiently
 from portico.gateway.core.call import ResultId, claim_of
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.plan import Plan

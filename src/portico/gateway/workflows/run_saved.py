@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.aim import aim_at
 from portico.gateway.core.plan.report import Mode
@@ -10,10 +10,10 @@ from portico.gateway.core.saved_workflow_errors import WorkflowAsksFirst, Workfl
 from portico.gateway.workflows.check_plan import Checked, CheckPlan
 from portico.gateway.workflows.look_at_saved import SavedLook, ShowSaved
 from portico.gateway.workflows.start_workflow import StartWorkflow, WorkflowWish
-from portico.guard.core.act import Act, Action, NeedsApproval
-from portico.guard.core.roles import Scope
-from portico.guard.gate import Gate
-from portico.guard.permit import permit
+from portico.guard.core.access_request import Act, Action, NeedsApproval
+from portico.guard.core.principals import Scope
+from portico.guard.policy_gate import Gate
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

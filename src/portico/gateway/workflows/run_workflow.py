@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.engine.core.run import Started
+from portico.engine.core.runs import Started
 from portico.gateway.core.accept_edges import with_edges
 from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.plan.expressions import Expressions
@@ -23,8 +23,8 @@ from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.gateway.workflows.run_saved import SavedWish, StartSaved
 from portico.gateway.workflows.start_workflow import StartWorkflow, WorkflowWish
 from portico.guard.core.errors import NotPermitted
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

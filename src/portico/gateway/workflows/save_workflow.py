@@ -30,10 +30,10 @@ from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.ports import Servers, Tools
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.saved_ports import SavedWorkflows
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonObject

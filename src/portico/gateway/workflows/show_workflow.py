@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from portico.engine.core.run import Run, RunStatus, Step
+from portico.engine.core.runs import Run, RunStatus, Step
 from portico.gateway.core.call import claim_of
 from portico.gateway.core.plan.outline import critical_steps, outline_from
 from portico.gateway.core.plan.report import (
@@ -21,12 +21,12 @@ from portico.gateway.workflows.engines import Engines, EngineSide
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.run_plan import WORKFLOW
 from portico.gateway.workflows.told_values import ToldValues, without_values
-from portico.guard.approval_ports import Approvals
-from portico.guard.core.approval import Approval, Outcome, Status
-from portico.guard.core.roles import Scope
-from portico.guard.core.tool_lists import on_lists
-from portico.guard.permit import permit
+from portico.guard.approvals import Approvals
+from portico.guard.core.approvals import Approval, Outcome, Status
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import on_lists
 from portico.guard.ports import Contexts
+from portico.guard.principals import permit
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal

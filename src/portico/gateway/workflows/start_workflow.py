@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 
 from portico.engine.core.errors import KeyReused, RunNotFound
-from portico.engine.core.run import Run, Started
-from portico.engine.start_run import RunWish
+from portico.engine.core.runs import Run, Started
+from portico.engine.runs import RunWish
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.inputs import inputs_for
 from portico.gateway.core.plan.plan import Plan
@@ -14,10 +14,10 @@ from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.workflows.admit_plan import AdmitPlan
 from portico.gateway.workflows.engines import Engines
 from portico.gateway.workflows.run_plan import WORKFLOW
-from portico.guard.core.audit_entry import AuditEntry
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.audit import AuditEntry
+from portico.guard.core.principals import Scope
 from portico.guard.ports import Audit, Together
+from portico.guard.principals import permit
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject, canonical

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final
 
 from portico.engine.core.errors import StepFailed
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.waiting_topics import later_topic
 from portico.gateway.core.saved_workflow import ADMITTED
@@ -22,7 +22,7 @@ from portico.gateway.workflows.keep_answer import kept_unknown, noted_of
 from portico.gateway.workflows.make_call import CallWish, MakeCall
 from portico.gateway.workflows.needed import needed
 from portico.gateway.workflows.read_end import ReadEnd
-from portico.guard.core.approval import Resolution
+from portico.guard.core.approvals import Resolution
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject, JsonValue
 

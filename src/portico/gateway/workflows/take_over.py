@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.ports import Contexts
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.engine.core.run import RunStatus
+from portico.engine.core.runs import RunStatus
 from portico.engine.ports import Wakeups
 from portico.gateway.core.plan.report import StepStanding, WorkflowReport
 from portico.gateway.ports import Line

@@ -4,9 +4,8 @@ import hmac
 from dataclasses import replace
 from datetime import datetime
 
-from portico.guard.core.api_key import ApiKey, KeyHolder, OpenedWith, Purpose
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Scope
+from portico.guard.core.keys import ApiKey, KeyHolder, OpenedWith, Purpose
+from portico.guard.core.principals import Identity, Scope
 from portico.kernel.label import meet
 from portico.kernel.principal import Principal
 

@@ -1,16 +1,65 @@
-"""A rule that somebody made about who may do what, and what it is about."""
+"""Policy rules: their form, their wildcards, and what is wrong with one."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
 
-from portico.guard.core.act import Act, TaskContext
-from portico.guard.core.wildcard import fits
+from portico.guard.core.access_request import Act, TaskContext
+from portico.guard.core.principals import Role
 from portico.kernel.effect import Effect
+from portico.kernel.errors import Flaw
 from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.label import PUBLIC, Label
-from portico.kernel.principal import Principal
+from portico.kernel.principal import Principal, PrincipalKind
+
+# Names with wildcards: `*` is any run of characters, dots too, `?` any one; case counts.
+
+_ANY: Final = "."
+_ANY_BUT_A_STAR: Final = "[^*]"
+
+
+def fits(name: str, wildcards: Iterable[str]) -> bool:
+    """Whether any of them stands for the name."""
+    return _any_of(tuple(wildcards)).fullmatch(name) is not None
+
+
+def within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
+    """Whether what the narrow ones stand for, each by itself, the wide ones stand for too.
+
+    A wildcard is read like a name here, of which only a `*` takes in a `*`. It says no to some
+    lists that name the same in a roundabout way, and never yes to one that names more.
+    """
+    return all(
+        any(_pattern(each, _ANY_BUT_A_STAR).fullmatch(one) for each in wide) for one in narrow
+    )
+
+
+@lru_cache(maxsize=4096)
+def _any_of(wildcards: tuple[str, ...]) -> re.Pattern[str]:
+    """All of them in one: each decision asks it of every rule there is."""
+    return re.compile(
+        "|".join(f"(?:{_pattern(it, _ANY).pattern})" for it in wildcards) or "(?!)", re.DOTALL
+    )
+
+
+@lru_cache(maxsize=4096)
+def _pattern(wildcard: str, one: str) -> re.Pattern[str]:
+    """Each piece is taken at the first place it fits, for good: if any way fits, that one does.
+    So no name takes longer than its length times the wildcard's, whatever the two are."""
+    first, *rest = wildcard.split("*")
+    if not rest:
+        return re.compile(_piece(first, one), re.DOTALL)
+    *middle, last = rest
+    passed = "".join(f"(?>.*?{_piece(piece, one)})" for piece in middle if piece)
+    return re.compile(f"{_piece(first, one)}{passed}.*{_piece(last, one)}", re.DOTALL)
+
+
+def _piece(text: str, one: str) -> str:
+    return one.join(re.escape(part) for part in text.split("?"))
 
 
 class Ruling(StrEnum):
@@ -125,3 +174,85 @@ def _is(caller: Principal, whom: str) -> bool:
             return value == caller.key
         case _:
             return fits(caller.name, (whom,))
+
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_WILDCARD: Final = re.compile(r"[!-+\--~]{1,200}")
+_KEY: Final = re.compile(r"[0-9A-Za-z]{12}")
+_CAN_FIT: Final = frozenset(".*?")
+"""Every tool's name has a dot; what has none of these stands for no tool."""
+_MOST: Final = 200
+
+
+def flaws_of(rule: Rule) -> Sequence[Flaw]:
+    """By the field that each is about."""
+    return [*_of_its_name(rule), *_of_its_tools(rule), *_of_whom(rule), *_of_its_words(rule)]
+
+
+def _of_its_name(rule: Rule) -> Iterator[Flaw]:
+    if not NAME.fullmatch(rule.name):
+        yield Flaw(
+            "name",
+            "must be letters, digits, -, _ and ., at most 100, beginning with a letter or a digit",
+        )
+
+
+def _of_its_tools(rule: Rule) -> Iterator[Flaw]:
+    if not rule.tools:
+        yield Flaw("tools", "must name at least one tool; * is every tool")
+    for each_field, wildcards in (("tools", rule.tools), ("except", rule.but)):
+        if len(wildcards) > _MOST:
+            yield Flaw(each_field, f"must be at most {_MOST}")
+        for each in wildcards:
+            if not _WILDCARD.fullmatch(each):
+                yield Flaw(
+                    each_field, f"{each[:40]!r} must be a tool with wildcards, such as github.*"
+                )
+            elif not _CAN_FIT.intersection(each):
+                yield Flaw(each_field, f"{each[:40]!r} fits no tool: those are SERVER.TOOL")
+
+
+def _of_whom(rule: Rule) -> Iterator[Flaw]:
+    for whom in rule.who:
+        kind, colon, value = whom.partition(":")
+        match kind if colon else "name":
+            case "role" if value not in set(Role):
+                yield Flaw("who", f"there is no role {value[:40]!r}: {_listed(Role)}")
+            case "kind" if value not in set(PrincipalKind):
+                yield Flaw("who", f"there is no kind {value[:40]!r}: {_listed(PrincipalKind)}")
+            case "key" if not _KEY.fullmatch(value):
+                yield Flaw("who", f"{value[:40]!r} is no key's id, twelve letters and digits")
+            case "name" if not whom:
+                yield Flaw("who", "must not be empty; leave it away for everybody")
+            case "role" | "kind" | "key" | "name":
+                pass
+            case _:
+                yield Flaw("who", f"{whom[:40]!r} must be a name, role:…, kind:… or key:…")
+
+
+def _of_its_words(rule: Rule) -> Iterator[Flaw]:
+    asks, allows = rule.ruling is Ruling.ASK, rule.ruling is Ruling.ALLOW
+    if rule.reads and not asks:
+        yield Flaw("reads", "means something only where the decision is ask")
+    if rule.tainted and not allows:
+        yield Flaw("tainted", "means something only where the decision is allow")
+    if rule.upto != PUBLIC and not rule.tainted:
+        yield Flaw("upto", "means something only together with tainted")
+    only_reads = bool(rule.effects) and all(each.reads_only for each in rule.effects)
+    if asks and only_reads and not rule.reads:
+        yield Flaw("effects", "name reads only, which never ask unless reads = true says so")
+
+
+def _listed(names: type[Role] | type[PrincipalKind]) -> str:
+    return ", ".join(names)
+
+
+OFF_LIST: Final = "it is not on the list of tools of the key or its principal"
+
+
+def on_lists(caller: Principal, tool: str) -> bool:
+    return on_all(caller.tools, tool)
+
+
+def on_all(lists: Iterable[Sequence[str]], tool: str) -> bool:
+    return all(fits(tool, allowed) for allowed in lists)

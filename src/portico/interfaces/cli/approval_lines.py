@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from portico.guard.core.danger import DANGER_WORDS
+from portico.guard.core.policy import DANGER_WORDS
 from portico.kernel.json import pointed
 
 Told = Mapping[str, Any]

@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portico.guard.core.audit_chain import Checking, Head, Link, space_of
-from portico.guard.core.audit_heads import head_from, link_from, verdict_json
+from portico.guard.core.audit import (
+    Checking,
+    Head,
+    Link,
+    head_from,
+    link_from,
+    space_of,
+    verdict_json,
+)
 from portico.interfaces.cli.audit_words import bar
 from portico.interfaces.cli.errors import BadUsage
 from portico.interfaces.cli.server import NoAnswer, Server

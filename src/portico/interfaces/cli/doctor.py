@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from portico.engine.core.health import Finding, State, worst
+from portico.engine.core.store import Finding, State, worst
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.terminal import At, Terminal
 from portico.kernel.errors import PorticoError

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
-    from portico.engine.diagnose import Diagnose
-    from portico.engine.migrate_store import MigrateStore
     from portico.engine.ports import Archive, Store, StoreUpgrade
+    from portico.engine.store import Diagnose, MigrateStore
     from portico.gateway.core.client_files.wish import Described
     from portico.gateway.core.connecting.home import Scope
     from portico.gateway.core.connecting.proposal import Found, Proposal, Removal, Written
@@ -18,7 +17,7 @@ if TYPE_CHECKING:  # what `portico --help` does not need, it does not load
     from portico.gateway.examine_servers import ExamineServers
     from portico.gateway.import_servers import AcceptListed, ImportServers
     from portico.gateway.weigh_context import WeighContext
-    from portico.guard.rotate_vault import Rotated
+    from portico.guard.vault import Rotated
     from portico.interfaces.cli.keeping import Keeping
     from portico.interfaces.cli.uninstalling import Uninstalling
     from portico.kernel.json import JsonObject, JsonValue

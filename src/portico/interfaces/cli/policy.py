@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from cyclopts import App
 
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 from portico.interfaces.cli.paths import path_to
 from portico.interfaces.cli.server import Server
 from portico.interfaces.cli.terminal import PLAIN, At, day

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from portico.guard.core import roles
+from portico.guard.core import principals
 from portico.interfaces.console import live, login, palette, static_files
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.house import House
@@ -52,7 +52,7 @@ _SCREENS: Final = (
 
 async def _home(request: Request) -> Response:
     """Where there is most to do for whoever comes."""
-    answers = desk_of(request).caller.may(roles.Scope.APPROVALS_READ)
+    answers = desk_of(request).caller.may(principals.Scope.APPROVALS_READ)
     return RedirectResponse("/inbox" if answers else "/runs", 303)
 
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from starlette.requests import Request
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.house import House
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from portico.engine.event_log import Tails
 from portico.engine.ports import EventLog
-from portico.engine.tails import Tails
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases
 from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases

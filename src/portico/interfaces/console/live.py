@@ -18,11 +18,10 @@ from starlette.routing import Route
 
 from portico.bridge.core.conversation import ConversationId
 from portico.debate.core.debate import DebateId
-from portico.engine.core.cursor import Positions
-from portico.engine.core.entry import Aside, Entry
 from portico.engine.core.errors import BadCursor, StoreUnavailable, TopicNotFound
-from portico.engine.subscription import Subscription
-from portico.guard.core.roles import Scope
+from portico.engine.core.event_log import Aside, Entry, Positions
+from portico.engine.event_log import Subscription
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import part, waiting
 from portico.interfaces.console.talk import PREFIX, Talks, TalkTopic, told

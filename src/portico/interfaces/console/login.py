@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from portico.guard.core.authentication import principal_of
 from portico.guard.core.errors import NotAuthenticated
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import desk_of, house_of
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.page import bare

@@ -6,7 +6,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of, house_of
 from portico.interfaces.console.nav import GROUPS, HELP, Place
 from portico.interfaces.console.templating import render

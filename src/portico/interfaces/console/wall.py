@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.console.desk import AGAIN, ENTRY
 from portico.interfaces.console.house import House

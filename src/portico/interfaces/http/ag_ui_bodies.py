@@ -19,8 +19,8 @@ from pydantic.alias_generators import to_camel
 
 from portico.agents.core.chat import LeftOff, Question, question_key, with_wishes
 from portico.agents.core.message import Message, ModelSaid, UserSaid
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Via
 from portico.interfaces.http.chat_bodies import NoQuestion
 from portico.interfaces.http.words import OneLine, Switch
 from portico.kernel.errors import Flaw, Kind, PorticoError

@@ -14,8 +14,8 @@ from portico.agents.core.agent import Limits
 from portico.agents.core.happening import RunEnded, Told, ToolWaits
 from portico.agents.core.trace import AgentRunStatus
 from portico.agents.start_run import AgentRunWish, StartedAgentRun
-from portico.engine.core.receipt import Answer
-from portico.guard.core.approval import Resolution
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.approvals import Resolution
 from portico.interfaces.http.agent_run_use_cases import Runs
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.happenings import NAMES, happening_json, usage_json

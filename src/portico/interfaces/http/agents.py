@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from portico.agents.core.agent import Agent, AgentFilter
 from portico.agents.core.agent_text import read_spec
-from portico.engine.core.receipt import Answer
+from portico.engine.core.idempotency import Answer
 from portico.interfaces.http.agent_use_cases import Agents
 from portico.interfaces.http.agent_words import (
     AgentDraft,

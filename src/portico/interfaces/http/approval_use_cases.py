@@ -4,11 +4,15 @@ from dataclasses import dataclass
 
 from portico.gateway.read_approved import ReadApproved
 from portico.gateway.read_outcome import ReadOutcome
-from portico.guard.answer_approval import AnswerApproval
-from portico.guard.look_at_approvals import CountApprovals, ListApprovals, ShowApproval
-from portico.guard.resolve_approval import ResolveApproval
-from portico.guard.trust_client import ShowTrust, TrustClient
-from portico.guard.withdraw_approval import WithdrawApproval
+from portico.guard.approvals import (
+    AnswerApproval,
+    CountApprovals,
+    ListApprovals,
+    ResolveApproval,
+    ShowApproval,
+    WithdrawApproval,
+)
+from portico.guard.key_trust import ShowTrust, TrustClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

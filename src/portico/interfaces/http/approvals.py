@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
 from portico.engine.core.errors import BadCursor
-from portico.engine.core.receipt import Answer
+from portico.engine.core.idempotency import Answer
 from portico.gateway.core.plan.waiting_topics import step_asked
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import (
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import (
     Answered,
     AnswerKind,
     Approval,
@@ -20,7 +20,7 @@ from portico.guard.core.approval import (
     Status,
     Via,
 )
-from portico.guard.core.danger import Danger
+from portico.guard.core.policy import Danger
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.calls import AnswerOut, answer_out
 from portico.interfaces.http.gateway_use_cases import Gateway

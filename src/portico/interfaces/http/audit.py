@@ -12,9 +12,8 @@ from pydantic import BaseModel, JsonValue
 from starlette.responses import StreamingResponse
 
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.audit_chain import Link, Verdict
-from portico.guard.core.audit_heads import link_line, verdict_json
-from portico.guard.read_audit import Found, Progress, Wanted
+from portico.guard.audit import Found, Progress, Wanted
+from portico.guard.core.audit import Link, Verdict, link_line, verdict_json
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, opaque, position
 from portico.interfaces.http.problems import documented

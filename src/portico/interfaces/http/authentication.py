@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.guard.core.errors import NotAuthenticated
 from portico.interfaces.http.challenge import METADATA
 from portico.interfaces.http.problems import problem_response

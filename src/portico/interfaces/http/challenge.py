@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.guard.core.token_subject import EVERY, Grants, wanted
+from portico.guard.core.tokens import EVERY, Grants, wanted
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 _NAME: Final = b"www-authenticate"

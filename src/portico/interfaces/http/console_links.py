@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from portico.guard.manage_sessions import HANDED_ON
+from portico.guard.sessions import HANDED_ON
 from portico.interfaces.http.authentication import Caller, bearer_of
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.use_cases import Use

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.context import OpenedContext
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.contexts import OpenedContext
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.once import Asked
 from portico.interfaces.http.problems import documented

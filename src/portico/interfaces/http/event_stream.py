@@ -7,11 +7,10 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
-from portico.engine.core.cursor import Positions
 from portico.engine.core.errors import StoreUnavailable
-from portico.engine.run_events import LAST_WORDS
-from portico.engine.subscription import Subscription
-from portico.engine.tails import Tails
+from portico.engine.core.event_log import Positions
+from portico.engine.event_log import Subscription, Tails
+from portico.engine.runs import LAST_WORDS
 from portico.interfaces.http.authentication import Caller, CallerAgain
 from portico.interfaces.http.lasting import Connection, Lasting, Manners
 from portico.interfaces.http.sse import END, HEARTBEAT, retry_after

@@ -9,7 +9,7 @@ from portico.engine.core.store import StoreStatus
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.use_cases import Use
-from portico.sandbox.core.report import Backend, Report
+from portico.sandbox.core.probes import Backend, Report
 
 
 class AliveOut(BaseModel, title="AliveOut"):

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, Response
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.roles import Role
-from portico.guard.invite import Invitation
-from portico.guard.manage_principals import PrincipalWish
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.principals import Role
+from portico.guard.invitations import Invitation
+from portico.guard.principals import PrincipalWish
 from portico.interfaces.http.authentication import CallerEntry
 from portico.interfaces.http.keys import IssuedKeyOut, issued_answer
 from portico.interfaces.http.once import Asked

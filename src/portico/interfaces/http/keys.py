@@ -7,10 +7,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.api_key import StoredKey
-from portico.guard.core.roles import Scope
-from portico.guard.issue_key import IssuedKey, KeyWish
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.principals import Scope
+from portico.guard.keys import IssuedKey, KeyWish
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.once import Asked
 from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position

@@ -9,7 +9,7 @@ from portico.gateway.server_logins import (
     LogOutOfServer,
     ShowLogin,
 )
-from portico.guard.log_in import FinishLogin, ShowLoginAhead
+from portico.guard.oauth_logins import FinishLogin, ShowLoginAhead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

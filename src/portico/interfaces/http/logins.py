@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from portico.gateway.server_logins import LoginLook, LoginWish
-from portico.guard.core.login import digest_of
-from portico.guard.log_in import Returned
+from portico.guard.core.oauth_logins import digest_of
+from portico.guard.oauth_logins import Returned
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.challenge import METADATA
 from portico.interfaces.http.gateway_use_cases import Gateway

@@ -9,9 +9,9 @@ from fastapi import Depends, Header, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.core.context import context_of
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.core.contexts import context_of
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.use_cases import Use, UseCases
 from portico.kernel.json import JsonObject, JsonValue, canonical

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from portico.agents.core.agent import Agent, AgentFilter
 from portico.debate.core.rules import Preset
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.interfaces.http.agent_use_cases import Agents
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.chat_bodies import DEBATE, PREFIX, agent_named, preset_named

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.act import Allowed, Decision, Denied, NeedsApproval
-from portico.guard.core.explanation import Explanation
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
+from portico.guard.core.policy import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.guard.explain import ExplainPolicy
-from portico.guard.manage_rules import AddRule, ListRules, RemoveRule
+from portico.guard.policy import ExplainPolicy
+from portico.guard.rules import AddRule, ListRules, RemoveRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role
-from portico.guard.manage_principals import PrincipalChange, PrincipalWish
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.principals import Identity, Role
+from portico.guard.principals import PrincipalChange, PrincipalWish
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.once import Asked
 from portico.interfaces.http.paging import DEFAULT_LIMIT, After, Limit, Page, next_cursor, position

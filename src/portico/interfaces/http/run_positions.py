@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from portico.engine.core.errors import BadCursor
-from portico.engine.core.run import RunPosition
+from portico.engine.core.runs import RunPosition
 from portico.kernel.ids import BadId, RunId
 
 

@@ -10,15 +10,8 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
 from portico.agents.core.given import shown
-from portico.engine.core.run import (
-    Failure,
-    Run,
-    RunStatus,
-    Started,
-    Step,
-    StepState,
-)
-from portico.engine.start_run import RunWish
+from portico.engine.core.runs import Failure, Run, RunStatus, Started, Step, StepState
+from portico.engine.runs import RunWish
 from portico.interfaces.http import run_positions
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.once import Asked

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
+from portico.engine.core.idempotency import Answer
 from portico.gateway.core.tool import Standing
 from portico.gateway.workflows.look_at_saved import SavedLook
 from portico.interfaces.http.authentication import Caller

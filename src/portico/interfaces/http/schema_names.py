@@ -26,7 +26,7 @@ from portico.debate.core.outcome import Source
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
 from portico.debate.core.voice import VoiceKind
-from portico.engine.core.run import RunStatus, StepState
+from portico.engine.core.runs import RunStatus, StepState
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.call import CallOutcome, Verb
@@ -38,14 +38,14 @@ from portico.gateway.core.suggest.mode import Mode as SuggestMode
 from portico.gateway.core.suggest.threshold import Outcome as SuggestOutcome
 from portico.gateway.core.tool import Standing
 from portico.gateway.core.upstream import Phase
-from portico.guard.core.approval import AnswerKind, Outcome, Resolution, Status, Via
-from portico.guard.core.danger import Danger
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.approvals import AnswerKind, Outcome, Resolution, Status, Via
+from portico.guard.core.policy import Danger
+from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.principal import PrincipalKind
+from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network
-from portico.sandbox.core.report import Backend
 
 _EXPLICIT: Final = "x-portico-name"
 _REF: Final = "#/components/schemas/"

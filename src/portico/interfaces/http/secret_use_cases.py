@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.guard.manage_secrets import ListSecrets, SetSecret, UnsetSecret
+from portico.guard.secrets import ListSecrets, SetSecret, UnsetSecret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, SecretStr
 
-from portico.guard.core.secret import LONGEST
-from portico.guard.manage_secrets import SecretLook
+from portico.guard.core.secrets import LONGEST
+from portico.guard.secrets import SecretLook
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
-from portico.engine.core.receipt import Answer
+from portico.engine.core.idempotency import Answer
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.launch_text import from_json, shown, to_json
 from portico.gateway.core.server import Era, Server

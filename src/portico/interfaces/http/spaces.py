@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
-from portico.engine.core.receipt import Answer
-from portico.guard.core.space import ExportedRow, Space
-from portico.guard.manage_spaces import SpaceWish
+from portico.engine.core.idempotency import Answer
+from portico.guard.core.spaces import ExportedRow, Space
+from portico.guard.spaces import SpaceWish
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.invitations import InvitationOut, invitation_answer
 from portico.interfaces.http.once import Asked

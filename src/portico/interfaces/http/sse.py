@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from portico.engine.core.entry import Aside, Entry
+from portico.engine.core.event_log import Aside, Entry
 
 MEDIA_TYPE: Final = "text/event-stream"
 HEARTBEAT: Final = b":\n\n"

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Generic, Protocol, TypeVar
 from fastapi import Depends, Request
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.interfaces.http.authentication import Caller, CallerAgain
 from portico.interfaces.http.lasting import Connection, Lasting, Manners
 from portico.interfaces.http.line import Line

@@ -5,43 +5,27 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.engine.control_run import CancelRun, ForkRun, ResumeRun, SignalRun
-from portico.engine.do_once import DoOnce
-from portico.engine.look_at_runs import ListRuns, ShowRun
-from portico.engine.read_events import ReadRunEvents
-from portico.engine.show_metrics import ShowMetrics
-from portico.engine.show_status import ShowStatus
-from portico.engine.start_run import StartForPeople
-from portico.engine.tails import Tails
-from portico.engine.wait_for_run import WaitForRun
-from portico.engine.watch import WatchRun, WatchTopics
-from portico.guard.authenticate import Authenticate
-from portico.guard.change_keys import ListKeys, RevokeKey, RotateKey, ShowKey
-from portico.guard.invite import AcceptInvitation, InviteAgain, InvitePerson
-from portico.guard.issue_agent_key import IssueAgentKey
-from portico.guard.issue_key import IssueKey
-from portico.guard.manage_contexts import CloseContext, EnterContext, ListContexts, OpenContext
-from portico.guard.manage_principals import (
-    AddPrincipal,
-    ChangePrincipal,
-    ListPrincipals,
-    ShowPrincipal,
+from portico.engine.event_log import ReadRunEvents, Tails, WatchRun, WatchTopics
+from portico.engine.idempotency import DoOnce
+from portico.engine.runs import (
+    CancelRun,
+    ForkRun,
+    ListRuns,
+    ResumeRun,
+    ShowRun,
+    SignalRun,
+    StartForPeople,
+    WaitForRun,
 )
-from portico.guard.manage_sessions import (
-    EndSession,
-    LeaveSession,
-    ListSessions,
-    OpenSession,
-    TakeSession,
-)
-from portico.guard.manage_spaces import (
-    DeleteSpace,
-    ExportSpace,
-    FoundSpace,
-    RenameSpace,
-    ShowSpace,
-)
-from portico.guard.read_audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
+from portico.engine.store import ShowMetrics, ShowStatus
+from portico.guard.audit import ExportAudit, ReadAudit, ShowAuditHead, VerifyAudit
+from portico.guard.authentication import Authenticate
+from portico.guard.contexts import CloseContext, EnterContext, ListContexts, OpenContext
+from portico.guard.invitations import AcceptInvitation, InviteAgain, InvitePerson
+from portico.guard.keys import IssueAgentKey, IssueKey, ListKeys, RevokeKey, RotateKey, ShowKey
+from portico.guard.principals import AddPrincipal, ChangePrincipal, ListPrincipals, ShowPrincipal
+from portico.guard.sessions import EndSession, LeaveSession, ListSessions, OpenSession, TakeSession
+from portico.guard.spaces import DeleteSpace, ExportSpace, FoundSpace, RenameSpace, ShowSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic import JsonValue as WireJson
 
-from portico.guard.core.roles import Role
+from portico.guard.core.principals import Role
 from portico.kernel.json import JsonObject, JsonValue
 
 _ID: Final = "[0-7][0-9a-hjkmnp-tv-z]{25}"

@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.responses import Response
 
-from portico.engine.core.run import RunStatus, Started
+from portico.engine.core.runs import RunStatus, Started
 from portico.gateway.core.plan.report import Mode
 from portico.gateway.core.suggest.kept_plan import MOST_WORDS
 from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.list_workflows import WorkflowLine
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
-from portico.guard.core.approval import Resolution
+from portico.guard.core.approvals import Resolution
 from portico.interfaces.http import run_positions
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway, GatewayUseCases

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.types import Scope
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.interfaces.mcp.errors import NoSuchDoor
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal

@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.interfaces.http.line import line_of
 from portico.kernel.errors import Kind, PorticoError
 

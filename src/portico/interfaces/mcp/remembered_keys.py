@@ -8,7 +8,7 @@ from hashlib import sha256
 from time import monotonic
 from typing import Final
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 
 _KNOWN: Final = 1.0
 """Seconds: for so long, and no longer, a key still opens after it was revoked, whichever process

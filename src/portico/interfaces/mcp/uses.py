@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from portico.engine.ports import Wakeups
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.principal import Principal
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 
 
 async def at_window(authenticate: Callable[[str], Awaitable[Entry]], shown: str) -> Entry:

@@ -11,7 +11,7 @@ from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.tool import ToolRef
-from portico.guard.core.act import Act, Aim, Allowed, TaskContext
+from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
 from portico.testing.guard import a_person

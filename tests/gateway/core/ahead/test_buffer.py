@@ -12,7 +12,7 @@ from portico.gateway.core.ahead.switches import (
     Switches,
 )
 from portico.gateway.core.call import Answer
-from portico.guard.core.act import Act, Aim
+from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import JsonObject

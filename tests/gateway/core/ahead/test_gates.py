@@ -19,7 +19,7 @@ from portico.gateway.core.ahead.switches import (
 )
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
-from portico.guard.core.act import Denied, NeedsApproval, TaskContext
+from portico.guard.core.access_request import Denied, NeedsApproval, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonValue

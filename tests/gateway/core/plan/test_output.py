@@ -1,6 +1,6 @@
 """Whatever form a tool answers in, those after it find one document, by a name that stays apart."""
 
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamRefused
 from portico.gateway.core.plan.inner_names import inner_name

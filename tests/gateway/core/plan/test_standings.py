@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.engine.core.run import Failure, Place, Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Failure, Place, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.graph import graph_of
 from portico.gateway.core.plan.outline import (
     OutlinedStep,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from portico.engine.core.run import Failure, Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Failure, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.outline import OutlinedStep
 from portico.gateway.core.plan.trying_again import (
     asked_calls,

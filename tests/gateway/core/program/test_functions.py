@@ -13,7 +13,7 @@ from portico.gateway.core.program.functions import (
 from portico.gateway.core.program.program import ProgramLimits, ProgramWish, check
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.code import Pending, Raised
+from portico.sandbox.core.requests import Pending, Raised
 
 READ = ToolRef("fs", "read_file")
 DASHED = ToolRef("my-git", "log.all")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.engine.core.run import Step, StepState
+from portico.engine.core.runs import Step, StepState
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.report import (
     Mode,
@@ -27,7 +27,7 @@ from portico.gateway.core.program.turn import (
 )
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonValue
-from portico.sandbox.core.code import CodeEnd, Raised
+from portico.sandbox.core.requests import CodeEnd, Raised
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 HANDLE = ResultId.mint(BEGINNING, SeededEntropy())

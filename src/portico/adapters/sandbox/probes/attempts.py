@@ -12,13 +12,10 @@ from typing import Final
 from portico.adapters.sandbox.account import account_for
 from portico.adapters.sandbox.probes.bundle import bundled
 from portico.adapters.sandbox.probes.canaries import Canaries, canaries
-from portico.sandbox.core.limits import Limits
-from portico.sandbox.core.outcome import End, Outcome
-from portico.sandbox.core.probes import Manner, Situation, Trial
-from portico.sandbox.core.profile import Network, Order, Profile
-from portico.sandbox.core.report import Probe
-from portico.sandbox.core.trials import attempt_of
-from portico.sandbox.ports import Box
+from portico.sandbox.core.probes import Manner, Probe, Situation, Trial, attempt_of
+from portico.sandbox.core.profile import Limits, Network, Order, Profile
+from portico.sandbox.core.requests import End, Outcome
+from portico.sandbox.requests import Box
 
 _MEGABYTE: Final = 1 << 20
 LIMITS: Final = Limits(

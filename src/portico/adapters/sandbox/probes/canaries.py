@@ -26,7 +26,7 @@ from portico.adapters.sandbox.probes.canary_processes import (
 )
 from portico.adapters.sandbox.probes.canary_sockets import listening, name_server, own_address
 from portico.adapters.sandbox.probes.trying import CANARY, Marks
-from portico.sandbox.core.limits import Limits
+from portico.sandbox.core.profile import Limits
 
 _HELLO: Final = f"{CANARY}: nobody in a box should read this.\n".encode()
 _CHANGEABLE: Final = ("secret", "movable", "removable", "writable")

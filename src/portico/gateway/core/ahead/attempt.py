@@ -8,7 +8,7 @@ from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.server import ServerId
-from portico.guard.core.act import Act, Aim, Decision, TaskContext
+from portico.guard.core.access_request import Act, Aim, Decision, TaskContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Final
 from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Server
-from portico.guard.core.act import Act
-from portico.guard.core.context import context_of
+from portico.guard.core.access_request import Act
+from portico.guard.core.contexts import context_of
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label

@@ -10,7 +10,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from portico.gateway.core.ahead.attempt import Arrival, Attempt
 from portico.gateway.core.ahead.predicted import Origin, Source
 from portico.gateway.core.ahead.switches import AheadMode
-from portico.guard.core.act import Allowed
+from portico.guard.core.access_request import Allowed
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 

@@ -6,7 +6,7 @@ from portico.gateway.core.ahead.buffer import Held
 from portico.gateway.core.ahead.switches import AheadMode, Switches
 from portico.gateway.core.call import Answer
 from portico.gateway.core.server import Server
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.effect import Effect
 
 

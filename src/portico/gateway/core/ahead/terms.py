@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from portico.gateway.core.ahead.switches import AheadMode
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.guard.core.act import Act
+from portico.guard.core.access_request import Act
 from portico.kernel.ids import PrincipalId, SpaceId
 
 _REST: Final = 60.0

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from portico.engine.core.run import Failure
+from portico.engine.core.runs import Failure
 from portico.gateway.core.plan.report import Trouble
 from portico.kernel.errors import PorticoError, type_name
 from portico.kernel.json import JsonObject, JsonValue

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from portico.engine.core.run import Failure, Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Failure, Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.outline import OutlinedStep
 from portico.gateway.core.plan.report import Items, StepReport, StepStanding, Trouble
 from portico.kernel.json import JsonObject, JsonValue

@@ -8,7 +8,7 @@ it, or was done without what it would have given, both would be done otherwise.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from portico.engine.core.run import Run, Step, StepState
+from portico.engine.core.runs import Run, Step, StepState
 from portico.gateway.core.plan.outline import OutlinedStep
 from portico.gateway.core.plan.report import StepStanding
 from portico.gateway.core.plan.standings import call_of, owner, standings

@@ -10,7 +10,7 @@ from typing import Final
 from portico.gateway.core.errors import BadToolRef
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.code import Pending, Raised
+from portico.sandbox.core.requests import Pending, Raised
 
 CALL: Final = "call"
 """The function that takes a tool's own name, and what it is given."""

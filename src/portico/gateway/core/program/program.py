@@ -7,7 +7,7 @@ from typing import Final
 from portico.gateway.core.program.errors import BadProgram
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import Label
-from portico.sandbox.core.code import CodeLimits
+from portico.sandbox.core.requests import CodeLimits
 
 PROGRAM: Final = "program"
 """The kind of its run."""

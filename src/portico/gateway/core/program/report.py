@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.engine.core.run import Step
+from portico.engine.core.runs import Step
 from portico.gateway.core.plan.outline import OutlinedStep
 from portico.gateway.core.plan.report import StepStanding, WorkflowReport, WorkflowStatus
 from portico.gateway.core.program.turn import Turn, call_name, is_turn, turn_from
 from portico.gateway.core.workflow_words import standing
 from portico.kernel.json import JsonObject
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 
 ProgramStatus = WorkflowStatus
 """In the same words; a program is never done in part."""

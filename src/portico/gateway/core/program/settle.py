@@ -5,7 +5,7 @@ from typing import Final
 
 from portico.gateway.core.plan.output import document_value
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.code import Raised
+from portico.sandbox.core.requests import Raised
 
 _KINDS: Final[Mapping[str, str]] = {
     "bad_arguments": "ValueError",

@@ -10,7 +10,7 @@ from typing import Final
 
 from portico.gateway.core.call import ResultId
 from portico.kernel.json import JsonObject, JsonValue
-from portico.sandbox.core.code import CodeEnd
+from portico.sandbox.core.requests import CodeEnd
 
 _PREFIX: Final = "turn-"
 _CALL: Final = "call-"

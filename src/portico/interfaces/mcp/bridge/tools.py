@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.hints import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

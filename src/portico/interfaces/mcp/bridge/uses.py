@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from portico.guard.authenticate import Entry
+from portico.guard.authentication import Entry
 from portico.kernel.clock import Clock
 from portico.kernel.ids import ContextId
 from portico.kernel.principal import Principal

@@ -7,8 +7,8 @@ from typing import Final
 
 from portico.debate.core.debate import DebateId
 from portico.debate.core.wish import DebateWish
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.interfaces.mcp.answers import Result
 from portico.interfaces.mcp.debate.errors import NoSuchDebateTool
 from portico.interfaces.mcp.debate.facts import (

@@ -11,7 +11,7 @@ from typing import Final
 from portico.debate.core.outcome import Source
 from portico.debate.core.question import QuestionKind
 from portico.debate.core.rules import Preset
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.hints import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal

@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from portico.agents.core.agent import Agent
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, part, wants_part

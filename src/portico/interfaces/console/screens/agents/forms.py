@@ -9,7 +9,7 @@ from starlette.responses import Response
 from portico.agents.core.agent import Agent, AgentSpec, ToolMode
 from portico.agents.core.errors import AgentRunNotFound
 from portico.gateway.core.tool import Tool
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page
 from portico.interfaces.console.screens.agents.draft import Draft, draft_of_spec, wrong_at

@@ -7,7 +7,7 @@ from portico.agents.core.agent import Agent
 from portico.agents.core.trace import RunTrace
 from portico.agents.core.trace_filter import TraceFilter
 from portico.gateway.core.tool import Tool
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.agents.models import Book
 from portico.interfaces.console.screens.agents.rows import newest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from portico.agents.core.agent import Agent
 from portico.agents.core.trace import RunTrace
 from portico.gateway.core.tool import Tool
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 from portico.interfaces.console.screens.agents.models import Book, Health
 from portico.interfaces.console.screens.chat.thread import STATUSES
 

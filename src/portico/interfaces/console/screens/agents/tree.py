@@ -6,7 +6,7 @@ from typing import Final
 
 from portico.gateway.core.tool import Standing, Tool
 from portico.gateway.look_at_tools import ToolLook
-from portico.guard.core.wildcard import fits
+from portico.guard.core.rules import fits
 from portico.kernel.effect import Effect
 
 INLINE: Final = 120

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.guard.core.danger import DANGER_WORDS, Mark
+from portico.guard.core.policy import DANGER_WORDS, Mark
 from portico.interfaces.console.screens.approvals.seen import seen
 from portico.kernel.json import JsonObject, JsonValue, pointed
 

@@ -5,9 +5,9 @@ from typing import Final
 from starlette.requests import Request
 
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.approval import Approval, Status
+from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.errors import ApprovalNotFound
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.approvals.queue import (
     EMPTY,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlencode
 
-from portico.guard.core.approval import Approval, Status
+from portico.guard.core.approvals import Approval, Status
 from portico.interfaces.console.screens.approvals.arguments import first_risk
 from portico.interfaces.console.screens.approvals.seen import one_line, seen
 from portico.interfaces.console.screens.approvals.standing import (

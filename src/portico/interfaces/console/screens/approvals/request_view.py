@@ -7,10 +7,9 @@ from typing import Final
 from urllib.parse import quote
 
 from portico.gateway.core.plan.waiting_topics import step_asked
-from portico.guard.core.act import Action
-from portico.guard.core.approval import AnswerKind, Approval, Status, check_answerer
-from portico.guard.core.danger import Danger
-from portico.guard.core.policy import TAINT
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import AnswerKind, Approval, Status, check_answerer
+from portico.guard.core.policy import TAINT, Danger
 from portico.interfaces.console.screens.approvals.arguments import (
     Argument,
     Diff,

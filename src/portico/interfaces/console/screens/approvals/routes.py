@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Via, answer_kind, resolution
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Via, answer_kind, resolution
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page, part

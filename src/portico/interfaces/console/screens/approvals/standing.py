@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.guard.core.act import Action
-from portico.guard.core.approval import AnswerKind, Approval, Outcome, Status
+from portico.guard.core.access_request import Action
+from portico.guard.core.approvals import AnswerKind, Approval, Outcome, Status
 from portico.kernel.effect import Effect
 
 SOON: Final = timedelta(minutes=10)

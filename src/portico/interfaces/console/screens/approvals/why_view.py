@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.guard.core.act import Allowed, Decision, Denied, NeedsApproval
-from portico.guard.core.approval import Approval
-from portico.guard.core.explanation import Explanation
+from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
+from portico.guard.core.approvals import Approval
+from portico.guard.core.policy import Explanation
 from portico.interfaces.console.screens.approvals.seen import seen, sentence
 from portico.interfaces.console.screens.approvals.standing import Badge
 

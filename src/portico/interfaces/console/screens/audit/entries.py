@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import quote
 from uuid import UUID
 
-from portico.guard.core.audit_chain import Head, Verdict
-from portico.guard.read_audit import Found
+from portico.guard.audit import Found
+from portico.guard.core.audit import Head, Verdict
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import BadLabel, Label

@@ -10,10 +10,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.audit_chain import Link, Verdict
-from portico.guard.core.audit_heads import link_line
-from portico.guard.core.roles import Scope
-from portico.guard.read_audit import Wanted
+from portico.guard.audit import Wanted
+from portico.guard.core.audit import Link, Verdict, link_line
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page
 from portico.interfaces.console.screens.audit.entries import Checked, checked, head_text, line

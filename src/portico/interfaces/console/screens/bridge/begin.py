@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.bridge.core.project import Project
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, page

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from portico.bridge.core.memory import MOST_LETTERS, MOST_OF_VALUE, ToRemember
 from portico.bridge.core.project import Project
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, page

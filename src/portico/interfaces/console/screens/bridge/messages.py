@@ -11,8 +11,8 @@ from portico.bridge.core.conversation import Conversation
 from portico.bridge.core.declassification import DECLASSIFY, Proposal
 from portico.bridge.core.message import MOST_LETTERS, Message, MessageId
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.approval import Approval, Status
-from portico.guard.core.roles import Scope
+from portico.guard.core.approvals import Approval, Status
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.page import done, page

@@ -8,7 +8,7 @@ from typing import Final
 from portico.bridge.core.conversation import Conversation, Participant
 from portico.bridge.core.errors import MessageNotFound
 from portico.bridge.core.message import Acknowledged, Message, MessageId
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.bridge.company import Company, company_of
 from portico.interfaces.console.screens.bridge.talk_rows import Reader, reader_of

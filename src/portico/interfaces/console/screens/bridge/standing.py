@@ -8,7 +8,7 @@ from typing import Final
 from portico.bridge.core.conversation import ConversationId
 from portico.bridge.core.project import ProjectId
 from portico.bridge.places import at_place
-from portico.guard.core.context import context_of
+from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.interfaces.console.desk import Desk
 from portico.kernel.label import PUBLIC, Label, Level, join

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.bridge.core.conversation import Conversation
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.page import done, page, part, wants_part

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from portico.bridge.core.lease import LeaseId, LeaseWish
 from portico.bridge.core.project import Project
 from portico.debate.core.rules import Cap
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page, part

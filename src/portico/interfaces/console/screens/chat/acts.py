@@ -5,8 +5,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Via
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Via
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, part, wants_part

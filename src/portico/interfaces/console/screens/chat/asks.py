@@ -7,8 +7,8 @@ from datetime import datetime
 from portico.agents.core.happening import ToolWaits
 from portico.agents.core.trace import WholeTrace
 from portico.gateway.core.plan.waiting_topics import step_asked
-from portico.guard.core.approval import AnswerKind, Approval
-from portico.guard.core.danger import Danger, Mark
+from portico.guard.core.approvals import AnswerKind, Approval
+from portico.guard.core.policy import Danger, Mark
 from portico.interfaces.console.screens.approvals.arguments import Argument, table
 from portico.interfaces.console.screens.approvals.request_view import MOST_JSON, grants_of
 from portico.interfaces.console.screens.approvals.seen import seen, seen_json, sentence

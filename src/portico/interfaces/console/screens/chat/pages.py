@@ -9,8 +9,8 @@ from starlette.responses import Response
 from portico.agents.core.agent import Agent, AgentFilter
 from portico.agents.core.trace_filter import TraceFilter
 from portico.gateway.core.tool import Standing
-from portico.guard.core.roles import Scope
-from portico.guard.core.wildcard import fits
+from portico.guard.core.principals import Scope
+from portico.guard.core.rules import fits
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page, part
 from portico.interfaces.console.screens.chat.chats import Chats, Suggestion, chats_of, suggestions

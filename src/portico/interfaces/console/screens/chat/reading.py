@@ -10,9 +10,9 @@ from portico.agents.core.errors import AgentRunNotFound
 from portico.agents.core.happening import ToolWaits
 from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace, opening
 from portico.engine.core.errors import BadCursor
-from portico.guard.core.approval import Status
+from portico.guard.core.approvals import Status
 from portico.guard.core.errors import ApprovalNotFound
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.chat.asks import Ask, ask_of, ask_of_others
 from portico.interfaces.console.screens.chat.thread import (

@@ -15,8 +15,8 @@ from portico.agents.core.errors import AgentRunOver
 from portico.agents.core.trace import AgentRunStatus, RunTrace
 from portico.agents.start_run import AgentRunWish
 from portico.engine.core.errors import RunNotOver
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.page import once as another
 from portico.interfaces.console.screens.chat.reading import seat, trace_of

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from portico.debate.core.debate import Debate, DebateId
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.rules import Preset
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.page import page
 from portico.interfaces.console.screens.bridge.standing import lower_than

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from portico.debate.core.debate import DebateId
 from portico.debate.core.errors import DebateNotFound
 from portico.debate.core.guest import GuestAnswer, Seat
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, page, part

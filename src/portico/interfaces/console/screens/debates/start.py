@@ -11,8 +11,8 @@ from portico.bridge.core.conversation import Conversation, ConversationId
 from portico.bridge.core.message import Message, MessageId
 from portico.bridge.core.project import Project
 from portico.debate.core.wish import Estimate
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.page import done, page, part

@@ -12,7 +12,7 @@ from portico.agents.core.statistics import ModelStats
 from portico.agents.core.trace_filter import TraceFilter
 from portico.gateway.ahead.switch_ahead import AheadWish
 from portico.gateway.core.ahead.switches import AheadMode
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of
 from portico.interfaces.console.page import done, page, part

@@ -11,12 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.debate.core.debate import DebateId
-from portico.engine.core.receipt import Answer
-from portico.engine.core.run import Run
-from portico.engine.do_once import Ask
-from portico.engine.start_run import RunWish
-from portico.guard.answer_approval import Reply
-from portico.guard.core.approval import AnswerKind, Via, answer_kind, resolution
+from portico.engine.core.idempotency import Answer
+from portico.engine.core.runs import Run
+from portico.engine.idempotency import Ask
+from portico.engine.runs import RunWish
+from portico.guard.approvals import Reply
+from portico.guard.core.approvals import AnswerKind, Via, answer_kind, resolution
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done

@@ -1,7 +1,7 @@
 """A run as a file: what whoever asks may see of it."""
 
 from portico.agents.core.given import shown
-from portico.engine.core.run import Run, Step
+from portico.engine.core.runs import Run, Step
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.run.look import PLACE, look
 from portico.interfaces.http.sse import event_json

@@ -9,7 +9,7 @@ from typing import Final
 from portico.agents.core.errors import AgentRunNotFound
 from portico.debate.core.debate import DebateId
 from portico.engine.core.errors import RunNotFound
-from portico.engine.core.run import Run, Step
+from portico.engine.core.runs import Run, Step
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.report import WorkflowReport
 from portico.gateway.core.program.report import ProgramReport

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
-from portico.engine.core.run import Run, RunStatus, Step, StepState
+from portico.engine.core.runs import Run, RunStatus, Step, StepState
 from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
 

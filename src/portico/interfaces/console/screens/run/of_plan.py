@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.engine.core.run import Step
+from portico.engine.core.runs import Step
 from portico.gateway.core.plan.report import StepReport, StepStanding, WorkflowReport
 from portico.gateway.core.plan.standings import owner
 from portico.gateway.core.program.report import turns_in

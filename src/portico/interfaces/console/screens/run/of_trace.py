@@ -6,7 +6,7 @@ from typing import Final
 
 from portico.agents.core.noted import TurnNoted
 from portico.agents.core.trace import ToolUse, TurnTrace, WholeTrace
-from portico.engine.core.run import Step
+from portico.engine.core.runs import Step
 from portico.interfaces.console.screens.run.of_journal import waits_of
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task
 

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from portico.agents.core.trace import AgentRunStatus, WholeTrace
-from portico.engine.core.run import Failure, Run, RunStatus
+from portico.engine.core.runs import Failure, Run, RunStatus
 from portico.gateway.core.plan.outline import OutlinedStep, critical_steps
 from portico.gateway.core.plan.private_words import unspoken
 from portico.gateway.core.plan.report import WorkflowStatus
 from portico.gateway.core.plan.standings import trouble
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.screens.run.tasks import Span, State, Task
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal

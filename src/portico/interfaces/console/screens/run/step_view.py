@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.agents.core.trace import ToolUse, TurnTrace
-from portico.engine.core.run import Step, StepState
+from portico.engine.core.runs import Step, StepState
 from portico.gateway.core.graph.path import Hop
 from portico.gateway.core.plan.standings import owner
 from portico.interfaces.console.screens.approvals.request_view import Asked

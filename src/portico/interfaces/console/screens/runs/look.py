@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from portico.agents.core.trace import RunTrace
 from portico.agents.core.trace_filter import TraceFilter
-from portico.engine.core.run import Run
+from portico.engine.core.runs import Run
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.runs.view import (
     STATUSES,

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from portico.agents.core.trace import RunTrace
-from portico.engine.core.run import Run, RunStatus
+from portico.engine.core.runs import Run, RunStatus
 from portico.gateway.core.plan.outline import outline_from
 from portico.interfaces.console.screens.run.of_journal import planned
 from portico.interfaces.console.screens.run.seen import KINDS, Seen, of_run, powers_of, status_badge

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.page import page, part
 from portico.interfaces.console.screens.servers import add_routes, review_routes, server_routes

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from portico.gateway.manage_servers import ServerLook
 from portico.gateway.server_logins import LoginLook
-from portico.guard.core.login import LoginLink
-from portico.guard.core.roles import Scope
+from portico.guard.core.oauth_logins import LoginLink
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.servers.server_view import (
     TOOLS,

@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from portico.gateway.core.profile_text import profile_from
 from portico.gateway.label_server import Labelling
-from portico.guard.core.roles import Scope
-from portico.guard.permit import permit
+from portico.guard.core.principals import Scope
+from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of
 from portico.interfaces.console.page import done, page, part

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.page import page
 from portico.interfaces.console.screens.settings.tabs import tabs

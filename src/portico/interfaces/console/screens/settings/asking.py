@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.core.roles import Scope
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.forms import BadForm, Form
 from portico.kernel.ids import PrincipalId

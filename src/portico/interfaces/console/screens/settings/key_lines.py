@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.guard.core.api_key import StoredKey
-from portico.guard.core.roles import FOR_AGENTS, Scope
+from portico.guard.core.keys import StoredKey
+from portico.guard.core.principals import FOR_AGENTS, Scope
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.core.roles import Scope
-from portico.guard.issue_key import IssuedKey, KeyWish
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.core.principals import Scope
+from portico.guard.keys import IssuedKey, KeyWish
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page

@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
-from portico.guard.core.roles import Role
-from portico.guard.invite import Invitation
-from portico.guard.manage_principals import PrincipalChange, PrincipalWish
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
+from portico.guard.core.principals import Role
+from portico.guard.invitations import Invitation
+from portico.guard.principals import PrincipalChange, PrincipalWish
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done, page

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.guard.core.identity import Identity
-from portico.guard.core.roles import Role, Scope
+from portico.guard.core.principals import Identity, Role, Scope
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
 from portico.guard.core.rules import Rule, Ruling
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal

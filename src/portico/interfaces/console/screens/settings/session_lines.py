@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from portico.guard.core.api_key import StoredKey
+from portico.guard.core.keys import StoredKey
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
 
 

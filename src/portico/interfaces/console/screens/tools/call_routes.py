@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.engine.core.receipt import Answer
-from portico.engine.do_once import Ask
+from portico.engine.core.idempotency import Answer
+from portico.engine.idempotency import Ask
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.errors import LoginNeeded
 from portico.gateway.core.tool import ToolRef

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from portico.guard.core.act import Allowed, Decision, Denied, NeedsApproval
-from portico.guard.core.explanation import Explanation
+from portico.guard.core.access_request import Allowed, Decision, Denied, NeedsApproval
+from portico.guard.core.policy import Explanation
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.interfaces.console.screens.tools.effects import Mark
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.look_at_tools import ToolLook
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.tools.effects import EFFECTS
 from portico.interfaces.console.screens.tools.policy_view import SETTINGS, Policy, policy

@@ -11,7 +11,7 @@ from portico.agents.core.model import ProviderState
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.manage_servers import ServerWish
 from portico.gateway.weigh_context import WeighContext
-from portico.guard.core.roles import Scope
+from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, form_of
 from portico.interfaces.console.page import done, page, part

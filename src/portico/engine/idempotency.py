@@ -1,0 +1,32 @@
+"""Do something once, however often it is asked for."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from portico.engine.core.idempotency import Answer, Claim, Receipt
+from portico.engine.ports import Receipts
+from portico.kernel.json import JsonValue
+from portico.kernel.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A write as it was asked for; without a key it is done each time it is asked."""
+
+    operation: str
+    request: JsonValue
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoOnce:
+    receipts: Receipts
+
+    async def __call__(
+        self, caller: Principal, ask: Ask, action: Callable[[], Awaitable[Answer]]
+    ) -> Receipt:
+        """Raises `KeyReused`, and whatever `action` raises."""
+        if ask.key is None:
+            return Receipt((await action()).first(), replayed=False)
+        claim = Claim.of(ask.operation, ask.key, ask.request)
+        return await self.receipts.once(caller, claim, action)
