@@ -16,10 +16,9 @@ from portico.adapters.dbos.late_line import LateLine
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.agents.core.asking import ModelAsk, Piece
-from portico.agents.core.happening import RunEnded
-from portico.agents.core.message import UserSaid
-from portico.agents.start_run import AgentRunWish
+from portico.agents.core.events import RunEnded
+from portico.agents.core.model_requests import ModelAsk, Piece, UserSaid
+from portico.agents.runs import AgentRunWish
 from portico.app.agents import LateModels, agent_doors
 from portico.app.audit import open_audit
 from portico.app.background import kept_up

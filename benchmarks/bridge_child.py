@@ -32,10 +32,10 @@ from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.app.ground import Ground
-from portico.bridge.inbox import ShowInbox
-from portico.bridge.marks import Marks
-from portico.bridge.open_conversation import OpenConversation
-from portico.bridge.send_message import SendMessage
+from portico.bridge.conversations import OpenConversation
+from portico.bridge.messages import SendMessage
+from portico.bridge.read_state import ShowInbox
+from portico.bridge.taint import Marks
 from portico.kernel.ids import SpaceId
 
 _SEED: Final = 10

@@ -17,8 +17,8 @@ from benchmarks.bridge_loading import without_indexes
 from portico.adapters.postgres.bridge_messages import PostgresMessages
 from portico.adapters.postgres.bridge_read_state import PostgresReadState
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.message import MessageId, NewMessage
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.messages import MessageId, NewMessage
 from portico.bridge.ports import Stamp
 
 _ASKED: Final = 40

@@ -16,9 +16,9 @@ from portico.adapters.postgres.bridge_read_state import PostgresReadState
 from portico.adapters.postgres.bridge_rows import placed_from
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.inbox import ShowInbox
-from portico.bridge.search_ports import Hit
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.read_state import ShowInbox
+from portico.bridge.search import Hit
 from portico.kernel.principal import Principal
 
 PAGE: Final = 50

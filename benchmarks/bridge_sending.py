@@ -19,10 +19,10 @@ from portico.adapters.postgres.bridge_messages import PostgresMessages
 from portico.adapters.postgres.bridge_rows import digest_of
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.message import MessageId, NewMessage
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.messages import MessageId, NewMessage
+from portico.bridge.messages import SendMessage
 from portico.bridge.ports import Stamp
-from portico.bridge.send_message import SendMessage
 from portico.kernel.principal import Principal
 
 WRITERS: Final = 8

@@ -18,7 +18,7 @@ from benchmarks.debate_replay import POINTS, replay
 from benchmarks.debate_rows import FILE, Row, file_in, merged, read_rows
 from benchmarks.debate_teams import TEAMS, simulated
 from portico.bench.report import Report, skipped
-from portico.debate.core.rules import Preset
+from portico.debate.core.questions import Preset
 from portico.interfaces.cli.terminal import At
 from portico.kernel.json import JsonObject
 

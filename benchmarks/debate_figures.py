@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.debate_fixed import Ran, best_mixed, mixed
 from benchmarks.debate_replay import Held, Point
 from benchmarks.reliability import expected_error, reliability
-from portico.debate.core.rules import Preset
+from portico.debate.core.questions import Preset
 
 _RESAMPLED: Final = 2_000
 _COVERED: Final = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)

@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.debate_replay import WHEN
 from benchmarks.debate_teams import CHOICES, QUESTION, Team, said_of, voices_of
-from portico.debate.core.decision import Why
-from portico.debate.core.outcome import Ballot, Known
-from portico.debate.core.panel import decide, panel_of
-from portico.debate.core.rules import Preset, rules_of
+from portico.debate.core.debates import Ballot, Known, Why
+from portico.debate.core.panel import panel_of
+from portico.debate.core.questions import Preset, rules_of
+from portico.debate.core.votes import decide
 
 SIZES: Final = (3, 5, 7, 9)
 _PAST: Final = 60

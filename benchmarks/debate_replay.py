@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.debate_rows import Row
-from portico.debate.core.learning import Learnt, learnt_of
-from portico.debate.core.outcome import Ballot, Known
-from portico.debate.core.panel import Panel, critique_worth, next_voice, seated, settled, standing
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Preset, Rules, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debates import Ballot, Known, Said
+from portico.debate.core.panel import critique_worth, next_voice, seated, settled, standing
+from portico.debate.core.questions import Preset, Question, QuestionKind, Rules, rules_of
+from portico.debate.core.votes import Learnt, Panel, learnt_of
 from portico.kernel.label import PUBLIC
 
 WHEN: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from portico.debate.core.canonical import canonical_value
+from portico.debate.core.canonical_answers import canonical_value
 
 FILE: Final = "dylan-math.json"
 

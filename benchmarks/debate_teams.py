@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.debate_replay import WHEN
-from portico.debate.core.learning import learnt_of
-from portico.debate.core.outcome import Ballot, Known
+from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debates import Ballot, Known, Said
 from portico.debate.core.panel import seated, standing
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.questions import Question, QuestionKind
+from portico.debate.core.votes import learnt_of
 from portico.kernel.label import PUBLIC
 
 CHOICES: Final = 4

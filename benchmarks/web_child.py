@@ -22,8 +22,8 @@ from benchmarks.web_stock import load_audit, load_calls, load_edges, load_talk, 
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.app.ground import Ground
 from portico.app.use_cases import use_cases
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from portico.adapters.cross_domain.agent_identities import AgentIdentities
-from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.app.assemble_agents import AgentDoors, assemble_agents
 from portico.engine.core.errors import RunNotFound
 from portico.guard.core.authentication import as_principal

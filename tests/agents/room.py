@@ -7,19 +7,16 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from portico.agents.ask_model import AskModel
-from portico.agents.core.agent import AgentSpec, Limits
-from portico.agents.core.given import RunGiven
-from portico.agents.core.happening import Happening, RunEnded
-from portico.agents.core.message import Message
-from portico.agents.core.trace import PersonSaid, RunTrace, WholeTrace
-from portico.agents.make_calls import MakeCalls
-from portico.agents.margins import Margins
+from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.core.activation import RunGiven
+from portico.agents.core.agents import AgentSpec, Limits
+from portico.agents.core.events import Happening, RunEnded
+from portico.agents.core.model_requests import Message
+from portico.agents.core.traces import PersonSaid, RunTrace, WholeTrace
+from portico.agents.model_calls import AskModel, Margins, PrepareQuestion
 from portico.agents.ports import Models, Toolbox, Traces
-from portico.agents.prepare_question import PrepareQuestion
-from portico.agents.resume_run import ResumeAgentRun
-from portico.agents.run_agent import RunAgent
-from portico.agents.take_turn import TakeTurn
+from portico.agents.runs import ResumeAgentRun
+from portico.agents.tool_calls import MakeCalls
 from portico.engine.core.runs import Run
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, RunWish

@@ -7,17 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents import test_model as trying
-from portico.agents.core.agent import Limits, ToolMode
-from portico.agents.core.asking import (
-    ArgumentsPiece,
-    Finish,
-    ModelAsk,
-    Piece,
-    Reply,
-    TextPiece,
-    Usage,
-)
+from portico.agents import model_requests as trying
+from portico.agents.core.agents import Limits, ToolMode
 from portico.agents.core.errors import (
     ModelBroke,
     ModelKeyMissing,
@@ -27,11 +18,25 @@ from portico.agents.core.errors import (
     ModelTruncated,
     ModelUnavailable,
 )
-from portico.agents.core.happening import Noted, TextAdded
-from portico.agents.core.message import ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.model import ModelRef, Price, Support
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.list_models import ListModels, ListProviders, ShowModel
+from portico.agents.core.events import Noted, TextAdded
+from portico.agents.core.model_requests import (
+    ArgumentsPiece,
+    Finish,
+    ModelAsk,
+    ModelRef,
+    ModelSaid,
+    Piece,
+    Price,
+    Reply,
+    Support,
+    TextPiece,
+    ToolCall,
+    ToolGave,
+    Usage,
+    UserSaid,
+)
+from portico.agents.core.traces import AgentRunStatus
+from portico.agents.model_requests import ListModels, ListProviders, ShowModel
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.label import Label, Level

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from portico.agents.core.asking import ModelAsk, Piece
-from portico.agents.core.calling import Acts, Early, Given, Wanted
-from portico.agents.core.trace import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.model_requests import ModelAsk, Piece
+from portico.agents.core.tool_calls import Acts, Early, Given, Wanted
+from portico.agents.core.traces import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal

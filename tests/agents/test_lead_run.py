@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from portico.agents.core.asking import ModelAsk, Piece, TextPiece
+from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentRunNotFound,
     AgentRunOver,
     ModelUnavailable,
 )
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Heard,
     RunEnded,
     TextAdded,
@@ -24,10 +24,9 @@ from portico.agents.core.happening import (
     ToolEnded,
     ToolWaits,
 )
-from portico.agents.core.spoken import Spoken
-from portico.agents.core.trace import AgentRunStatus, RunTrace
-from portico.agents.follow_run import FollowRun
-from portico.agents.own_run import ended_of
+from portico.agents.core.model_requests import ModelAsk, Piece, TextPiece
+from portico.agents.core.traces import AgentRunStatus, RunTrace
+from portico.agents.runs import FollowRun, ended_of
 from portico.engine.core.errors import RunNotOver
 from portico.engine.core.runs import Run, RunStatus
 from portico.gateway.core.errors import UpstreamTimedOut

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portico.agents.core.agent import AgentFilter, AgentSpec, ToolMode
+from portico.agents.core.agents import AgentFilter, AgentSpec, ToolMode
 from portico.agents.core.errors import (
     AgentChanged,
     AgentNameTaken,
@@ -19,9 +19,8 @@ from portico.agents.core.errors import (
     NameInRules,
     ProviderNotFound,
 )
-from portico.agents.core.model import ModelInfo, ModelRef, Support
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.core.trace_filter import TraceFilter, TracePlace
+from portico.agents.core.model_requests import ModelInfo, ModelRef, Support
+from portico.agents.core.traces import AgentRunStatus, TraceFilter, TracePlace
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import NotPermitted, Overreach
 from portico.guard.core.principals import Role

@@ -6,21 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from portico.agents.core.asking import CallPiece, ModelAsk, Piece, TextPiece, Usage
-from portico.agents.core.calling import Wanted
+from portico.agents.core.activation import stop_topic
 from portico.agents.core.errors import AgentRunNotFound, ModelBroke
-from portico.agents.core.given import stop_topic
-from portico.agents.core.happening import (
-    Heard,
-    RunEnded,
-    ToolBegan,
-    ToolEnded,
-    TurnBegan,
-    TurnEnded,
+from portico.agents.core.events import Heard, RunEnded, ToolBegan, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    CallPiece,
+    ModelAsk,
+    ModelSaid,
+    Piece,
+    TextPiece,
+    ToolGave,
+    Usage,
+    UserSaid,
 )
-from portico.agents.core.message import UNREADABLE, ModelSaid, ToolGave, UserSaid
-from portico.agents.core.showing import MANY
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.tool_calls import MANY, Wanted
+from portico.agents.core.traces import AgentRunStatus
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.testing.agents import (

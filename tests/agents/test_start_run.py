@@ -10,8 +10,8 @@ import pytest
 
 from portico.adapters.cross_domain.agent_work import AgentWork
 from portico.adapters.inline.runs import InlineRuns
-from portico.agents.core.agent import Limits
-from portico.agents.core.asking import Usage
+from portico.agents.core.activation import RunGiven
+from portico.agents.core.agents import Limits
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentNotFound,
@@ -19,11 +19,9 @@ from portico.agents.core.errors import (
     AgentRunOver,
     BadModelRef,
 )
-from portico.agents.core.given import RunGiven
-from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.core.trace import AgentRunStatus, WholeTrace
-from portico.agents.outer_run import left_of
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
+from portico.agents.core.model_requests import ModelSaid, Usage, UserSaid
+from portico.agents.core.traces import AgentRunStatus, WholeTrace
+from portico.agents.runs import AgentRunWish, StartedAgentRun, left_of
 from portico.engine.core.errors import KeyReused, RunNotOver
 from portico.guard.core.approvals import Status
 from portico.guard.core.errors import NotPermitted

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from portico.agents.answer_interrupts import AnswerInterrupts
-from portico.agents.core.chat import LeftOff, Question
+from portico.agents.conversations import TakeQuestion
+from portico.agents.core.conversations import LeftOff, Question
 from portico.agents.core.errors import AgentRunNotFound
-from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.take_question import TakeQuestion
+from portico.agents.core.model_requests import ModelSaid, UserSaid
+from portico.agents.runs import AnswerInterrupts
 from portico.gateway.core.errors import BadArguments
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Status, Via

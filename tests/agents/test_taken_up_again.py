@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from portico.agents.core.asking import CallPiece, ModelAsk, Piece, TextPiece
-from portico.agents.core.calling import Acts, Early, Given, Wanted
-from portico.agents.core.conversation import NOT_KEPT
+from portico.agents.core.activation import stop_topic
+from portico.agents.core.conversations import NOT_KEPT
 from portico.agents.core.errors import ModelBroke, ToolNotAllowed
-from portico.agents.core.given import stop_topic
-from portico.agents.core.happening import RunEnded, ToolEnded
-from portico.agents.core.message import UserSaid
-from portico.agents.core.trace import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.events import RunEnded, ToolEnded
+from portico.agents.core.model_requests import CallPiece, ModelAsk, Piece, TextPiece, UserSaid
+from portico.agents.core.tool_calls import Acts, Early, Given, Wanted
+from portico.agents.core.traces import AgentRunStatus, News, RunTrace, ToolUse, TurnTrace
 from portico.engine.core.runs import RunStatus
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId

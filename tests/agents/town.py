@@ -13,19 +13,23 @@ from portico.adapters.cross_domain.agent_tasks import AgentTasks
 from portico.adapters.cross_domain.agent_toolbox import AsksNobody, GatewayToolbox
 from portico.adapters.cross_domain.agent_work import AgentWork, acting_in
 from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.agents.ask_model import AskModel
-from portico.agents.core.agent import Agent
-from portico.agents.core.happening import Happening
-from portico.agents.core.trace import WholeTrace
-from portico.agents.follow_run import AnswerOf, FollowRun
-from portico.agents.make_calls import MakeCalls
-from portico.agents.prepare_question import PrepareQuestion
-from portico.agents.resume_run import ResumeAgentRun
-from portico.agents.run_agent import RunAgent
-from portico.agents.start_run import AGENT, AgentRunWish, StartAgentRun, StartedAgentRun
-from portico.agents.steer_run import SteerRun
-from portico.agents.stop_run import StopRun
-from portico.agents.take_turn import TakeTurn
+from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.core.agents import Agent
+from portico.agents.core.events import Happening
+from portico.agents.core.traces import WholeTrace
+from portico.agents.model_calls import AskModel, PrepareQuestion
+from portico.agents.runs import (
+    AGENT,
+    AgentRunWish,
+    AnswerOf,
+    FollowRun,
+    ResumeAgentRun,
+    StartAgentRun,
+    StartedAgentRun,
+    SteerRun,
+    StopRun,
+)
+from portico.agents.tool_calls import MakeCalls
 from portico.app.starting import starting
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind

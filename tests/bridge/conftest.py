@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.kernel.principal import Principal
 from tests.bridge.talk_room import TEAM, TalkRoom
 from tests.bridge.things_room import Scene, a_scene

@@ -7,13 +7,16 @@ from portico.adapters.cross_domain.errands import RunErrands
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.declassification import Proposal
-from portico.bridge.core.message import Message
-from portico.bridge.core.scan import found
-from portico.bridge.declassify import ListDeclassifications, ProposeDeclassification
-from portico.bridge.open_conversation import OpenMessage
+from portico.bridge.conversations import OpenMessage
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.declassification import Proposal, found
+from portico.bridge.core.messages import Message
+from portico.bridge.declassification import (
+    DECLASSIFICATION,
+    CarryOutDeclassification,
+    ListDeclassifications,
+    ProposeDeclassification,
+)
 from portico.engine.core.runs import Leg, Queue, Run
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, StartRun

@@ -6,33 +6,47 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from portico.adapters.crypto.aes_siv import AesSivSeal
-from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
-from portico.bridge.change_message import DeleteMessage, EditMessage, ShowVersions
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.cursor import Direction
-from portico.bridge.core.message import Message, NewMessage
-from portico.bridge.core.project import Project, ProjectId
-from portico.bridge.cursors import Cursors
-from portico.bridge.follow_conversations import FollowConversations
-from portico.bridge.inbox import CountUnread, ShowInbox
-from portico.bridge.manage_conversations import (
+from portico.bridge.activity import Bulletin, Cursors, FollowConversations
+from portico.bridge.conversations import (
     ChangeConversation,
     CreateConversation,
+    Join,
+    Leave,
     ListConversations,
+    ListParticipants,
+    Mute,
+    OpenConversation,
+    OpenMessage,
     ShowConversation,
 )
-from portico.bridge.manage_projects import ChangeProject, CreateProject, ListProjects, ShowProject
-from portico.bridge.mark_read import MarkOne, MarkRead
-from portico.bridge.marks import Marks
-from portico.bridge.news import Bulletin
-from portico.bridge.open_conversation import OpenConversation, OpenMessage
-from portico.bridge.open_project import OpenProject
-from portico.bridge.participation import Join, Leave, ListParticipants, Mute
-from portico.bridge.places import at_place
-from portico.bridge.read_messages import LookBack, ReadMessages, ReadThread, ShowMessage, TailCursor
-from portico.bridge.search_messages import SearchMessages
-from portico.bridge.send_message import SendMessage
-from portico.bridge.whoami import WhoAmI
+from portico.bridge.core.activity import Direction
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.messages import Message, NewMessage
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.messages import (
+    Acknowledge,
+    DeleteMessage,
+    EditMessage,
+    ListAcknowledged,
+    LookBack,
+    ReadMessages,
+    ReadThread,
+    SendMessage,
+    ShowMessage,
+    ShowVersions,
+    TailCursor,
+)
+from portico.bridge.presence import WhoAmI
+from portico.bridge.projects import (
+    ChangeProject,
+    CreateProject,
+    ListProjects,
+    OpenProject,
+    ShowProject,
+)
+from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
+from portico.bridge.search import SearchMessages
+from portico.bridge.taint import Marks, at_place
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.keys import Purpose, StoredKey

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from inline_snapshot import snapshot
 
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.declassification import Declassification, Lowered, digest_of
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.declassification import Declassification, Lowered, digest_of, found
 from portico.bridge.core.errors import BelowContainer, MessageNotFound, NotApproved, NotLower
-from portico.bridge.core.message import Message, MessageId, NewMessage
-from portico.bridge.core.scan import found
+from portico.bridge.core.messages import Message, MessageId, NewMessage
 from portico.bridge.ports import Placed
 from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.workflows.through_durable import ThroughDurable

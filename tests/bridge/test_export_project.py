@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from inline_snapshot import snapshot
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project, ProjectId
-from portico.bridge.core.task import NewWork, WorkId
-from portico.bridge.export_project import ExportProject
-from portico.bridge.places import taking_out
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.work_items import NewWork, WorkId
+from portico.bridge.export import ExportProject
+from portico.bridge.taint import taking_out
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.principals import Role

@@ -6,11 +6,11 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation, ConversationId, Participant
+from portico.bridge.activity import Listener
+from portico.bridge.core.activity import News
+from portico.bridge.core.conversations import Conversation, ConversationId, Participant
 from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound
-from portico.bridge.core.message import MessageId
-from portico.bridge.core.news import News
-from portico.bridge.news_listener import Listener
+from portico.bridge.core.messages import MessageId
 from portico.bridge.ports import Stretch
 from portico.engine.core.errors import StoreUnavailable
 from portico.guard.core.errors import NotPermitted

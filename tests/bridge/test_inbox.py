@@ -3,7 +3,7 @@
 import pytest
 
 from portico.bridge.core.errors import MessageNotFound
-from portico.bridge.core.message import NewMessage
+from portico.bridge.core.messages import NewMessage
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC

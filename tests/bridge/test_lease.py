@@ -18,8 +18,8 @@ from portico.bridge.core.errors import (
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.lease import LONGEST, USUAL, WAITS_FOR, Lease, LeaseId, LeaseWish
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.leases import LONGEST, USUAL, WAITS_FOR, Lease, LeaseId, LeaseWish
+from portico.bridge.core.projects import Project, ProjectId
 from portico.engine.core.errors import KeyReused
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal, PrincipalKind

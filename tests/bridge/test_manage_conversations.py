@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import (
     AboveClearance,
     Archived,

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from portico.bridge.core.attachment import Attachment, Digest
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.attachments import Attachment, Digest
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import (
     AboveClearance,
     AttachmentNotFound,
@@ -17,7 +17,7 @@ from portico.bridge.core.errors import (
     NotTheirs,
     WriteDown,
 )
-from portico.bridge.core.message import NewMessage, Wanted
+from portico.bridge.core.messages import NewMessage, Wanted
 from portico.bridge.ports import Entered, Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.message import Message, NewMessage
-from portico.bridge.core.project import Project
-from portico.bridge.marks import Marks
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.messages import Message, NewMessage
+from portico.bridge.core.projects import Project
+from portico.bridge.taint import Marks
 from portico.guard.core.principals import Role
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.name_people import NamePeople
-from portico.bridge.places import at_place, looking
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.messages import NamePeople
+from portico.bridge.taint import at_place, looking
 from portico.guard.core.authentication import as_principal
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import NotPermitted, PrincipalNotFound

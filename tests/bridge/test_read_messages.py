@@ -7,11 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import BadBridgeInput, ConversationNotFound, MessageNotFound
-from portico.bridge.core.message import MessageId, NewMessage, Page
-from portico.bridge.embed_messages import EmbedMessages
-from portico.bridge.search_ports import ToEmbed
+from portico.bridge.core.messages import MessageId, NewMessage, Page
+from portico.bridge.search import EmbedMessages, ToEmbed
 from portico.engine.core.errors import BadCursor, StoreUnavailable
 from portico.guard.core.errors import KeyEnded, NotPermitted
 from portico.guard.core.principals import Role

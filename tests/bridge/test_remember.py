@@ -19,7 +19,7 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
 from portico.kernel.json import JsonValue, NotCanonical
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import PrincipalKind

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.bridge.core.attachment import LARGEST, Digest
+from portico.bridge.core.attachments import LARGEST, Digest
 from portico.bridge.core.errors import (
     AboveClearance,
     Archived,
@@ -14,9 +14,9 @@ from portico.bridge.core.errors import (
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.lease import LeaseWish
+from portico.bridge.core.leases import LeaseWish
 from portico.bridge.core.presence import GOOD_FOR, Doing
-from portico.bridge.core.task import WorkEnded
+from portico.bridge.core.work_items import WorkEnded
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind

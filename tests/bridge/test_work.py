@@ -14,7 +14,7 @@ from portico.bridge.core.errors import (
     WorkTaken,
     WriteDown,
 )
-from portico.bridge.core.task import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
 from portico.engine.core.errors import KeyReused
 from portico.kernel.ids import BadId
 from portico.kernel.label import Label

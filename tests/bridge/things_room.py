@@ -3,22 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from portico.bridge.attach import Attach, FetchAttachment
+from portico.bridge.attachments import Attach, FetchAttachment
 from portico.bridge.core.memory import Remembered, ToRemember
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, Work, WorkId
-from portico.bridge.lease import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
-from portico.bridge.open_project import OpenProject
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, Work, WorkId
+from portico.bridge.leases import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
+from portico.bridge.memory import Forget, ListMemory, MemoryHistory, Recall, Remember, SearchMemory
 from portico.bridge.presence import ListPresence, SayPresence
-from portico.bridge.remember import (
-    Forget,
-    ListMemory,
-    MemoryHistory,
-    Recall,
-    Remember,
-    SearchMemory,
-)
-from portico.bridge.work import (
+from portico.bridge.projects import OpenProject
+from portico.bridge.work_items import (
     AddWork,
     ClaimWork,
     EndWork,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.authentication import as_principal
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.message import Message, MessageId, NewMessage, Wanted
-from portico.bridge.core.project import Project
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.messages import Message, MessageId, NewMessage, Wanted
+from portico.bridge.core.projects import Project
 from portico.bridge.ports import Placed, Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label

@@ -10,8 +10,8 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import system_entropy
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.project import Project
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.projects import Project
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation

@@ -5,15 +5,21 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.outcome import Outcome, Source
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Tariff, Voice, VoiceKind
+from portico.debate.core.debaters import Tariff, Voice, VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debates import (
+    Debate,
+    DebateId,
+    Decision,
+    Note,
+    NoteKind,
+    Option,
+    Outcome,
+    Said,
+    Source,
+    Verdict,
+    Why,
+)
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.budget import Cost
 from portico.kernel.ids import RunId
 from portico.kernel.label import Label

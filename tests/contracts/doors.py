@@ -61,11 +61,21 @@ from portico.adapters.postgres.trusted_clients import PostgresTrustedClients
 from portico.adapters.postgres.vectors import PostgresVectors
 from portico.adapters.system.clock import SystemClock, system_entropy
 from portico.agents.ports import Agents, Traces
-from portico.agents.trace_ports import TraceReports
-from portico.bridge.lowering_ports import Declassifications
-from portico.bridge.ports import Conversations, Messages, People, Projects, ReadState
-from portico.bridge.search_ports import MessageSearch
-from portico.bridge.thing_ports import Attachments, Leases, Memory, Presences, Works
+from portico.agents.traces import TraceReports
+from portico.bridge.declassification import Declassifications
+from portico.bridge.ports import (
+    Attachments,
+    Conversations,
+    Leases,
+    Memory,
+    Messages,
+    People,
+    Presences,
+    Projects,
+    ReadState,
+    Works,
+)
+from portico.bridge.search import MessageSearch
 from portico.debate.ports import Blackboard, Outcomes, Personas, Purse, Seats
 from portico.engine.core.runs import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.agents.core.agent import Agent, AgentFilter
+from portico.agents.core.agents import Agent, AgentFilter
 from portico.agents.core.errors import AgentChanged, AgentNameTaken, AgentNotFound
 from portico.agents.ports import Agents
 from portico.kernel.label import Label, Level

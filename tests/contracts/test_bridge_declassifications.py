@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.declassification import (
     Declassification,
     DeclassificationId,
@@ -13,7 +13,7 @@ from portico.bridge.core.declassification import (
     pin_of,
 )
 from portico.bridge.core.errors import Archived, NotApproved, WriteDown
-from portico.bridge.core.message import Message, MessageId
+from portico.bridge.core.messages import Message, MessageId
 from portico.guard.core.access_request import Action
 from portico.guard.core.approvals import Approval, Outcome
 from portico.guard.core.authentication import as_principal

@@ -13,8 +13,8 @@ from portico.bridge.core.errors import (
     TooManyLeases,
     WriteDown,
 )
-from portico.bridge.core.lease import MOST_OF_ONE, Lease, LeaseId, LeaseWish
-from portico.bridge.core.project import Project
+from portico.bridge.core.leases import MOST_OF_ONE, Lease, LeaseId, LeaseWish
+from portico.bridge.core.projects import Project
 from portico.engine.core.errors import KeyReused
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING, SeededEntropy

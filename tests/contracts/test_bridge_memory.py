@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from portico.bridge.core.attachment import Attachment, Digest
+from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.errors import (
     AttachmentNotFound,
     MemoryChanged,
@@ -16,7 +16,7 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.memory import Remembered, ToRemember
-from portico.bridge.core.project import Project
+from portico.bridge.core.projects import Project
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

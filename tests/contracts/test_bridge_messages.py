@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import (
     AboveClearance,
     Archived,
@@ -17,8 +17,8 @@ from portico.bridge.core.errors import (
     NotTheirs,
     WriteDown,
 )
-from portico.bridge.core.message import NewMessage, Wanted
-from portico.bridge.core.project import Project
+from portico.bridge.core.messages import NewMessage, Wanted
+from portico.bridge.core.projects import Project
 from portico.bridge.ports import Stamp
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.contexts import OpenedContext

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import (
     ConversationNotFound,
     NotTakingPart,
@@ -15,7 +15,7 @@ from portico.bridge.core.errors import (
     WriteDown,
 )
 from portico.bridge.core.presence import Doing, Presence
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC

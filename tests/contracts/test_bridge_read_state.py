@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from portico.bridge.core.conversation import Conversation, Unread
+from portico.bridge.core.conversations import Conversation, Unread
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import (

@@ -1,6 +1,6 @@
 """What every search among messages keeps to: the newest with all words, and none from above."""
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import FINANCE, LAW, TEAM, a_project, cleared_root, joined

@@ -14,8 +14,8 @@ from portico.bridge.core.errors import (
     WorkTaken,
     WriteDown,
 )
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.ids import PrincipalId

@@ -9,10 +9,9 @@ import pytest
 
 from portico.adapters.postgres.debate_rows import talk_topic
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
-from portico.debate.core.debate import Debate, DebateId, DebateStatus
+from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.debate.core.errors import DebateNotFound, DebateOver
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap
+from portico.debate.core.questions import Cap, Question, QuestionKind
 from portico.engine.core.errors import TopicNotFound
 from portico.engine.core.event_log import NewEntry
 from portico.kernel.json import JsonObject

@@ -6,9 +6,8 @@ from datetime import timedelta
 import pytest
 
 from portico.bridge.core.errors import WriteDown
-from portico.debate.core.debate import Debate, DebateStatus
+from portico.debate.core.debates import Ballot, Debate, DebateStatus, Known
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.outcome import Ballot, Known
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING

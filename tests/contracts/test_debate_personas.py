@@ -3,8 +3,8 @@
 import pytest
 
 from portico.bridge.core.errors import WriteDown
+from portico.debate.core.debaters import Persona
 from portico.debate.core.errors import PersonaNotFound
-from portico.debate.core.persona import Persona
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.kernel import BEGINNING

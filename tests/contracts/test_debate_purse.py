@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
-from portico.bridge.core.project import Project
-from portico.debate.core.debate import Debate
+from portico.bridge.core.projects import Project
+from portico.debate.core.debates import Debate
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.rules import Cap
+from portico.debate.core.questions import Cap
 from portico.kernel.budget import NOTHING
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

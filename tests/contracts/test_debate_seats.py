@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from portico.bridge.core.errors import WriteDown
-from portico.debate.core.debate import Debate, DebateStatus
+from portico.debate.core.debates import Debate, DebateStatus
 from portico.debate.core.errors import (
     DebateNotFound,
     DebateOver,

@@ -7,9 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.trace import AgentRunStatus, RunTrace
-from portico.agents.core.trace_filter import TraceFilter, TracePlace
+from portico.agents.core.model_requests import Usage
+from portico.agents.core.traces import AgentRunStatus, RunTrace, TraceFilter, TracePlace
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run

@@ -8,10 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.asking import Usage
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
-from portico.agents.core.message import ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.agents.core.model_requests import ModelSaid, ToolCall, ToolGave, Usage, UserSaid
+from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.ports import Traces
 from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject

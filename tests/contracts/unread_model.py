@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.message import Message
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.messages import Message
 from portico.kernel.label import PUBLIC, Label, join, meet
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import FINANCE, LAW, SECRET, TEAM

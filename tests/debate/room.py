@@ -8,33 +8,26 @@ from typing import Any
 from portico.adapters.inline.bus import InlineBus
 from portico.adapters.inline.line import InlineLine
 from portico.adapters.inline.runs import InlineRuns
-from portico.debate.alike_answers import CompareAnswers
-from portico.debate.answer_as_guest import AnswerAsGuest
-from portico.debate.ask_voice import AskVoice
-from portico.debate.choose_voices import ChooseVoices
-from portico.debate.core.debate import Debate, DebateId, WholeDebate
-from portico.debate.core.decision import Decision
-from portico.debate.core.happening import Happening
-from portico.debate.core.rules import Cap
-from portico.debate.core.wish import DebateWish, Usual
-from portico.debate.estimate_debate import EstimateDebate
-from portico.debate.follow_debate import FollowDebate
-from portico.debate.hear_guests import HearGuests
-from portico.debate.hold_debate import HoldDebate
-from portico.debate.join_debate import JoinDebate, WakeDebate
-from portico.debate.look_at_debates import LookAtDebates
-from portico.debate.manage_personas import ManagePersonas
-from portico.debate.mark_outcome import MarkOutcome
-from portico.debate.prepare_debate import PrepareDebate
-from portico.debate.project_budget import ProjectBudget
-from portico.debate.promote_debate import PromoteDebate
-from portico.debate.remove_debate import RemoveDebate
-from portico.debate.replay_debate import ReplayDebate
-from portico.debate.run_analysis import RunAnalysis
-from portico.debate.run_debate import DEBATE, RunDebate, TakeUp
-from portico.debate.share_debate import ShareDebate
-from portico.debate.start_debate import ANALYSIS, StartDebate
-from portico.debate.stop_debate import StopDebate
+from portico.debate.analysis import RunAnalysis
+from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
+from portico.debate.core.debates import Debate, DebateId, DebateWish, Decision, Usual, WholeDebate
+from portico.debate.core.events import Happening
+from portico.debate.core.questions import Cap
+from portico.debate.debaters import AskVoice, ChooseVoices, ManagePersonas
+from portico.debate.debates import (
+    ANALYSIS,
+    LookAtDebates,
+    PrepareDebate,
+    RemoveDebate,
+    ShareDebate,
+    StartDebate,
+    StopDebate,
+)
+from portico.debate.estimates import EstimateDebate, ProjectBudget
+from portico.debate.events import FollowDebate
+from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WakeDebate
+from portico.debate.outcomes import MarkOutcome, PromoteDebate
+from portico.debate.replay import ReplayDebate
 from portico.engine.core.runs import Leg, Queue, Run, Step
 from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal

@@ -6,17 +6,12 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Why
+from portico.debate.core.conduct import verdict_words
+from portico.debate.core.debaters import VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debates import DebateStatus, NoteKind, OutcomeWish, ReplayWish, Why
 from portico.debate.core.errors import BadDebate, VoiceAway
-from portico.debate.core.happening import PartBegan
-from portico.debate.core.note import NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.verdict_words import verdict_words
-from portico.debate.core.voice import VoiceKind
-from portico.debate.core.wish import OutcomeWish, ReplayWish
+from portico.debate.core.events import PartBegan
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote

@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Verdict
-from portico.debate.core.note import Note
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import Debate, DebateId, DebateStatus, Note, Verdict, WholeDebate
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.label import Label

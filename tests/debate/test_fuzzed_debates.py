@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateId, WholeDebate
+from portico.debate.core.debaters import Tariff, VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debates import Debate, DebateId, GuestAnswer, NoteKind, WholeDebate
 from portico.debate.core.errors import (
     BadDebate,
     BudgetTooSmall,
@@ -27,11 +27,7 @@ from portico.debate.core.errors import (
     VoiceRefused,
     VoiceUnbounded,
 )
-from portico.debate.core.guest import GuestAnswer
-from portico.debate.core.note import NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.voice import Tariff, VoiceKind
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.engine.core.runs import Run, RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.principal import Principal

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.asking import VoiceReply
-from portico.debate.core.debate import Debate, DebateStatus
-from portico.debate.core.decision import Why
+from portico.debate.core.debaters import VoiceReply
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    DebateWish,
+    GuestAnswer,
+    NoteKind,
+    ReplayWish,
+    Seat,
+    Why,
+)
 from portico.debate.core.errors import (
     BadDebate,
     DebateNotFound,
@@ -19,12 +27,9 @@ from portico.debate.core.errors import (
     NotSeated,
     NoVoices,
 )
-from portico.debate.core.guest import GuestAnswer, Seat
-from portico.debate.core.happening import GuestsWanted, VoiceAnswered
-from portico.debate.core.note import NoteKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import DebateWish, ReplayWish
-from portico.debate.join_debate import WakeDebate
+from portico.debate.core.events import GuestsWanted, VoiceAnswered
+from portico.debate.core.questions import Preset
+from portico.debate.guests import WakeDebate
 from portico.engine.core.runs import Run, RunStatus
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level

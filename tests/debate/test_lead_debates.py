@@ -9,10 +9,9 @@ from decimal import Decimal
 import pytest
 
 from portico.bridge.core.errors import ProjectNotFound
-from portico.bridge.core.project import Project, ProjectId
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Why
+from portico.bridge.core.projects import Project, ProjectId
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import DebateStatus, Note, NoteKind, Why
 from portico.debate.core.errors import (
     BadDebate,
     BudgetTooSmall,
@@ -21,11 +20,10 @@ from portico.debate.core.errors import (
     PersonaExists,
     PersonaNotFound,
 )
-from portico.debate.core.happening import DebateEnded, VoiceAnswered
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.rules import Cap
-from portico.debate.keep_logs import KeepLogs
-from portico.debate.list_voices import ListVoices
+from portico.debate.core.events import DebateEnded, VoiceAnswered
+from portico.debate.core.questions import Cap
+from portico.debate.debaters import ListVoices
+from portico.debate.replay import KeepLogs
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.label import Label, Level
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote

@@ -7,15 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import WholeDebate
-from portico.debate.core.decision import Verdict
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import (
+    Known,
+    NoteKind,
+    OutcomeWish,
+    ReplayWish,
+    Source,
+    Verdict,
+    WholeDebate,
+)
 from portico.debate.core.errors import BadDebate, NothingToReplay, VoiceAway
-from portico.debate.core.note import NoteKind
-from portico.debate.core.outcome import Known, Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import OutcomeWish, ReplayWish
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.guard.core.errors import NotPermitted
 from portico.testing.debate_voices import ScriptedVoice, a_reply, a_vote
 from portico.testing.kernel import BEGINNING

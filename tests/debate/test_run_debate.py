@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core import canonical as canonical_of
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateId, DebateStatus
-from portico.debate.core.decision import Verdict, Why
+from portico.debate.core import canonical_answers as canonical_of
+from portico.debate.core.debaters import VoiceAsk, VoiceKind, VoiceReply
+from portico.debate.core.debates import (
+    DebateId,
+    DebateStatus,
+    DebateWish,
+    Note,
+    NoteKind,
+    Verdict,
+    Why,
+)
 from portico.debate.core.errors import VoiceAway, VoiceBroke, VoiceNotCleared
-from portico.debate.core.happening import (
+from portico.debate.core.events import (
     DebateEnded,
     RoundBegan,
     Skipped,
@@ -21,11 +28,7 @@ from portico.debate.core.happening import (
     VoiceAsked,
     VoiceFailed,
 )
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.voice import VoiceKind
-from portico.debate.core.wish import DebateWish
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind
 from portico.engine.core.runs import RunStatus
 from portico.kernel.budget import Cost
 from portico.kernel.label import PUBLIC, Label, Level
@@ -478,7 +481,7 @@ async def test_an_answer_that_breaks_whoever_reads_it_is_no_answer() -> None:
 
     room.voices.voices["a:1"].answer = "boom"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portico.debate.core.reply_text.canonical", breaks)
+        patch.setattr("portico.debate.core.prompts.canonical", breaks)
         whole = await room.held()
 
     [failed] = [note for note in whole.notes if note.kind is NoteKind.FAILED]

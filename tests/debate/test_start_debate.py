@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debate import DebateStatus
+from portico.debate.core.debaters import Tariff
+from portico.debate.core.debates import DebateStatus, DebateWish, NoteKind, Usual
 from portico.debate.core.errors import (
     BadDebate,
     BudgetTooSmall,
@@ -20,13 +21,9 @@ from portico.debate.core.errors import (
     VoiceNotFound,
     VoiceUnbounded,
 )
-from portico.debate.core.happening import Skipped
-from portico.debate.core.log_text import log_text
-from portico.debate.core.note import NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.voice import Tariff
-from portico.debate.core.wish import DebateWish, Usual
+from portico.debate.core.events import Skipped
+from portico.debate.core.questions import Cap, Preset, QuestionKind
+from portico.debate.core.replay import log_text
 from portico.engine.core.errors import KeyReused
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.budget import NOTHING

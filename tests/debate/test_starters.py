@@ -7,14 +7,12 @@ from functools import partial
 
 import pytest
 
-from portico.bridge.core.project import Project, ProjectId
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateId, DebateStatus
-from portico.debate.core.happening import VoiceFailed
-from portico.debate.core.note import NoteKind
-from portico.debate.core.rules import Cap
-from portico.debate.core.wish import DebateWish
-from portico.debate.places import at_budget, at_debate, at_start
+from portico.bridge.core.projects import Project, ProjectId
+from portico.debate.activation import at_budget, at_debate, at_start
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import DebateId, DebateStatus, DebateWish, NoteKind
+from portico.debate.core.events import VoiceFailed
+from portico.debate.core.questions import Cap
 from portico.engine.core.runs import RunStatus
 from portico.guard.core.contexts import context_of
 from portico.guard.core.keys import Purpose, StoredKey

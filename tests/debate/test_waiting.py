@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.tokens.o200k import O200k
-from portico.debate.ask_in_chat import AskInChat
-from portico.debate.core.debate import Debate, DebateId, DebateStatus
+from portico.debate.core.debates import Debate, DebateId, DebateStatus, DebateWish
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.wish import DebateWish
-from portico.debate.shorten_answer import ShortenAnswer
-from portico.debate.wait_at_seat import WaitAtSeat
-from portico.debate.wait_for_debate import WaitForDebate
+from portico.debate.debaters import ShortenAnswer
+from portico.debate.debates import AskInChat, WaitForDebate
+from portico.debate.guests import WaitAtSeat
 from tests.debate.room import ANA, BEN, Room, some
 
 LONG = timedelta(seconds=20)

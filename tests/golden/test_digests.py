@@ -18,25 +18,24 @@ from portico.adapters.egress.approval_webhook import signature
 from portico.adapters.postgres import bridge_rows
 from portico.adapters.postgres.logins import BEGUN_IN
 from portico.adapters.system.sockets import short_folder
-from portico.agents.core.chat import question_key
-from portico.agents.core.message_json import message_of
-from portico.bridge import cursors as bridge_cursors
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.cursor import Direction
+from portico.agents.core.conversations import question_key
+from portico.agents.core.model_requests import message_of
+from portico.bridge import activity as bridge_cursors
+from portico.bridge.core.activity import Direction
+from portico.bridge.core.attachments import Digest
 from portico.bridge.core.declassification import pin_of, signed_content
-from portico.bridge.core.lease import LeaseWish
-from portico.bridge.core.message import NewMessage, Wanted
-from portico.bridge.core.project import ProjectId
-from portico.bridge.lease import TakeLease
-from portico.debate import ask_in_chat
-from portico.debate.core.asking import VoiceAsk
-from portico.debate.core.decompose import SubQuestion, part_of
-from portico.debate.core.merging import pair_name
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish
-from portico.debate.leg import Leg
-from portico.debate.start_debate import keyed_id
+from portico.bridge.core.leases import LeaseWish
+from portico.bridge.core.messages import NewMessage, Wanted
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.leases import TakeLease
+from portico.debate import debates
+from portico.debate.activation import Leg
+from portico.debate.core.analysis import SubQuestion, part_of
+from portico.debate.core.debaters import VoiceAsk
+from portico.debate.core.debates import DebateWish
+from portico.debate.core.questions import Cap, Preset, QuestionKind
+from portico.debate.core.vote_weights import pair_name
+from portico.debate.debates import keyed_id
 from portico.engine import runs
 from portico.engine.core.idempotency import Claim
 from portico.engine.event_log import Cursors
@@ -182,7 +181,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "past plan": lambda: PastPlanId.of(SPACE, ANA, FINANCE, "Mail bo@example.com", [{"id": "s1"}]),
     "inner step": lambda: inner_name("a-step-with-a-name-of-more-than-thirty-letters"),
     "chat with an agent": lambda: question_key("clerk", [*map(message_of, DOCUMENTS["messages"])]),
-    "chat with voices": lambda: ask_in_chat._key(
+    "chat with voices": lambda: debates._key_ask_in_chat(
         DebateWish(question="Is it?", preset=Preset.VOTE, material="m")
     ),
     "key sent to /v1": lambda: openai_chat._digest("k"),

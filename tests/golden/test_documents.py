@@ -30,19 +30,15 @@ from portico.adapters.postgres import (
 )
 from portico.adapters.postgres.login_clients import PostgresLoginClients
 from portico.adapters.system.supervisor import Order
-from portico.agents.core import happening_json as agent_events
-from portico.agents.core.agent_text import spec_from, spec_json
-from portico.agents.core.audit_facts import agent_facts
-from portico.agents.core.given import RunGiven
-from portico.agents.core.message_json import message_as_json, message_of
-from portico.agents.core.noted import TurnNoted
-from portico.bridge.core.audit_facts import about_archive
+from portico.agents.core import events as agent_events
+from portico.agents.core.activation import RunGiven, TurnNoted
+from portico.agents.core.agents import agent_facts, spec_from, spec_json
+from portico.agents.core.model_requests import message_as_json, message_of
 from portico.bridge.core.declassification import signed_content
-from portico.debate.core import happening_json as debate_events
-from portico.debate.core.decision import Decision
-from portico.debate.core.said import Said
-from portico.debate.core.wish import DebateWish
-from portico.debate.start_debate import _wished
+from portico.bridge.core.taint import about_archive
+from portico.debate.core import events as debate_events
+from portico.debate.core.debates import DebateWish, Decision, Said
+from portico.debate.debates import _wished
 from portico.engine.core.idempotency import Receipt
 from portico.engine.core.runs import Failure
 from portico.engine.core.store import TableSize

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 
 from portico.adapters.cross_domain.debate_promotion import PROMOTION
 from portico.adapters.dbos import system
-from portico.agents.core.given import KIND
-from portico.bridge.carry_out_declassification import DECLASSIFICATION
-from portico.debate.run_debate import DEBATE
-from portico.debate.start_debate import ANALYSIS
+from portico.agents.core.activation import KIND
+from portico.bridge.declassification import DECLASSIFICATION
+from portico.debate.conduct import DEBATE
+from portico.debate.debates import ANALYSIS
 from portico.engine.core.runs import Discreet, Leg, Place, failure_of
 from portico.engine.drill import DRILL
 from portico.gateway.approved_call import APPROVED_CALL

@@ -11,12 +11,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from portico.adapters.postgres.debate_rows import voice_from
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.declassification import Declassification, DeclassificationId
-from portico.bridge.core.message import MessageId
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
+from portico.bridge.core.messages import MessageId
+from portico.debate.core.debates import Debate, DebateId
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.engine.core.runs import Place, Run, RunStatus
 from portico.gateway.core.launch_text import from_json
 from portico.gateway.core.server import Server, ServerId

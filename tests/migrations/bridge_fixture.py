@@ -12,14 +12,14 @@ from portico.adapters.postgres.bridge_presence import PostgresPresences
 from portico.adapters.postgres.bridge_projects import PostgresProjects
 from portico.adapters.postgres.bridge_work import PostgresWorks
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.attachment import Attachment, Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.lease import LeaseId, LeaseWish
+from portico.bridge.core.attachments import Attachment, Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.leases import LeaseId, LeaseWish
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import MessageId, NewMessage, Wanted
+from portico.bridge.core.messages import MessageId, NewMessage, Wanted
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.project import Project, ProjectId
-from portico.bridge.core.task import NewWork, WorkId
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.work_items import NewWork, WorkId
 from portico.bridge.ports import Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal

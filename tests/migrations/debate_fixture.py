@@ -10,9 +10,9 @@ from portico.adapters.postgres.debate_personas import PostgresPersonas
 from portico.adapters.postgres.debate_purse import PostgresPurse
 from portico.adapters.postgres.debate_seats import PostgresSeats
 from portico.adapters.postgres.transaction import Transactions
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.persona import Persona
-from portico.debate.core.rules import Cap
+from portico.debate.core.debaters import Persona
+from portico.debate.core.debates import DebateStatus
+from portico.debate.core.questions import Cap
 from portico.kernel.principal import Principal
 from portico.testing.kernel import TickingClock
 from tests.contracts.debate_table import (

@@ -17,9 +17,15 @@ from portico.adapters.models.ollama_facts import OllamaFacts
 from portico.adapters.models.served import ServedModels
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens.o200k import O200k
-from portico.agents.core.asking import ModelAsk, Piece, Reply
-from portico.agents.core.message import Message, ModelSaid, UserSaid
-from portico.agents.core.model import ModelRef
+from portico.agents.core.model_requests import (
+    Message,
+    ModelAsk,
+    ModelRef,
+    ModelSaid,
+    Piece,
+    Reply,
+    UserSaid,
+)
 from portico.app.models import client_for, providers_of
 from portico.guard.core.secrets import SecretRef
 from portico.kernel.principal import Principal

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable, ProviderNotFound
-from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
+from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
 from tests.adapters.embeddings.serving import serving
 from tests.models.doors import Doors, opened
 

@@ -12,9 +12,15 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from portico.agents.core.asking import ArgumentsPiece, CallPiece, Piece, Reply, ToolShown
 from portico.agents.core.errors import ModelBroke
-from portico.agents.core.message import UNREADABLE
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    ArgumentsPiece,
+    CallPiece,
+    Piece,
+    Reply,
+    ToolShown,
+)
 from tests.adapters.embeddings.serving import serving
 from tests.models.doors import Doors, asked, opened
 

@@ -8,10 +8,18 @@ from contextlib import aclosing
 import httpx2
 import pytest
 
-from portico.agents.core.asking import Finish, Reply, TextPiece
 from portico.agents.core.errors import ModelNotFound, ModelOverflow
-from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.core.model import FREE, ModelRef, Support, ToldBy
+from portico.agents.core.model_requests import (
+    FREE,
+    Finish,
+    ModelRef,
+    ModelSaid,
+    Reply,
+    Support,
+    TextPiece,
+    ToldBy,
+    UserSaid,
+)
 from tests.models.doors import Doors, asked, opened
 from tests.models.llama_server import LlamaServer, llama_server
 from tests.models.vocabulary import vocabulary

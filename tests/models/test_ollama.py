@@ -6,15 +6,25 @@ from typing import Any
 import pytest
 
 from portico.adapters.models.ollama import NOT_COUNTED
-from portico.agents.core.asking import Finish, TextPiece, ToolShown
 from portico.agents.core.errors import (
     ModelNotFound,
     ModelOverflow,
     ModelTruncated,
     ModelUnavailable,
 )
-from portico.agents.core.message import Message, ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.model import ModelRef, Support, ToldBy
+from portico.agents.core.model_requests import (
+    Finish,
+    Message,
+    ModelRef,
+    ModelSaid,
+    Support,
+    TextPiece,
+    ToldBy,
+    ToolCall,
+    ToolGave,
+    ToolShown,
+    UserSaid,
+)
 from tests.models.doors import asked, opened
 from tests.models.fake_ollama import MODEL, FakeOllama
 from tests.models.vocabulary import vocabulary

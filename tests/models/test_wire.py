@@ -8,16 +8,6 @@ import pytest
 
 from portico.adapters.models.provider import ProviderKind
 from portico.adapters.models.translation import history
-from portico.agents.core.asking import (
-    ArgumentsPiece,
-    CallPiece,
-    Finish,
-    ModelAsk,
-    Reply,
-    TextPiece,
-    ThoughtPiece,
-    ToolShown,
-)
 from portico.agents.core.errors import (
     ModelBroke,
     ModelKeyMissing,
@@ -26,7 +16,20 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ProviderNotFound,
 )
-from portico.agents.core.message import UNREADABLE, ModelSaid, ToolGave, UserSaid
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    ArgumentsPiece,
+    CallPiece,
+    Finish,
+    ModelAsk,
+    ModelSaid,
+    Reply,
+    TextPiece,
+    ThoughtPiece,
+    ToolGave,
+    ToolShown,
+    UserSaid,
+)
 from portico.kernel.errors import PorticoError
 from tests.models.doors import Doors, asked, opened
 from tests.models.mock_server import MockServer, mock_server

@@ -12,28 +12,34 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.agent import Limits
-from portico.agents.core.asking import (
+from portico.agents.activation import EarlyCalls
+from portico.agents.core.activation import RunState, TurnNoted
+from portico.agents.core.agents import Limits
+from portico.agents.core.budgets import Charge, Question, Reserved, Short, Spending
+from portico.agents.core.errors import ModelBroke, ModelRefused, ModelUnavailable
+from portico.agents.core.model_requests import (
+    FREE,
     ArgumentsPiece,
     CallPiece,
     Finish,
+    Message,
     ModelAsk,
+    ModelInfo,
+    ModelRef,
+    ModelSaid,
     Piece,
+    Price,
     Reply,
+    Support,
     TextPiece,
     ThoughtPiece,
+    ToolCall,
     Usage,
+    UserSaid,
 )
-from portico.agents.core.calling import Wanted
-from portico.agents.core.errors import ModelBroke, ModelRefused, ModelUnavailable
-from portico.agents.core.loop import RunState
-from portico.agents.core.message import Message, ModelSaid, ToolCall, UserSaid
-from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support
-from portico.agents.core.noted import TurnNoted
-from portico.agents.core.spending import Charge, Question, Reserved, Short, Spending
-from portico.agents.core.trace import AgentRunStatus, TurnTrace, WholeTrace
-from portico.agents.early_calls import EarlyCalls
-from portico.agents.hearing import Hearing
+from portico.agents.core.tool_calls import Wanted
+from portico.agents.core.traces import AgentRunStatus, TurnTrace, WholeTrace
+from portico.agents.model_calls import Hearing
 from portico.kernel.budget import Cost
 from portico.kernel.effect import Effect
 from portico.kernel.principal import Principal
@@ -362,15 +368,15 @@ settle, for_question, after_turn, begin = (
 @pytest.mark.parametrize(
     ("where", "instead", "caught"),
     [
-        ("portico.agents.core.spending.Spending.settle", believing, "tokens, really"),
-        ("portico.agents.core.spending.Spending.settle", forgiving, "tokens, really"),
-        ("portico.agents.core.spending.Spending.for_question", priceless, "money"),
-        ("portico.agents.core.spending.Spending.for_question", short_sighted, "tokens, really"),
-        ("portico.agents.core.spending.Spending.time_left", property(unhurried), "time"),
-        ("portico.agents.hearing.Hearing._paid", listening_on, "tokens, really"),
-        ("portico.agents.core.loop.RunState.after_turn", forgetful, "calls"),
-        ("portico.agents.early_calls.EarlyCalls.begin", eager, "calls"),
-        ("portico.agents.make_calls._refused", lambda _state, _wanted: None, "calls"),
+        ("portico.agents.core.budgets.Spending.settle", believing, "tokens, really"),
+        ("portico.agents.core.budgets.Spending.settle", forgiving, "tokens, really"),
+        ("portico.agents.core.budgets.Spending.for_question", priceless, "money"),
+        ("portico.agents.core.budgets.Spending.for_question", short_sighted, "tokens, really"),
+        ("portico.agents.core.budgets.Spending.time_left", property(unhurried), "time"),
+        ("portico.agents.model_calls.Hearing._paid", listening_on, "tokens, really"),
+        ("portico.agents.core.activation.RunState.after_turn", forgetful, "calls"),
+        ("portico.agents.activation.EarlyCalls.begin", eager, "calls"),
+        ("portico.agents.tool_calls._refused", lambda _state, _wanted: None, "calls"),
     ],
 )
 @pytest.mark.planted

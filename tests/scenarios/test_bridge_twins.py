@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.bridge.core.message import MessageId, NewMessage
+from portico.bridge.core.messages import MessageId, NewMessage
 from portico.kernel.label import Label
 from tests.copies import Template
 from tests.installation import installation

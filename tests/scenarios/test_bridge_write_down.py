@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.bridge.core.labelling import Labelled
-from portico.bridge.marks import Marks
+from portico.bridge.core.messages import Labelled
+from portico.bridge.taint import Marks
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
 from tests.bridge.flow_oracle import Leak

@@ -10,14 +10,18 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.bridge.core.errors import LoweredOtherwise, NotLower
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
+from portico.bridge.core.projects import Project
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    DebateWish,
+    NoteKind,
+    ReplayWish,
+    WholeDebate,
+)
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.note import NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import DebateWish, ReplayWish
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.guard.core.errors import OwnRequest
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label

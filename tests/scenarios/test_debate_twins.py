@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.happening import Standing, Told
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish, OutcomeWish, ReplayWish
+from portico.bridge.core.projects import Project
+from portico.debate.core.debates import Debate, DebateId, DebateWish, OutcomeWish, ReplayWish
+from portico.debate.core.events import Standing, Told
+from portico.debate.core.questions import Cap, Preset
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

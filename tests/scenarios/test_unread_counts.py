@@ -14,7 +14,7 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bus import PostgresBus
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.bridge.core.message import MessageId, NewMessage
+from portico.bridge.core.messages import MessageId, NewMessage
 from portico.bridge.ports import Entered, Messages, Stamp
 from portico.kernel.label import PUBLIC, Label, join
 from portico.kernel.principal import Principal

@@ -15,7 +15,7 @@ from portico.adapters.cli_debaters.program import programs_of
 from portico.adapters.cli_debaters.voices import ProgramVoices
 from portico.adapters.tokens.o200k import O200k
 from portico.debate.core.errors import VoiceBroke
-from portico.debate.core.reply_text import Unusable, read_vote
+from portico.debate.core.prompts import Unusable, read_vote
 from tests.children import none_left
 from tests.models.doors import ANA
 from tests.models.mock_server import MockServer, mock_server

@@ -10,13 +10,9 @@ import pytest
 from portico.adapters.cross_domain.debate_models import ModelVoices
 from portico.adapters.system.clock import SystemClock
 from portico.adapters.tokens.o200k import O200k
-from portico.debate.core.asking import VoiceAsk
-from portico.debate.core.personas import BUILT_IN
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.reply_text import Unusable, read_vote
-from portico.debate.core.rules import Preset, rules_of
-from portico.debate.core.sheets import Desk
-from portico.debate.core.voice import Voice
+from portico.debate.core.debaters import BUILT_IN, Voice, VoiceAsk
+from portico.debate.core.prompts import Desk, Unusable, read_vote
+from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
 from portico.kernel.label import PUBLIC
 from tests.models.doors import ANA, Doors, opened
 from tests.models.mock_server import MockServer, mock_server

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from portico.agents.core.message import ToolCall
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.model_requests import ToolCall
+from portico.agents.core.traces import AgentRunStatus
 from portico.gateway.core.call import Answer
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.approvals import Waiter

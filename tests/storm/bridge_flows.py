@@ -13,15 +13,15 @@ from typing import Any
 
 from psycopg.errors import InsufficientPrivilege
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import WriteDown
-from portico.bridge.core.lease import Lease, LeaseWish
+from portico.bridge.core.leases import Lease, LeaseWish
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import Message, NewMessage
+from portico.bridge.core.messages import Message, NewMessage
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, Work, WorkEnded
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, Work, WorkEnded
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.keep_result import KeepResult, ReadResult
 from portico.guard.core.contexts import OpenedContext

@@ -8,16 +8,16 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.activity import News
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import LeaseHeld
-from portico.bridge.core.lease import LeaseWish
+from portico.bridge.core.leases import LeaseWish
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import Message, NewMessage, Sent, Wanted
-from portico.bridge.core.news import News
+from portico.bridge.core.messages import Message, NewMessage, Sent, Wanted
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, Work
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, Work
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.storm.twins import Hidden, Step, Twin

@@ -7,12 +7,12 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import MessageId, NewMessage
-from portico.bridge.core.project import Project, ProjectId
-from portico.bridge.core.task import NewWork, WorkEnded
+from portico.bridge.core.messages import MessageId, NewMessage
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.work_items import NewWork, WorkEnded
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from tests.storm.bridge_world import COMMON, Said, World

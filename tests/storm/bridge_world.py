@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.lease import Lease
-from portico.bridge.core.message import Message
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import Work
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.leases import Lease
+from portico.bridge.core.messages import Message
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import Work
 from portico.guard.core.principals import Role
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.storm.leak_oracle import EVERY_LABEL, Book, joined

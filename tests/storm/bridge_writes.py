@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import AboveClearance, LeaseHeld
-from portico.bridge.core.lease import LeaseWish
+from portico.bridge.core.leases import LeaseWish
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import MessageId, NewMessage, Wanted
+from portico.bridge.core.messages import MessageId, NewMessage, Wanted
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.task import NewWork, WorkEnded
+from portico.bridge.core.work_items import NewWork, WorkEnded
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

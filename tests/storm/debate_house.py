@@ -28,8 +28,8 @@ from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
 from portico.app.starting import starting
-from portico.bridge.core.scan import found
-from portico.debate.core.debate import Debate
+from portico.bridge.core.declassification import found
+from portico.debate.core.debates import Debate
 from portico.engine.core.runs import Queue
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind

@@ -12,10 +12,15 @@ import psycopg
 from psycopg import sql
 
 from portico.adapters.postgres.addresses import Addresses
-from portico.debate.core.debate import DebateId, DebateStatus
-from portico.debate.core.guest import GuestAnswer
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import DebateWish, OutcomeWish, ReplayWish
+from portico.debate.core.debates import (
+    DebateId,
+    DebateStatus,
+    DebateWish,
+    GuestAnswer,
+    OutcomeWish,
+    ReplayWish,
+)
+from portico.debate.core.questions import Preset
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from tests.adapters.postgres.debate_town import DEBATE_TABLES

@@ -8,18 +8,25 @@ from datetime import timedelta
 from random import Random
 
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project
-from portico.debate.core.asking import VoiceAsk
-from portico.debate.core.debate import Debate, DebateId, DebateStatus
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.happening import DebateEnded, VoiceAnswered
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.outcome import Outcome, Source
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Voice
-from portico.debate.join_debate import guest_voice
+from portico.bridge.core.projects import Project
+from portico.debate.core.debaters import Voice, VoiceAsk
+from portico.debate.core.debates import (
+    Debate,
+    DebateId,
+    DebateStatus,
+    Decision,
+    Note,
+    NoteKind,
+    Option,
+    Outcome,
+    Said,
+    Source,
+    Verdict,
+    Why,
+)
+from portico.debate.core.events import DebateEnded, VoiceAnswered
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
+from portico.debate.guests import guest_voice
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from portico.bridge.core.attachment import Digest
+from portico.bridge.core.attachments import Digest
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import Id
 from portico.kernel.label import Label

@@ -42,10 +42,10 @@ from portico.adapters.postgres.spaces import PostgresSpaces
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.app.assemble_bridge import BridgeDoors, assemble_bridge
-from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
-from portico.bridge.core.message import MessageId
-from portico.bridge.core.scan import found
-from portico.bridge.embed_messages import EmbedMessages
+from portico.bridge.core.declassification import found
+from portico.bridge.core.messages import MessageId
+from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
+from portico.bridge.search import EmbedMessages
 from portico.engine.core.runs import Leg, Queue
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kind, Kinds, StartRun

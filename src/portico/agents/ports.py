@@ -1,16 +1,15 @@
-"""What the room of agents needs from the outside world, in its own words."""
+"""What several subjects of the agents need from the outside world."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from portico.agents.core.agent import Agent, AgentFilter, AgentId, AgentVersion
-from portico.agents.core.asking import ModelAsk, Piece
-from portico.agents.core.calling import Acts, Early, Given, Offer, Wanted
-from portico.agents.core.happening import Happening, Told
-from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
-from portico.agents.core.trace import (
+from portico.agents.core.agents import Agent, AgentFilter, AgentId, AgentVersion
+from portico.agents.core.events import Happening, Told
+from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
+from portico.agents.core.tool_calls import Acts, Early, Given, Offer, Wanted
+from portico.agents.core.traces import (
     AgentRunStatus,
     News,
     PersonSaid,
@@ -22,6 +21,7 @@ from portico.agents.core.trace import (
 from portico.guard.core.access_request import TaskContext
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, RunId
+from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
 
@@ -249,4 +249,28 @@ class Talk(Protocol):
     ) -> AsyncGenerator[Told, None]:
         """From where one left off, until the run has ended. Pieces of text that are told twice
         have the same offset. Raises `BadCursor`."""
+        ...
+
+
+class ToolNames(Protocol):
+    """What there is for an agent to be allowed."""
+
+    async def names(self, caller: Principal) -> Sequence[str]:
+        """Each tool that the caller may know of, as `server.tool`."""
+        ...
+
+    async def servers(self, caller: Principal) -> Sequence[str]:
+        """Also those whose tools nobody has listed yet."""
+        ...
+
+
+class AgentFiles(Protocol):
+    """Agents as files that people read and write."""
+
+    def write(self, agent: JsonObject) -> str:
+        """One table, long texts over several lines."""
+        ...
+
+    def read(self, text: str) -> JsonObject:
+        """Raises `BadAgentFile`."""
         ...

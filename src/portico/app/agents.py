@@ -31,21 +31,22 @@ from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.trace_reports import PostgresTraceReports
 from portico.adapters.postgres.traces import PostgresTraces
 from portico.adapters.tokens.o200k import O200k
-from portico.agents.answer_interrupts import AnswerInterrupts
-from portico.agents.ask_model import AskModel
-from portico.agents.core.asking import ModelAsk, Piece
-from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
-from portico.agents.core.trace_filter import TraceFilter
-from portico.agents.follow_run import AnswerOf, FollowRun
-from portico.agents.make_calls import MakeCalls
-from portico.agents.prepare_question import PrepareQuestion
-from portico.agents.resume_run import ResumeAgentRun
-from portico.agents.run_agent import RunAgent
-from portico.agents.start_run import AGENT, StartAgentRun
-from portico.agents.steer_run import SteerRun
-from portico.agents.stop_run import StopRun
-from portico.agents.take_question import TakeQuestion
-from portico.agents.take_turn import TakeTurn
+from portico.agents.agent_loop import RunAgent, TakeTurn
+from portico.agents.conversations import TakeQuestion
+from portico.agents.core.model_requests import ModelAsk, ModelInfo, ModelRef, Piece, ProviderState
+from portico.agents.core.traces import TraceFilter
+from portico.agents.model_calls import AskModel, PrepareQuestion
+from portico.agents.runs import (
+    AGENT,
+    AnswerInterrupts,
+    AnswerOf,
+    FollowRun,
+    ResumeAgentRun,
+    StartAgentRun,
+    SteerRun,
+    StopRun,
+)
+from portico.agents.tool_calls import MakeCalls
 from portico.app.assemble_agents import AgentDoors as DataDoors
 from portico.app.assemble_agents import assemble_agents
 from portico.app.assemble_workflows import WorkflowDoors

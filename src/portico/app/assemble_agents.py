@@ -4,29 +4,31 @@ from dataclasses import dataclass
 
 from portico.adapters.agent_toml.toml import TomlAgentFiles
 from portico.adapters.telemetry.agent_spans import OtlpSpans
-from portico.agents.agent_files import ExportAgent, ImportAgent
-from portico.agents.agent_ports import ToolNames
-from portico.agents.agent_versions import DiffVersions, ListVersions, RestoreVersion
-from portico.agents.check_agent import CheckAgent
-from portico.agents.list_templates import ListTemplates
-from portico.agents.look_at_traces import (
+from portico.agents.agent_checks import CheckAgent
+from portico.agents.agents import (
+    ChangeAgent,
+    CreateAgent,
+    DiffVersions,
+    DuplicateAgent,
+    ExportAgent,
+    ImportAgent,
+    ListAgents,
+    ListTemplates,
+    ListVersions,
+    RemoveAgent,
+    RestoreVersion,
+    ShowAgent,
+)
+from portico.agents.ports import Agents, Identities, ModelBook, ToolNames, Traces
+from portico.agents.traces import (
     ExportTrace,
     ListTraces,
     Settling,
     ShowModelStats,
     ShowToolStats,
     ShowTrace,
+    TraceReports,
 )
-from portico.agents.manage_agents import (
-    ChangeAgent,
-    CreateAgent,
-    DuplicateAgent,
-    ListAgents,
-    RemoveAgent,
-    ShowAgent,
-)
-from portico.agents.ports import Agents, Identities, ModelBook, Traces
-from portico.agents.trace_ports import TraceReports
 from portico.guard.ports import Audit, Contexts, Together
 from portico.interfaces.http.agent_use_cases import AgentUseCases
 from portico.kernel.clock import Clock

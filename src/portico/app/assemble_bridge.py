@@ -5,60 +5,70 @@ from dataclasses import dataclass, replace
 from portico.adapters.cross_domain.errands import RunErrands
 from portico.app.assemble_approvals import ApprovalDoors
 from portico.app.starting import starting
-from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
-from portico.bridge.attach import Attach, FetchAttachment
-from portico.bridge.carry_out_declassification import DECLASSIFICATION
-from portico.bridge.change_message import DeleteMessage, EditMessage, ShowVersions
-from portico.bridge.core.cursor import Direction
-from portico.bridge.cursors import Cursors
-from portico.bridge.declassify import ListDeclassifications, ProposeDeclassification
-from portico.bridge.export_project import ExportProject
-from portico.bridge.follow_conversations import FollowConversations
-from portico.bridge.inbox import CountUnread, ShowInbox
-from portico.bridge.lease import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
-from portico.bridge.lowering_ports import Declassifications, Scanner, Signing
-from portico.bridge.manage_conversations import (
+from portico.bridge.activity import Bulletin, Cursors, FollowConversations
+from portico.bridge.attachments import Attach, FetchAttachment
+from portico.bridge.conversations import (
     ChangeConversation,
     CreateConversation,
+    Join,
+    Leave,
     ListConversations,
+    ListParticipants,
+    Mute,
+    OpenConversation,
+    OpenMessage,
     ShowConversation,
 )
-from portico.bridge.manage_projects import (
+from portico.bridge.core.activity import Direction
+from portico.bridge.declassification import (
+    DECLASSIFICATION,
+    Declassifications,
+    ListDeclassifications,
+    ProposeDeclassification,
+    Scanner,
+    Signing,
+)
+from portico.bridge.export import ExportProject
+from portico.bridge.leases import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
+from portico.bridge.memory import Forget, ListMemory, MemoryHistory, Recall, Remember, SearchMemory
+from portico.bridge.messages import (
+    Acknowledge,
+    DeleteMessage,
+    EditMessage,
+    ListAcknowledged,
+    LookBack,
+    NamePeople,
+    ReadMessages,
+    ReadThread,
+    SendMessage,
+    ShowMessage,
+    ShowVersions,
+    TailCursor,
+)
+from portico.bridge.ports import (
+    Attachments,
+    Conversations,
+    Leases,
+    Memory,
+    Messages,
+    People,
+    Presences,
+    Projects,
+    ReadState,
+    Works,
+)
+from portico.bridge.presence import ListPresence, SayPresence, WhoAmI
+from portico.bridge.projects import (
     ChangeProject,
     CreateProject,
     ListProjects,
+    OpenProject,
     ShowProject,
 )
-from portico.bridge.mark_read import MarkOne, MarkRead
-from portico.bridge.marks import Marks
-from portico.bridge.name_people import NamePeople
-from portico.bridge.news import Bulletin
-from portico.bridge.open_conversation import OpenConversation, OpenMessage
-from portico.bridge.open_project import OpenProject
-from portico.bridge.participation import Join, Leave, ListParticipants, Mute
-from portico.bridge.ports import Conversations, Messages, People, Projects, ReadState
-from portico.bridge.presence import ListPresence, SayPresence
-from portico.bridge.read_messages import (
-    LookBack,
-    ReadMessages,
-    ReadThread,
-    ShowMessage,
-    TailCursor,
-)
-from portico.bridge.remember import (
-    Forget,
-    ListMemory,
-    MemoryHistory,
-    Recall,
-    Remember,
-    SearchMemory,
-)
-from portico.bridge.search_messages import SearchMessages
-from portico.bridge.search_ports import Meaning, MessageSearch
-from portico.bridge.send_message import SendMessage
-from portico.bridge.thing_ports import Attachments, Leases, Memory, Presences, Works
-from portico.bridge.whoami import WhoAmI
-from portico.bridge.work import (
+from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
+from portico.bridge.search import Meaning, MessageSearch, SearchMessages
+from portico.bridge.taint import Marks
+from portico.bridge.work_items import (
     AddWork,
     ClaimWork,
     EndWork,

@@ -4,21 +4,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from portico.app.starting import starting
-from portico.debate.alike_answers import CompareAnswers
-from portico.debate.answer_as_guest import AnswerAsGuest
-from portico.debate.ask_in_chat import AskInChat
-from portico.debate.ask_voice import AskVoice
-from portico.debate.choose_voices import ChooseVoices
-from portico.debate.core.wish import Usual
-from portico.debate.estimate_debate import EstimateDebate
-from portico.debate.follow_debate import FollowDebate
-from portico.debate.hear_guests import HearGuests
-from portico.debate.hold_debate import HoldDebate
-from portico.debate.join_debate import JoinDebate, WakeDebate
-from portico.debate.list_voices import ListVoices
-from portico.debate.look_at_debates import LookAtDebates
-from portico.debate.manage_personas import ManagePersonas
-from portico.debate.mark_outcome import MarkOutcome
+from portico.debate.analysis import RunAnalysis
+from portico.debate.conduct import DEBATE, CompareAnswers, HoldDebate, RunDebate, TakeUp
+from portico.debate.core.debates import Usual
+from portico.debate.debaters import (
+    AskVoice,
+    ChooseVoices,
+    ListVoices,
+    ManagePersonas,
+    ShortenAnswer,
+)
+from portico.debate.debates import (
+    ANALYSIS,
+    AskInChat,
+    LookAtDebates,
+    PrepareDebate,
+    RemoveDebate,
+    ShareDebate,
+    StartDebate,
+    StopDebate,
+    WaitForDebate,
+)
+from portico.debate.estimates import EstimateDebate, ProjectBudget
+from portico.debate.events import FollowDebate
+from portico.debate.guests import AnswerAsGuest, HearGuests, JoinDebate, WaitAtSeat, WakeDebate
+from portico.debate.outcomes import MarkOutcome, PromoteDebate
 from portico.debate.ports import (
     Blackboard,
     Logs,
@@ -33,19 +43,7 @@ from portico.debate.ports import (
     Tasks,
     Voices,
 )
-from portico.debate.prepare_debate import PrepareDebate
-from portico.debate.project_budget import ProjectBudget
-from portico.debate.promote_debate import PromoteDebate
-from portico.debate.remove_debate import RemoveDebate
-from portico.debate.replay_debate import ReplayDebate
-from portico.debate.run_analysis import RunAnalysis
-from portico.debate.run_debate import DEBATE, RunDebate, TakeUp
-from portico.debate.share_debate import ShareDebate
-from portico.debate.shorten_answer import ShortenAnswer
-from portico.debate.start_debate import ANALYSIS, StartDebate
-from portico.debate.stop_debate import StopDebate
-from portico.debate.wait_at_seat import WaitAtSeat
-from portico.debate.wait_for_debate import WaitForDebate
+from portico.debate.replay import ReplayDebate
 from portico.engine.runs import Kind
 from portico.gateway.workflows.engines import EngineSide
 from portico.guard.authentication import AsTheyAre

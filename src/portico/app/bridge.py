@@ -32,9 +32,9 @@ from portico.app.background import Lasting, ended, kept_up
 from portico.app.gateway import Opened
 from portico.app.ground import Ground
 from portico.app.outside import Outside
-from portico.bridge.carry_out_declassification import DECLASSIFICATION, CarryOutDeclassification
-from portico.bridge.core.scan import found
-from portico.bridge.embed_messages import EmbedMessages
+from portico.bridge.core.declassification import found
+from portico.bridge.declassification import DECLASSIFICATION, CarryOutDeclassification
+from portico.bridge.search import EmbedMessages
 from portico.engine.runs import Kind
 from portico.interfaces.http.bridge_use_cases import BridgeUseCases
 from portico.interfaces.http.use_cases import UseCases

@@ -46,11 +46,11 @@ from portico.app.bridge import OpenedBridge
 from portico.app.gateway import Opened
 from portico.app.ground import Ground
 from portico.app.outside import Outside
-from portico.bridge.core.scan import found
-from portico.debate.core.rules import Cap
-from portico.debate.core.wish import Usual
-from portico.debate.keep_logs import KeepLogs
+from portico.bridge.core.declassification import found
+from portico.debate.core.debates import Usual
+from portico.debate.core.questions import Cap
 from portico.debate.ports import Logs
+from portico.debate.replay import KeepLogs
 from portico.engine.event_log import Tails
 from portico.engine.runs import Kind
 from portico.guard.authentication import AsTheyAre

@@ -12,9 +12,9 @@ from portico.adapters.models.ollama_facts import OllamaFacts
 from portico.adapters.models.provider import Provider, ProviderKind
 from portico.adapters.postgres.agents import PostgresAgents
 from portico.adapters.tokens.o200k import O200k
-from portico.agents.core.agent import Agent, AgentFilter
-from portico.agents.core.model import ModelRef
-from portico.agents.core.room_for_talk import LEAST, room_for_talk
+from portico.agents.core.agent_checks import LEAST, room_for_talk
+from portico.agents.core.agents import Agent, AgentFilter
+from portico.agents.core.model_requests import ModelRef
 from portico.app.entered import entered
 from portico.app.ground import Ground
 from portico.app.models import client_for, providers_of

@@ -29,10 +29,9 @@ from portico.adapters.models.provider import (
 from portico.adapters.models.said import support
 from portico.adapters.models.served import ServedModels, load_ahead
 from portico.adapters.tokens.o200k import O200k
-from portico.agents.core.model import Price
-from portico.agents.list_models import ListModels, ListProviders, ShowModel
+from portico.agents.core.model_requests import Price
+from portico.agents.model_requests import ListModels, ListProviders, ShowModel, TestModel
 from portico.agents.ports import ModelBook, Models
-from portico.agents.test_model import TestModel
 from portico.app.ground import Ground
 from portico.app.outside import Outside
 from portico.app.secrets import SecretDoors

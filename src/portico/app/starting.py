@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from portico.agents.start_run import AGENT
-from portico.debate.run_debate import DEBATE
-from portico.debate.start_debate import ANALYSIS
+from portico.agents.runs import AGENT
+from portico.debate.conduct import DEBATE
+from portico.debate.debates import ANALYSIS
 from portico.engine.ports import Line, Runs
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.core.program.program import PROGRAM

@@ -1,19 +1,22 @@
-"""Who is there: to say so, and to see who does."""
+"""Presence: report and list; who the caller is."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from portico.bridge.core.labelling import check_shared
+from portico.bridge.core.errors import check_flaws, flaws_of_line
+from portico.bridge.core.messages import check_shared
 from portico.bridge.core.presence import GOOD_FOR, MOST_LETTERS, Doing, Presence
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.spelling import check_flaws, flaws_of_line
-from portico.bridge.marks import Marks
-from portico.bridge.open_project import OpenProject
-from portico.bridge.thing_ports import Presences
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.ports import Presences
+from portico.bridge.projects import OpenProject
+from portico.bridge.taint import Marks, at_place
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.clock import Clock
-from portico.kernel.principal import Principal
+from portico.kernel.ids import PrincipalId
+from portico.kernel.label import Label
+from portico.kernel.principal import Principal, PrincipalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +49,35 @@ class ListPresence:
         permit(caller, Scope.BRIDGE_READ)
         caller, _ = await self.open_project(caller, project)
         return await self.presences.all(caller, project, self.clock.now())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Self_:  # noqa: N801 # `Self` is the language's own
+    principal: PrincipalId
+    name: str
+    kind: PrincipalKind
+    clearance: Label
+    mark: Label
+    """What was read in this task: what is written in it is no less secret."""
+    untrusted: bool
+    """Strangers' words were read in this task."""
+    scopes: AbstractSet[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhoAmI:
+    marks: Marks
+
+    async def __call__(self, caller: Principal) -> Self_:
+        """Raises `NotPermitted`."""
+        permit(caller, Scope.BRIDGE_READ)
+        task = await self.marks.at(at_place(caller, None))
+        return Self_(
+            principal=caller.id,
+            name=caller.name,
+            kind=caller.kind,
+            clearance=caller.clearance,
+            mark=task.label,
+            untrusted=task.untrusted,
+            scopes=caller.scopes,
+        )

@@ -4,16 +4,20 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from datetime import datetime
 from typing import Protocol
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision
-from portico.debate.core.guest import Seat
-from portico.debate.core.happening import Happening, Told, VoiceSpoke
-from portico.debate.core.note import Note
-from portico.debate.core.outcome import Known, Outcome
-from portico.debate.core.persona import Persona
-from portico.debate.core.rules import Cap
-from portico.debate.core.voice import Voice, VoiceState
+from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply, VoiceState
+from portico.debate.core.debates import (
+    Debate,
+    DebateId,
+    DebateStatus,
+    Decision,
+    Known,
+    Note,
+    Outcome,
+    Seat,
+    WholeDebate,
+)
+from portico.debate.core.events import Happening, Told, VoiceSpoke
+from portico.debate.core.questions import Cap
 from portico.guard.core.access_request import TaskContext
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, SpaceId

@@ -5,9 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from portico.agents.core.agent import Agent, AgentFilter, AgentId, AgentSpec, AgentVersion
-from portico.agents.core.agent_filter import takes
-from portico.agents.core.asking import Finish, Usage
+from portico.agents.core.agents import Agent, AgentFilter, AgentId, AgentSpec, AgentVersion, takes
 from portico.agents.core.errors import (
     AgentChanged,
     AgentNameTaken,
@@ -15,8 +13,8 @@ from portico.agents.core.errors import (
     AgentRunNotFound,
     AgentRunOver,
 )
-from portico.agents.core.message import ToolCall
-from portico.agents.core.trace import (
+from portico.agents.core.model_requests import Finish, ToolCall, Usage
+from portico.agents.core.traces import (
     AgentRunStatus,
     News,
     PersonSaid,

@@ -17,34 +17,33 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.asking import (
-    CallPiece,
-    Finish,
-    ModelAsk,
-    Piece,
-    Reply,
-    TextPiece,
-    ThoughtPiece,
-    ToolShown,
-    Usage,
-)
-from portico.agents.core.calling import CALL, SEARCH, Acts, Early, Given, Offer, Wanted
+from portico.agents.core.agents import Agent
 from portico.agents.core.errors import (
     AgentRunOver,
     ModelNotFound,
     ModelUnavailable,
     ToolNotAllowed,
 )
-from portico.agents.core.happening import (
-    Happening,
-    TextAdded,
-    ThoughtAdded,
-    Told,
-    ToolEnded,
+from portico.agents.core.events import Happening, TextAdded, ThoughtAdded, Told, ToolEnded
+from portico.agents.core.model_requests import (
+    FREE,
+    CallPiece,
+    Finish,
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    Piece,
+    ProviderState,
+    Reply,
+    Support,
+    TextPiece,
+    ThoughtPiece,
+    ToldBy,
+    ToolCall,
+    ToolShown,
+    Usage,
 )
-from portico.agents.core.message import ToolCall
-from portico.agents.core.model import FREE, ModelInfo, ModelRef, ProviderState, Support, ToldBy
+from portico.agents.core.tool_calls import CALL, SEARCH, Acts, Early, Given, Offer, Wanted
 from portico.agents.ports import Speaking
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.policy import NO_TASK

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from portico.bridge.core.declassification import Declassification, Lowered, pin_of
 from portico.bridge.core.errors import MessageNotFound, NotApproved
-from portico.bridge.core.message import Message, MessageId, NewMessage
+from portico.bridge.core.messages import Message, MessageId, NewMessage
 from portico.bridge.ports import Stamp
 from portico.guard.core.access_request import Action
 from portico.guard.core.approvals import Approval, Status

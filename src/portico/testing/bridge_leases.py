@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from portico.bridge.core.errors import LeaseHeld, LeaseLost
-from portico.bridge.core.lease import (
+from portico.bridge.core.leases import (
     WAITS_FOR,
     Lease,
     LeaseId,
@@ -14,9 +14,9 @@ from portico.bridge.core.lease import (
     check_alike,
     check_free,
     check_number,
+    holds,
 )
-from portico.bridge.core.pattern import holds
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.clock import Clock
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal

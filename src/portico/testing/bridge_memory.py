@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.bridge.core.attachment import Attachment, Digest
+from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.errors import AttachmentNotFound, MemoryNotFound
-from portico.bridge.core.labelling import secrecy
 from portico.bridge.core.memory import Remembered, ToRemember, next_version
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.messages import secrecy
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.clock import Clock
 from portico.kernel.json import JsonValue, kept
 from portico.kernel.label import Label

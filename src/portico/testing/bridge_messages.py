@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.errors import (
-    Archived,
-    MessageNotFound,
-    NotTheirs,
-    WriteDown,
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.errors import Archived, MessageNotFound, NotTheirs, WriteDown
+from portico.bridge.core.messages import (
+    Acknowledged,
+    Message,
+    MessageId,
+    MessageVersion,
+    NewMessage,
+    label_of,
 )
-from portico.bridge.core.labelling import label_of
-from portico.bridge.core.message import Acknowledged, Message, MessageId, MessageVersion, NewMessage
 from portico.bridge.ports import Entered, Placed, Stamp, Stretch
 from portico.engine.core.errors import KeyReused
 from portico.kernel.label import Label

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from portico.bridge.core.conversation import ConversationId, Unread, UnreadTotal
-from portico.bridge.core.message import Message, MessageId
-from portico.bridge.core.project import ProjectId
-from portico.bridge.search_ports import Hit, Meaning
+from portico.bridge.core.conversations import ConversationId, Unread, UnreadTotal
+from portico.bridge.core.messages import Message, MessageId
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.search import Hit, Meaning
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
 from portico.testing.bridge_walls import sees, sees_conversation, takes_part

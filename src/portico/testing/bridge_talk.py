@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from portico.bridge.core.conversation import Conversation, ConversationId, Participant
+from portico.bridge.core.conversations import Conversation, ConversationId, Participant
 from portico.bridge.core.errors import NotTakingPart, ProjectNameTaken, ProjectNotFound
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId

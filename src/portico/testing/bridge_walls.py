@@ -1,8 +1,8 @@
 """What the doors of the bridge in memory have in common: who sees what, and who may write where."""
 
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.errors import ConversationNotFound, ProjectNotFound, WriteDown
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound

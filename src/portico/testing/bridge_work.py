@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from portico.bridge.core.errors import WorkNotFound
-from portico.bridge.core.labelling import secrecy
+from portico.bridge.core.messages import secrecy
 from portico.bridge.core.presence import Doing, Presence
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import (
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.work_items import (
     NewWork,
     Work,
     WorkEnded,

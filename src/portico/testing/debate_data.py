@@ -5,11 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from portico.adapters.postgres.debate_rows import talk_topic
-from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision
+from portico.debate.core.debaters import Voice
+from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, WholeDebate
 from portico.debate.core.errors import DebateNotFound, DebateOver, NoSeatLeft
-from portico.debate.core.note import Note
-from portico.debate.core.voice import Voice
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue, kept
 from portico.kernel.label import Label, join

@@ -8,9 +8,9 @@ from datetime import datetime
 from difflib import SequenceMatcher
 
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
-from portico.debate.core.debate import DebateId, WholeDebate
-from portico.debate.core.happening import Happening, Told, VoiceSpoke
-from portico.debate.core.log_text import log_text
+from portico.debate.core.debates import DebateId, WholeDebate
+from portico.debate.core.events import Happening, Told, VoiceSpoke
+from portico.debate.core.replay import log_text
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.contexts import OpenedContext
 from portico.kernel.clock import Clock

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debaters import VoiceAsk, VoiceReply
+from portico.debate.core.debates import DebateId, Seat
 from portico.debate.core.errors import DebateOver, NothingAsked, NotSeated
-from portico.debate.core.guest import Seat
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 from portico.testing.bridge_walls import check_label

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from portico.bridge.core.project import ProjectId
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.rules import Cap
+from portico.bridge.core.projects import ProjectId
+from portico.debate.core.debates import Debate, DebateId
+from portico.debate.core.questions import Cap
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debaters import Persona
+from portico.debate.core.debates import DebateId, Known, Outcome
 from portico.debate.core.errors import PersonaNotFound
-from portico.debate.core.outcome import Known, Outcome
-from portico.debate.core.persona import Persona
-from portico.debate.core.records import known_of
+from portico.debate.core.vote_weights import known_of
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
 from portico.testing.bridge_walls import check_label

@@ -7,9 +7,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import VoiceAway, VoiceNotCleared, VoiceNotFound
-from portico.debate.core.voice import Voice, VoiceKind, VoiceState
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

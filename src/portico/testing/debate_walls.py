@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
-from portico.bridge.core.project import Project, ProjectId
-from portico.debate.core.debate import Debate, DebateId, WholeDebate
+from portico.bridge.core.projects import Project, ProjectId
+from portico.debate.core.debaters import Voice
+from portico.debate.core.debates import Debate, DebateId, WholeDebate
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.voice import Voice
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.ids import BadId
 from portico.kernel.label import Label

@@ -9,9 +9,16 @@ from decimal import Decimal
 from itertools import groupby
 from uuid import UUID
 
-from portico.agents.core.statistics import ModelStats, ToolStats
-from portico.agents.core.trace import RunTrace, ToolUse, TurnTrace, opening
-from portico.agents.core.trace_filter import TraceFilter, TracePlace
+from portico.agents.core.traces import (
+    ModelStats,
+    RunTrace,
+    ToolStats,
+    ToolUse,
+    TraceFilter,
+    TracePlace,
+    TurnTrace,
+    opening,
+)
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label, may_read
 from portico.kernel.principal import Principal

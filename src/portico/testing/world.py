@@ -14,24 +14,20 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from portico.agents.core.agent import Agent, AgentId, AgentVersion
-from portico.agents.core.trace import PersonSaid, RunTrace, ToolUse, TurnTrace
-from portico.bridge.core.attachment import Attachment, Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.agents.core.agents import Agent, AgentId, AgentVersion
+from portico.agents.core.traces import PersonSaid, RunTrace, ToolUse, TurnTrace
+from portico.bridge.core.attachments import Attachment, Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.declassification import Declassification
-from portico.bridge.core.lease import Lease, LeaseId, Waiting
+from portico.bridge.core.leases import Lease, LeaseId, Waiting
 from portico.bridge.core.memory import Remembered
-from portico.bridge.core.message import Message, MessageId, MessageVersion, NewMessage
+from portico.bridge.core.messages import Message, MessageId, MessageVersion, NewMessage
 from portico.bridge.core.presence import Presence
-from portico.bridge.core.project import Project, ProjectId
-from portico.bridge.core.task import Work, WorkId
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.note import Note
-from portico.debate.core.outcome import Outcome
-from portico.debate.core.persona import Persona
-from portico.debate.core.rules import Cap
-from portico.debate.core.voice import Voice
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.work_items import Work, WorkId
+from portico.debate.core.debaters import Persona, Voice, VoiceAsk, VoiceReply
+from portico.debate.core.debates import Debate, DebateId, Note, Outcome
+from portico.debate.core.questions import Cap
 from portico.engine.core.event_log import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.graph.edge import Sightings, ToolEdge

@@ -26,7 +26,7 @@ from portico.adapters.builtin.workflow_state import WorkflowState
 from portico.adapters.builtin.workspace import Workspaces
 from portico.adapters.builtin.write_file import WriteFile
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.agents.core.model import ModelInfo
+from portico.agents.core.model_requests import ModelInfo
 from portico.app.builtin import HouseDoors
 from portico.engine.core.errors import RunNotFound
 from portico.gateway.core.call import Answer, Figures

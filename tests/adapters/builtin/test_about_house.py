@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portico.adapters.builtin.metrics import Measures, Spent
-from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support
+from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support
 from portico.app.builtin import HouseDoors
 from portico.gateway.core.call import Figures
 from portico.gateway.core.errors import UpstreamDown

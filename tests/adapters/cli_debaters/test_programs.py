@@ -24,14 +24,13 @@ from portico.adapters.cli_debaters.dialect import Dialect, Heard
 from portico.adapters.cli_debaters.program import DIALECTS, USUAL, Program, programs_of
 from portico.adapters.cli_debaters.voices import ProgramVoices
 from portico.adapters.tokens.o200k import O200k
-from portico.debate.core.asking import VoiceReply
+from portico.debate.core.debaters import VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import (
     VoiceAway,
     VoiceBroke,
     VoiceNotCleared,
     VoiceNotFound,
 )
-from portico.debate.core.voice import VoiceKind, VoiceState
 from portico.kernel.label import Label, Level
 from portico.testing.guard import a_person
 from tests.adapters.cross_domain.debate_asks import FORM, a_voice, an_ask

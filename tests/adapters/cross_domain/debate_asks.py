@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.debate.core.asking import VoiceAsk
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
 

@@ -12,10 +12,9 @@ import pytest
 
 from portico.adapters.cross_domain import agent_talk
 from portico.adapters.cross_domain.agent_tools import LAUNCH, AgentTools, Running, tool_definition
-from portico.agents.core.agent import Agent, AgentSpec
-from portico.agents.core.asking import Usage
+from portico.agents.core.agents import Agent, AgentSpec
 from portico.agents.core.errors import AgentNameTaken, NameInRules
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Noted,
     RunEnded,
     TextAdded,
@@ -26,8 +25,9 @@ from portico.agents.core.happening import (
     ToolWaits,
     TurnBegan,
 )
-from portico.agents.core.trace import AgentRunStatus, ToolUse, WholeTrace
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
+from portico.agents.core.model_requests import Usage
+from portico.agents.core.traces import AgentRunStatus, ToolUse, WholeTrace
+from portico.agents.runs import AgentRunWish, StartedAgentRun
 from portico.engine.event_log import WatchTopics
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown, UpstreamTimedOut

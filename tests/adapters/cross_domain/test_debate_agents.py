@@ -17,12 +17,18 @@ from portico.adapters.cross_domain.debate_meaning import DebateMeaning
 from portico.adapters.cross_domain.debate_models import ModelVoices
 from portico.adapters.cross_domain.debate_voices import DebateVoices
 from portico.adapters.embeddings.static_table import StaticTable
-from portico.agents.core.asking import ModelAsk, Piece, TextPiece, Usage
 from portico.agents.core.errors import ModelRefused
-from portico.agents.core.model import ModelInfo, ModelRef
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
-from portico.debate.core.asking import VoiceReply
+from portico.agents.core.model_requests import (
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    Piece,
+    TextPiece,
+    Usage,
+)
+from portico.agents.core.traces import AgentRunStatus
+from portico.agents.runs import AgentRunWish, StartedAgentRun
+from portico.debate.core.debaters import VoiceKind, VoiceReply
 from portico.debate.core.errors import (
     VoiceAway,
     VoiceBroke,
@@ -30,7 +36,6 @@ from portico.debate.core.errors import (
     VoiceNotFound,
     VoiceRefused,
 )
-from portico.debate.core.voice import VoiceKind
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope

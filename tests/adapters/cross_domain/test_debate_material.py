@@ -17,15 +17,21 @@ from portico.adapters.cross_domain.debate_talk import WORDING, DebateTalk
 from portico.adapters.cross_domain.debate_tasks import DebateTasks
 from portico.adapters.crypto.aes_siv import AesSivSeal
 from portico.adapters.postgres.debate_rows import talk_topic, voice_from
-from portico.bridge.core.declassification import Finding
+from portico.bridge.core.declassification import Finding, found
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.scan import found
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
+from portico.bridge.core.projects import ProjectId
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    GuestAnswer,
+    Note,
+    NoteKind,
+    ReplayWish,
+    WholeDebate,
+)
 from portico.debate.core.errors import VoiceBroke
-from portico.debate.core.guest import GuestAnswer
-from portico.debate.core.happening import (
+from portico.debate.core.events import (
     DebateEnded,
     Happening,
     RoundBegan,
@@ -33,10 +39,7 @@ from portico.debate.core.happening import (
     VoiceFailed,
     VoiceSpoke,
 )
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import ReplayWish
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.errors import BadCursor
 from portico.engine.event_log import Tails, WatchTopics
 from portico.kernel.json import JsonValue

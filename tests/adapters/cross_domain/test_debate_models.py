@@ -12,15 +12,25 @@ from hypothesis import strategies as st
 
 from portico.adapters.cross_domain.debate_families import family_of
 from portico.adapters.cross_domain.debate_models import ModelVoices
-from portico.agents.core.asking import Finish, ModelAsk, Piece, TextPiece, ThoughtPiece, Usage
 from portico.agents.core.errors import (
     ModelBroke,
     ModelOverflow,
     ModelRefused,
     ModelUnavailable,
 )
-from portico.agents.core.model import ModelInfo, ModelRef, Price, Support
-from portico.debate.core.asking import VoiceReply
+from portico.agents.core.model_requests import (
+    Finish,
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    Piece,
+    Price,
+    Support,
+    TextPiece,
+    ThoughtPiece,
+    Usage,
+)
+from portico.debate.core.debaters import Tariff, VoiceKind, VoiceReply
 from portico.debate.core.errors import (
     VoiceAway,
     VoiceBroke,
@@ -29,7 +39,6 @@ from portico.debate.core.errors import (
     VoiceRefused,
     VoiceSilent,
 )
-from portico.debate.core.voice import Tariff, VoiceKind
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
 from portico.testing.agents import MemoryBook, Said, ScriptedModels, Words, a_model, a_reply, says

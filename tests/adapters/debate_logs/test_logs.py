@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.debate_logs.logs import DebateLogs
-from portico.debate.core.debate import Debate, DebateId, WholeDebate
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
+from portico.debate.core.debates import Debate, DebateId, WholeDebate
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.ids import PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC
 from portico.testing.kernel import BEGINNING, SeededEntropy

@@ -10,7 +10,7 @@ from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_messages import AFTER, BEFORE
 from portico.adapters.postgres.bridge_walls import cleared
 from portico.adapters.postgres.transaction import SET_CONTEXT, context
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import SECRET, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, say, to

@@ -14,12 +14,12 @@ from portico.adapters.postgres.bridge_memory import PostgresMemory
 from portico.adapters.postgres.bridge_work import PostgresWorks
 from portico.adapters.postgres.task_contexts import PostgresTaskContexts
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.attachment import LARGEST, Attachment, Digest
+from portico.bridge.core.attachments import LARGEST, Attachment, Digest
 from portico.bridge.core.errors import TooManyLabels
-from portico.bridge.core.lease import LeaseId, LeaseWish
+from portico.bridge.core.leases import LeaseId, LeaseWish
 from portico.bridge.core.memory import MOST_OF_VALUE, ToRemember
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, WorkId
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, WorkId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

@@ -16,8 +16,8 @@ from portico.adapters.postgres.bridge_search import PostgresMessageSearch
 from portico.adapters.postgres.bridge_vectors import PostgresMessageVectors
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.embed_messages import EmbedMessages
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.search import EmbedMessages
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal, PrincipalKind
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, cleared_root, joined

@@ -11,8 +11,8 @@ import pytest
 from portico.adapters.postgres.addresses import Addresses
 from portico.adapters.postgres.bridge_search import PostgresMessageSearch
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.conversation import Conversation
-from portico.bridge.core.message import Message
+from portico.bridge.core.conversations import Conversation
+from portico.bridge.core.messages import Message
 from portico.kernel.principal import Principal
 from tests.contracts.bridge_people import FINANCE, SECRET, TEAM, a_project, cleared_root, joined
 from tests.contracts.bridge_talk import a_conversation, at, say

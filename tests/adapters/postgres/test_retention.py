@@ -19,14 +19,14 @@ from portico.adapters.postgres.retention import PostgresRetention
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock
 from portico.agents.core.errors import AgentRunNotFound
-from portico.bridge.core.attachment import Attachment, Digest
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.attachments import Attachment, Digest
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import AttachmentNotFound, MemoryNotFound, MessageNotFound
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.message import NewMessage
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.messages import NewMessage
+from portico.bridge.core.projects import ProjectId
 from portico.bridge.ports import Stamp
-from portico.debate.core.debate import Debate, DebateId, DebateStatus
+from portico.debate.core.debates import Debate, DebateId, DebateStatus
 from portico.engine.core.errors import TopicNotFound
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep

@@ -9,12 +9,12 @@ import pytest
 
 from portico.adapters.postgres import bridge_walls
 from portico.adapters.postgres.addresses import Addresses
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.errors import ConversationNotFound, MessageNotFound
-from portico.bridge.core.project import Project
-from portico.debate.core.debate import Debate, DebateStatus
+from portico.bridge.core.projects import Project
+from portico.debate.core.debates import Debate, DebateStatus
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.rules import Cap
+from portico.debate.core.questions import Cap
 from portico.kernel.budget import NOTHING
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

@@ -31,7 +31,7 @@ from portico.adapters.telemetry.spans import (
     span,
     traceparent,
 )
-from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace
+from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
 from portico.gateway.core.ahead.gates import GATES
 from portico.gateway.core.ahead.totals import Waste
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run

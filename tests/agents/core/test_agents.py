@@ -8,14 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.agents.core.agent import AgentFilter, AgentSpec, Limits, ToolMode
-from portico.agents.core.agent_filter import takes
-from portico.agents.core.agent_text import limits_from, limits_json, read_spec, spec_from, spec_json
-from portico.agents.core.audit_facts import about_agent, about_change
+from portico.agents.core.agent_checks import Known, flaws, warnings
+from portico.agents.core.agents import (
+    TEMPLATES,
+    AgentFilter,
+    AgentSpec,
+    Change,
+    Limits,
+    Template,
+    ToolMode,
+    about_agent,
+    about_change,
+    changes,
+    limits_from,
+    limits_json,
+    read_spec,
+    spec_from,
+    spec_json,
+    takes,
+)
 from portico.agents.core.errors import BadAgent, BadAgentFile
-from portico.agents.core.templates import TEMPLATES, Template
-from portico.agents.core.validation import Known, flaws, warnings
-from portico.agents.core.versions import Change, changes
 from portico.kernel.errors import Flaw, Kind
 from portico.kernel.json import JsonValue, kept
 from portico.kernel.label import PUBLIC, Label, Level

@@ -6,19 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.agents.core.asking import ToolShown
-from portico.agents.core.compaction import (
+from portico.agents.core.conversations import (
     KEPT_HEAD,
+    NOT_MADE,
     Fitted,
     TooLong,
     fit,
+    for_model,
+    lines_of_trace,
     tokens_of,
     tokens_of_tool,
+    words_of,
 )
-from portico.agents.core.conversation import NOT_MADE, for_model, lines_of_trace, words_of
-from portico.agents.core.message import Message, ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.trace import WholeTrace
-from portico.agents.core.truncation import Reading, Sent, Told, more_room, reading, wanted_room
+from portico.agents.core.model_calls import Reading, Sent, Told, more_room, reading, wanted_room
+from portico.agents.core.model_requests import (
+    Message,
+    ModelSaid,
+    ToolCall,
+    ToolGave,
+    ToolShown,
+    UserSaid,
+)
+from portico.agents.core.traces import WholeTrace
 from portico.guard.core.authentication import as_principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import an_identity

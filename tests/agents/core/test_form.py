@@ -7,24 +7,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.agents.core.agent import ToolMode
-from portico.agents.core.arguments import read_arguments
-from portico.agents.core.asking import ToolShown
-from portico.agents.core.calling import Offer, Wanted
-from portico.agents.core.closed_json import Scan
+from portico.agents.core.agent_checks import LEAST, room_for_talk
+from portico.agents.core.agents import ToolMode
 from portico.agents.core.errors import ModelLacksTools
-from portico.agents.core.form import (
+from portico.agents.core.model_calls import Scan
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    Message,
+    ModelSaid,
+    Support,
+    ToolCall,
+    ToolGave,
+    ToolShown,
+    UserSaid,
+)
+from portico.agents.core.tool_calls import (
+    FEW,
+    MANY,
     NotTheForm,
+    Offer,
+    Shelf,
+    Wanted,
     as_form,
     correction,
     form_instructions,
     form_schema,
     from_form,
+    mode_for,
+    read_arguments,
+    shelf_for,
 )
-from portico.agents.core.message import UNREADABLE, Message, ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.model import Support
-from portico.agents.core.room_for_talk import LEAST, room_for_talk
-from portico.agents.core.showing import FEW, MANY, Shelf, mode_for, shelf_for
 from portico.kernel.json import JsonObject
 from portico.testing.agent_data import an_agent_spec
 from portico.testing.agents import a_model

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.agent import Limits
-from portico.agents.core.asking import Finish, Usage
-from portico.agents.core.given import KIND, RunGiven, shown, stop_topic
-from portico.agents.core.happening import (
+from portico.agents.core.activation import KIND, Aim, RunGiven, TurnNoted, shown, stop_topic
+from portico.agents.core.agents import Limits
+from portico.agents.core.events import (
+    TYPES,
     Happening,
     Heard,
     Noted,
@@ -22,13 +22,21 @@ from portico.agents.core.happening import (
     ToolWaits,
     TurnBegan,
     TurnEnded,
+    happening_json,
+    happening_of,
 )
-from portico.agents.core.happening_json import TYPES, happening_json, happening_of
-from portico.agents.core.message import ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.message_json import calls_of, message_as_json, message_of
-from portico.agents.core.noted import Aim, TurnNoted
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.core.trace_filter import TracePlace
+from portico.agents.core.model_requests import (
+    Finish,
+    ModelSaid,
+    ToolCall,
+    ToolGave,
+    Usage,
+    UserSaid,
+    calls_of,
+    message_as_json,
+    message_of,
+)
+from portico.agents.core.traces import AgentRunStatus, TracePlace
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.authentication import as_principal
 from portico.kernel.ids import ApprovalId, ContextId, RunId

@@ -10,24 +10,22 @@ from hypothesis import given
 from hypothesis import given as supposing
 from hypothesis import strategies as st
 
-from portico.agents.core.agent import Limits
-from portico.agents.core.asking import Usage
-from portico.agents.core.loop import (
+from portico.agents.core.activation import (
+    Aim,
     AskModel,
     End,
     Failed,
     MakeCalls,
     RunState,
+    TurnNoted,
     Wasted,
     answer_of,
     next_move,
     time_of,
     usage_of,
 )
-from portico.agents.core.message import ToolCall
-from portico.agents.core.model import FREE, Price
-from portico.agents.core.noted import Aim, TurnNoted
-from portico.agents.core.spending import (
+from portico.agents.core.agents import Limits
+from portico.agents.core.budgets import (
     LEAST_ANSWER,
     SLACK,
     WIDEST_MARGIN,
@@ -37,7 +35,8 @@ from portico.agents.core.spending import (
     Spending,
     learnt,
 )
-from portico.agents.core.trace import AgentRunStatus, TurnTrace, WholeTrace
+from portico.agents.core.model_requests import FREE, Price, ToolCall, Usage
+from portico.agents.core.traces import AgentRunStatus, TurnTrace, WholeTrace
 from portico.guard.core.authentication import as_principal
 from portico.kernel.errors import Kind
 from portico.kernel.ids import ApprovalId

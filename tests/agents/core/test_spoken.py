@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from portico.agents.core.chat import (
+from portico.agents.core.conversations import (
     LeftOff,
     Question,
+    Spoken,
     going_on_note,
     left_off,
     question_key,
@@ -18,9 +19,8 @@ from portico.agents.core.chat import (
     with_wishes,
     without_notes,
 )
-from portico.agents.core.happening import TextAdded, ThoughtAdded, ToolWaits
-from portico.agents.core.message import Message, ModelSaid, UserSaid
-from portico.agents.core.spoken import Spoken
+from portico.agents.core.events import TextAdded, ThoughtAdded, ToolWaits
+from portico.agents.core.model_requests import Message, ModelSaid, UserSaid
 from portico.kernel.ids import ApprovalId, RunId
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

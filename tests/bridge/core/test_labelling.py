@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.bridge.core.errors import AboveClearance, BelowContainer, TooManyLabels, WriteDown
-from portico.bridge.core.labelling import check_shared, label_again, label_of, secrecy
+from portico.bridge.core.messages import check_shared, label_again, label_of, secrecy
 from portico.kernel.errors import PorticoError
 from portico.kernel.label import PUBLIC, Label, Level, join
 

@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.bridge.core.conversation import Conversation, ConversationId, Unread
-from portico.bridge.core.cursor import Direction, content_of, good_for, standing_of
-from portico.bridge.core.inbox import inbox_of
-from portico.bridge.core.merging import Read, merged
-from portico.bridge.core.message import Message, MessageId
-from portico.bridge.core.news import News, resets, topic_of
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.activity import (
+    Direction,
+    News,
+    content_of,
+    good_for,
+    resets,
+    standing_of,
+    topic_of,
+)
+from portico.bridge.core.conversations import Conversation, ConversationId, Unread
+from portico.bridge.core.messages import Message, MessageId, Read, merged
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.read_state import inbox_of
 from portico.engine.core.errors import BadCursor
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.testing.guard import a_person, a_space

@@ -16,11 +16,11 @@ from portico.bridge.core.declassification import (
     check_lower,
     digest_of,
     pin_of,
+    redacted,
     signed_content,
 )
 from portico.bridge.core.errors import BelowContainer, NotLower
-from portico.bridge.core.message import MessageId
-from portico.bridge.core.redacting import redacted
+from portico.bridge.core.messages import MessageId
 from portico.kernel.ids import ApprovalId, PrincipalId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.testing.kernel import BEGINNING

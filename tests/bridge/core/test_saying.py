@@ -4,13 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.errors import BadBridgeInput
-from portico.bridge.core.message import NewMessage, Wanted
-from portico.bridge.core.naming import names_in
-from portico.bridge.core.saying import flaws_of_body, flaws_of_message, flaws_of_reading
-from portico.bridge.core.spelling import check_flaws, flaws_of_line, flaws_of_text
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.errors import BadBridgeInput, check_flaws, flaws_of_line, flaws_of_text
+from portico.bridge.core.messages import (
+    NewMessage,
+    Wanted,
+    flaws_of_body,
+    flaws_of_message,
+    flaws_of_reading,
+    names_in,
+)
 from portico.kernel.ids import PrincipalId
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

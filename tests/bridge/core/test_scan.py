@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.bridge.core.declassification import Finding, FindingKind
-from portico.bridge.core.scan import UNCLEAR, Left, found
+from portico.bridge.core.declassification import UNCLEAR, Finding, FindingKind, Left, found
 
 PIECES = [
     *("AKIA", "A" * 16, "0" * 16, "ghp_", "a" * 20, "sk-", "key-", "0123456789abcdef" * 2),

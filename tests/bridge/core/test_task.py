@@ -9,10 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.bridge.core.errors import TooManyLeases, WorkOver, WorkTaken
-from portico.bridge.core.lease import MOST_OF_ONE, Lease, LeaseId, LeaseWish, Waiting, check_number
-from portico.bridge.core.pattern import holds, overlap
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import Work, WorkEnded, WorkId, WorkState, claimed, handed_over, over
+from portico.bridge.core.leases import (
+    MOST_OF_ONE,
+    Lease,
+    LeaseId,
+    LeaseWish,
+    Waiting,
+    check_number,
+    holds,
+    overlap,
+)
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.work_items import (
+    Work,
+    WorkEnded,
+    WorkId,
+    WorkState,
+    claimed,
+    handed_over,
+    over,
+)
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.testing.kernel import BEGINNING, SeededEntropy

@@ -4,16 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.conduct import Table, said_name
+from portico.debate.core.debaters import BUILT_IN, Voice, VoiceKind
+from portico.debate.core.debates import Debate, DebateId, Left, Note, NoteKind, Said
 from portico.debate.core.panel import panel_of
-from portico.debate.core.personas import BUILT_IN
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.spending import Left
-from portico.debate.core.table import Table, said_name
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.kernel.budget import Cost
 from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import PUBLIC

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from portico.debate.core.outcome import Ballot, Known
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debates import Ballot, Known, Said
+from portico.debate.core.questions import Question, QuestionKind
 from portico.kernel.label import PUBLIC
 from portico.testing.kernel import BEGINNING
 

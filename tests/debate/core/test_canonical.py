@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.debate.core.canonical import Canonical, canonical, canonical_value
-from portico.debate.core.canonical_choices import chosen, folded, yes_or_no
-from portico.debate.core.canonical_evaluation import at_places
-from portico.debate.core.canonical_expressions import Name
-from portico.debate.core.question import Question, QuestionKind, kind_of
+from portico.debate.core.canonical_answers import (
+    Canonical,
+    canonical,
+    canonical_value,
+    chosen,
+    folded,
+    yes_or_no,
+)
+from portico.debate.core.canonical_formulas import Name, at_places
+from portico.debate.core.questions import Question, QuestionKind, kind_of
 from tests.debate.core.same_answers import DIFFERENT, SAME
 
 CITIES = ("Paris", "London", "New York", "New York City")

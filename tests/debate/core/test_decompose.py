@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.decompose import (
+from portico.debate.core.analysis import (
     across_sheet,
     analysis_decision,
     listed,
@@ -22,12 +20,10 @@ from portico.debate.core.decompose import (
     reading_plan,
     sub_questions,
 )
-from portico.debate.core.note import NoteKind
-from portico.debate.core.personas import BUILT_IN
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.reply_text import Unusable
-from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.debate.core.sheets import Desk
+from portico.debate.core.debaters import BUILT_IN
+from portico.debate.core.debates import DebateStatus, Decision, NoteKind, Option, Verdict, Why
+from portico.debate.core.prompts import Desk, Unusable
+from portico.debate.core.questions import Cap, Preset, QuestionKind, rules_of
 from portico.testing.kernel import BEGINNING
 from tests.debate.core.tables import OPEN, THREE, a_debate, note
 

@@ -9,16 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from portico.debate.core.conclusion import conclusion
-from portico.debate.core.debate import DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.log_text import costs_of, log_text
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.outcome import Outcome, Source
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap
-from portico.debate.core.skip_words import skip_words
-from portico.debate.core.verdict_words import LONGEST, brief, percent, verdict_words
+from portico.debate.core.conduct import (
+    LONGEST,
+    brief,
+    conclusion,
+    percent,
+    skip_words,
+    verdict_words,
+)
+from portico.debate.core.debates import (
+    DebateId,
+    DebateStatus,
+    Decision,
+    Note,
+    NoteKind,
+    Option,
+    Outcome,
+    Source,
+    Verdict,
+    WholeDebate,
+    Why,
+)
+from portico.debate.core.questions import Cap, Question, QuestionKind
+from portico.debate.core.replay import costs_of, log_text
 from portico.kernel.budget import Cost
 from portico.kernel.ids import PrincipalId
 from portico.kernel.tokens import Tokens

@@ -8,26 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.debate.core.comparing import pairs, settled_pairs, strengths
-from portico.debate.core.decision import Decision, Verdict, Why
-from portico.debate.core.gain import Outlook, expected, outlook_of
+from portico.debate.core.debates import Decision, Verdict, Why
 from portico.debate.core.panel import (
-    Panel,
     critique_worth,
-    decide,
-    decide_open,
     next_voice,
-    pairs_to_judge,
     panel_of,
     settled,
     standing,
+    unchangeable,
 )
-from portico.debate.core.posterior import Posterior, softmax, unsaid
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Preset, rules_of
-from portico.debate.core.scales import Rule
-from portico.debate.core.stopping import unchangeable
-from portico.debate.core.votes import pooled
+from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
+from portico.debate.core.vote_weights import Posterior, Rule, pooled, softmax, unsaid
+from portico.debate.core.votes import (
+    Outlook,
+    Panel,
+    decide,
+    decide_open,
+    expected,
+    outlook_of,
+    pairs,
+    pairs_to_judge,
+    settled_pairs,
+    strengths,
+)
 from tests.debate.core.team import CHOICE, NUMBER, again, known, said, voices
 
 VOTE = rules_of(Preset.VOTE, 0.5)

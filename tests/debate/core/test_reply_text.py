@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.happening import (
+from portico.debate.core.debates import Decision, Option, Said, Verdict, Why
+from portico.debate.core.events import (
+    TYPES,
     DebateEnded,
     GuestsWanted,
     Happening,
@@ -21,10 +22,10 @@ from portico.debate.core.happening import (
     VoiceAsked,
     VoiceFailed,
     VoiceSpoke,
+    happening_json,
+    happening_of,
 )
-from portico.debate.core.happening_json import TYPES, happening_json, happening_of
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.reply_text import (
+from portico.debate.core.prompts import (
     Unusable,
     Vote,
     objects_in,
@@ -34,7 +35,7 @@ from portico.debate.core.reply_text import (
     read_vote,
     said_of,
 )
-from portico.debate.core.said import Said
+from portico.debate.core.questions import Question, QuestionKind
 
 COLOUR = Question(text="Which?", kind=QuestionKind.CHOICE, choices=("red", "dark blue"))
 TRUTH = Question(text="Is it?", kind=QuestionKind.YES_NO)

@@ -6,13 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from portico.debate.core.alike import near_name, same_name
-from portico.debate.core.conclusion import conclusion, saved_tokens, status_of
-from portico.debate.core.debate import DebateStatus, WholeDebate
-from portico.debate.core.decision import Verdict, Why
-from portico.debate.core.first_moves import best_judge, guests_until
-from portico.debate.core.merging import plain_text
-from portico.debate.core.moves import (
+from portico.debate.core.conduct import (
+    BUDGET,
     AskBetter,
     AskGuests,
     AskSame,
@@ -22,18 +17,32 @@ from portico.debate.core.moves import (
     Compare,
     Conclude,
     Skip,
+    best_judge,
+    conclusion,
+    guests_until,
+    judged_name,
+    judgements,
+    near_name,
+    next_move,
+    same_name,
+    saved_tokens,
+    status_of,
 )
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.open_session import judged_name, judgements
+from portico.debate.core.debaters import BUILT_IN, Tariff, VoiceKind
+from portico.debate.core.debates import (
+    DebateStatus,
+    Left,
+    Note,
+    NoteKind,
+    Said,
+    Verdict,
+    WholeDebate,
+    Why,
+)
 from portico.debate.core.panel import panel_of
-from portico.debate.core.personas import BUILT_IN
+from portico.debate.core.questions import Preset
 from portico.debate.core.replay import Rehearsal
-from portico.debate.core.rules import Preset
-from portico.debate.core.said import Said
-from portico.debate.core.session import next_move
-from portico.debate.core.spending import Left
-from portico.debate.core.table import BUDGET
-from portico.debate.core.voice import Tariff, VoiceKind
+from portico.debate.core.vote_weights import plain_text
 from portico.kernel.label import Label, Level
 from portico.testing.debate_voices import a_voice
 from portico.testing.kernel import BEGINNING

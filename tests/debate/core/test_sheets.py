@@ -7,23 +7,25 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.debate.core.asking import VoiceReply
-from portico.debate.core.decompose import plan_sheet
-from portico.debate.core.persona import Persona
-from portico.debate.core.personas import BUILT_IN, dealt, merged_text
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.readings import (
+from portico.debate.core.analysis import plan_sheet
+from portico.debate.core.debaters import (
+    BUILT_IN,
+    Persona,
+    VoiceReply,
+    dealt,
+    merged_text,
+    narrowest,
+)
+from portico.debate.core.debates import Said, charged
+from portico.debate.core.prompts import (
+    Desk,
+    Unusable,
     reading_better,
     reading_said,
     reading_same,
     reading_synthesis,
 )
-from portico.debate.core.reply_text import Unusable
-from portico.debate.core.rules import Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.sheets import Desk
-from portico.debate.core.spending import charged
-from portico.debate.core.voice import narrowest
+from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
 from portico.testing.debate_voices import a_voice
 from tests.debate.core.tables import GUEST, YES_NO, words
 

@@ -6,22 +6,20 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.debate.core.asking import VoiceReply
-from portico.debate.core.merging import merged, nearness, pair_name
-from portico.debate.core.note import NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.said import Said
-from portico.debate.core.spending import (
+from portico.debate.core.debaters import Tariff, VoiceReply
+from portico.debate.core.debates import (
+    Estimate,
     Left,
+    NoteKind,
+    Said,
     charged,
     charged_at_most,
     left_of,
     reserve_for,
     share_of,
 )
-from portico.debate.core.voice import Tariff
-from portico.debate.core.wish import Estimate
+from portico.debate.core.questions import Cap, Preset, QuestionKind
+from portico.debate.core.vote_weights import merged, nearness, pair_name
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.tokens import Tokens
 from portico.testing.debate_voices import a_voice

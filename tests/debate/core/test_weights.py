@@ -8,31 +8,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from portico.debate.core.calibration import band_of, calibration_of
-from portico.debate.core.conclusion import conclusion
-from portico.debate.core.debate import WholeDebate
-from portico.debate.core.decision import Why
-from portico.debate.core.fitting import (
+from portico.debate.core.conduct import conclusion
+from portico.debate.core.debates import Known, Outcome, Said, Source, WholeDebate, Why
+from portico.debate.core.panel import next_voice, panel_of, settled, standing
+from portico.debate.core.questions import Preset, Question, QuestionKind, rules_of
+from portico.debate.core.vote_weights import (
+    ACROSS,
+    HALF_LIFE,
+    SAME_FAMILY,
+    USUAL,
     Ballots,
     Case,
+    Kinship,
+    Rule,
+    Scales,
+    Tally,
+    ages,
+    among,
+    band_of,
+    best,
+    calibration_of,
     choose_between,
+    effective,
+    kinship_of,
+    known_of,
     least_squares,
+    log_odds,
+    records_of,
+    rightness,
     score,
+    shared,
     stretches,
+    trusted,
 )
-from portico.debate.core.guard import shared, trusted
-from portico.debate.core.lesson import ENOUGH, Lesson, Tallied, lesson_of, tallied_keys
-from portico.debate.core.outcome import Known, Outcome, Source
-from portico.debate.core.panel import decide, next_voice, panel_of, settled, standing
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.records import known_of
-from portico.debate.core.reliability import HALF_LIFE, USUAL, Tally, ages, records_of
-from portico.debate.core.rules import Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.scales import Rule, Scales, best
-from portico.debate.core.shape import kin_of, number_of, shape_of
-from portico.debate.core.voters import ACROSS, SAME_FAMILY, Kinship, effective, kinship_of
-from portico.debate.core.weights import among, log_odds, rightness
+from portico.debate.core.votes import (
+    ENOUGH,
+    Lesson,
+    Tallied,
+    decide,
+    kin_of,
+    lesson_of,
+    number_of,
+    shape_of,
+    tallied_keys,
+)
 from portico.testing.kernel import BEGINNING
 from tests.debate.core.tables import TEXT, YES_NO, a_debate, a_table
 from tests.debate.core.tables import said as noted

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.said import Said
+from portico.debate.core.debates import Decision, Option, Said, Verdict, Why
 from portico.interfaces.cli.approval_lines import columns, visible
 from portico.interfaces.cli.approval_words import (
     answered,

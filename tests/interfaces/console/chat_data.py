@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from portico.agents.core.agent import Agent, AgentSpec
-from portico.agents.core.trace import PersonSaid, RunTrace, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.agents import Agent, AgentSpec
+from portico.agents.core.traces import PersonSaid, RunTrace, ToolUse, TurnTrace, WholeTrace
 from portico.testing import agent_data
 from portico.testing.agent_data import TEAM, an_agent_run
 from portico.testing.guard import a_person

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from portico.agents.core.message import ToolCall
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.model_requests import ToolCall
+from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.approvals import Waiter
 from portico.guard.core.rules import Rule, RuleSource, Ruling
 from portico.kernel.ids import ApprovalId, RunId

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.agents import Agent
+from portico.agents.core.traces import AgentRunStatus
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal
 from tests.interfaces.console.conftest import Browser

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from portico.agents.core.agent import AgentSpec
-from portico.agents.core.agent_text import read_spec
-from portico.agents.core.model import ModelRef, ProviderState
-from portico.agents.core.templates import TEMPLATES
-from portico.agents.core.validation import Known, flaws
+from portico.agents.core.agent_checks import Known, flaws
+from portico.agents.core.agents import TEMPLATES, AgentSpec, read_spec
+from portico.agents.core.model_requests import ModelRef, ProviderState
 from portico.gateway.core.tool import Definition, Tool, ToolRef
 from portico.interfaces.console.forms import Form
 from portico.interfaces.console.screens.agents.draft import (

@@ -6,14 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from portico.bridge.core.conversation import Conversation, ConversationId, Participant
-from portico.bridge.core.inbox import Inbox, InboxItem
-from portico.bridge.core.lease import Lease, LeaseId, Waiting
+from portico.bridge.core.conversations import Conversation, ConversationId, Participant
+from portico.bridge.core.leases import Lease, LeaseId, Waiting
 from portico.bridge.core.memory import Remembered
-from portico.bridge.core.message import Message, MessageId, Wanted
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import Work, WorkId, WorkState
-from portico.debate.core.rules import Cap
+from portico.bridge.core.messages import Message, MessageId, Wanted
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.read_state import Inbox, InboxItem
+from portico.bridge.core.work_items import Work, WorkId, WorkState
+from portico.debate.core.questions import Cap
 from portico.interfaces.console.screens.bridge.audience import audience_of
 from portico.interfaces.console.screens.bridge.company import Somebody
 from portico.interfaces.console.screens.bridge.lists import (

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Happening,
     Heard,
     RunEnded,
@@ -18,8 +17,8 @@ from portico.agents.core.happening import (
     ToolEnded,
     TurnBegan,
 )
-from portico.agents.core.message import ToolCall
-from portico.agents.core.trace import AgentRunStatus, WholeTrace
+from portico.agents.core.model_requests import ToolCall, Usage
+from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.guard.core.approvals import Status, Waiter
 from portico.interfaces.console.talk import TalkTopic, Telling
 from portico.kernel.ids import ApprovalId, BadId, RunId

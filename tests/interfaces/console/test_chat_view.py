@@ -7,9 +7,9 @@ from inspect import getsource
 
 import pytest
 
-from portico.agents.core.message import ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.trace import AgentRunStatus, ToolUse
-from portico.debate.core import decompose, sheets
+from portico.agents.core.model_requests import ModelSaid, ToolCall, ToolGave, UserSaid
+from portico.agents.core.traces import AgentRunStatus, ToolUse
+from portico.debate.core import analysis, prompts
 from portico.guard.core.policy import Danger, Mark, marked
 from portico.interfaces.console.screens.chat.asks import ask_of, given_of
 from portico.interfaces.console.screens.chat.chats import DEBATES, chats_of, of_debate, suggestions
@@ -221,7 +221,7 @@ def test_a_talk_is_listed_once_by_its_last_run() -> None:
 
 
 def test_what_agents_are_asked_in_debates_is_no_chat() -> None:
-    source = getsource(sheets) + getsource(decompose)
+    source = getsource(prompts) + getsource(analysis)
     written = " ".join(source.replace('"\n', "").replace('"', "").split())
 
     assert all(each in written for each in DEBATES)

@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, rules_of
-from portico.debate.core.said import Said
-from portico.debate.core.voice import Voice, VoiceKind
+from portico.debate.core.debaters import Voice, VoiceKind
+from portico.debate.core.debates import (
+    Debate,
+    DebateId,
+    DebateStatus,
+    Decision,
+    Note,
+    NoteKind,
+    Option,
+    Said,
+    Verdict,
+    WholeDebate,
+    Why,
+)
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, rules_of
 from portico.interfaces.console.screens.debates.board import Board, board_of, may_of
 from portico.interfaces.console.screens.debates.rows import debate_row
 from portico.kernel.budget import Cost

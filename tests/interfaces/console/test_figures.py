@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.statistics import ModelStats
+from portico.agents.core.traces import ModelStats
 from portico.gateway.core.call import Call, CallId, CallOutcome
 from portico.gateway.core.tool import ToolRef
 from portico.interfaces.console.screens.metrics.csv_text import models_csv

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.traces import AgentRunStatus
 from portico.engine.core.runs import Failure, Run, RunStatus
 from portico.interfaces.console.screens.runs.view import (
     Known,

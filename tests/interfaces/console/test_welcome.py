@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from portico.agents.core.model import ProviderState
+from portico.agents.core.model_requests import ProviderState
 from portico.gateway.manage_servers import ServerLook
 from portico.gateway.weigh_context import ContextWeight
 from portico.interfaces.console.screens.welcome.clients import clients

@@ -8,10 +8,10 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.asking import Usage
-from portico.agents.core.happening import Happening, RunEnded, TextAdded, ToolBegan, ToolWaits
-from portico.agents.core.trace import AgentRunStatus, WholeTrace
+from portico.agents.core.agents import Agent
+from portico.agents.core.events import Happening, RunEnded, TextAdded, ToolBegan, ToolWaits
+from portico.agents.core.model_requests import Usage
+from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.interfaces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.principal import Principal

@@ -9,22 +9,25 @@ from typing import Any
 from portico.adapters.cross_domain.agent_identities import AgentIdentities
 from portico.adapters.cross_domain.debate_material import DebateMaterial
 from portico.adapters.tokens.o200k import O200k
-from portico.agents.answer_interrupts import AnswerInterrupts
-from portico.agents.core.asking import ModelAsk, Piece
-from portico.agents.core.model import ModelRef, Price
-from portico.agents.follow_run import AnswerOf, FollowRun
-from portico.agents.resume_run import ResumeAgentRun
-from portico.agents.start_run import AGENT, StartAgentRun
-from portico.agents.steer_run import SteerRun
-from portico.agents.stop_run import StopRun
-from portico.agents.take_question import TakeQuestion
+from portico.agents.conversations import TakeQuestion
+from portico.agents.core.model_requests import ModelAsk, ModelRef, Piece, Price
+from portico.agents.runs import (
+    AGENT,
+    AnswerInterrupts,
+    AnswerOf,
+    FollowRun,
+    ResumeAgentRun,
+    StartAgentRun,
+    SteerRun,
+    StopRun,
+)
 from portico.app.assemble import Doors
 from portico.app.assemble_agents import AgentDoors, assemble_agents
 from portico.app.assemble_bridge import BridgeDoors, ask_to_lower, assemble_bridge
 from portico.app.assemble_debates import DebateDoors, assemble_debates, debate_kinds
 from portico.app.assemble_workflows import WorkflowDoors
 from portico.app.models import model_use_cases
-from portico.bridge.core.scan import found
+from portico.bridge.core.declassification import found
 from portico.engine.runs import Kind
 from portico.gateway.workflows.engines import EngineSide
 from portico.guard.authentication import AsTheyAre

@@ -23,17 +23,9 @@ from ag_ui.core import (
 )
 from pydantic import TypeAdapter
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.happening import (
-    Heard,
-    Noted,
-    ThoughtAdded,
-    ToolEnded,
-    TurnBegan,
-    TurnEnded,
-)
-from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.model_requests import ModelSaid, Usage, UserSaid
+from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.approvals import AnswerKind
 from portico.interfaces.http.ag_ui_bodies import answers
 from portico.kernel.ids import ApprovalId, RunId

@@ -5,17 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.given import RunGiven
-from portico.agents.core.happening import (
-    Heard,
-    Noted,
-    ThoughtAdded,
-    ToolEnded,
-    TurnBegan,
-    TurnEnded,
-)
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.activation import RunGiven
+from portico.agents.core.events import Heard, Noted, ThoughtAdded, ToolEnded, TurnBegan, TurnEnded
+from portico.agents.core.model_requests import Usage
+from portico.agents.core.traces import AgentRunStatus
 from portico.interfaces.http.lasting import Manners
 from portico.kernel.ids import RunId
 from tests.interfaces.http.asgi import Answer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from portico.adapters.tokens.o200k import O200k
-from portico.debate.core.debate import DebateStatus
+from portico.debate.core.debates import DebateStatus
 from portico.debate.core.errors import VoiceBroke
 from tests.interfaces.http.asgi import Answer, Header, bearing
 from tests.interfaces.http.conftest import Site

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from portico.debate.core.debate import Debate, DebateId
-from portico.debate.core.happening import Told as Heard
-from portico.debate.core.happening import VoiceSpoke
-from portico.debate.core.rules import Cap
-from portico.debate.core.voice import Tariff
+from portico.debate.core.debaters import Tariff
+from portico.debate.core.debates import Debate, DebateId
+from portico.debate.core.events import Told as Heard
+from portico.debate.core.events import VoiceSpoke
+from portico.debate.core.questions import Cap
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.principals import Scope
 from portico.interfaces.http.debate_stream import DebateTelling

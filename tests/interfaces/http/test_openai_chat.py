@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from portico.agents.core.asking import Finish, Usage
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Happening,
     Noted,
     ThoughtAdded,
@@ -17,8 +16,8 @@ from portico.agents.core.happening import (
     TurnBegan,
     TurnEnded,
 )
-from portico.agents.core.message import ModelSaid, UserSaid
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.model_requests import Finish, ModelSaid, Usage, UserSaid
+from portico.agents.core.traces import AgentRunStatus
 from portico.guard.core.principals import Scope
 from portico.interfaces.http.lasting import Manners
 from portico.kernel.ids import ApprovalId, RunId

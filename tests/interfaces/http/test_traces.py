@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from portico.agents.core.message import ToolCall, UserSaid
-from portico.agents.core.trace import AgentRunStatus, RunTrace
+from portico.agents.core.model_requests import ToolCall, UserSaid
+from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.guard.core.principals import Scope
 from portico.kernel.principal import Principal
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run

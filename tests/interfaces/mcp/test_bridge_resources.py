@@ -9,9 +9,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.mcp.bridge.addresses import OfMemory, address_of, uri_of
 from portico.interfaces.mcp.bridge.errors import NoSuchResource
 from portico.kernel.errors import PorticoError

@@ -11,10 +11,8 @@ from hypothesis import given as given_
 from hypothesis import strategies as st
 
 from portico.bridge.core.errors import BadBridgeInput
-from portico.debate.core.outcome import Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish
+from portico.debate.core.debates import DebateWish, Source
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.interfaces.mcp.bridge import tools as bridge_tools
 from portico.interfaces.mcp.bridge.given import Given as BridgeGiven
 from portico.interfaces.mcp.debate import tools as debate_tools

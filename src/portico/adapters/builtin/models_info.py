@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from portico.adapters.builtin import given
 from portico.adapters.builtin.answers import told
 from portico.adapters.builtin.tool import AboutTheHouse, Errand, Offered, hints, schema
-from portico.agents.core.model import ModelInfo
+from portico.agents.core.model_requests import ModelInfo
 from portico.gateway.core.call import Answer
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject

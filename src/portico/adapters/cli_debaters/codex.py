@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.cli_debaters.dialect import Call, Heard, table, whole, words
-from portico.debate.core.asking import VoiceAsk
+from portico.debate.core.debaters import VoiceAsk
 from portico.kernel.json import JsonObject, JsonValue
 
 _WITHOUT: Final = (

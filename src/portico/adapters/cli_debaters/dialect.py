@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final, Protocol
 
-from portico.debate.core.asking import VoiceAsk
+from portico.debate.core.debaters import VoiceAsk
 from portico.kernel.json import JsonObject, JsonValue
 
 _MOST: Final = 10**12

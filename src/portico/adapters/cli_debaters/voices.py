@@ -15,9 +15,8 @@ from portico.adapters.cli_debaters.dialect import Heard, table
 from portico.adapters.cli_debaters.program import CLEARANCE, Program
 from portico.adapters.cli_debaters.running import Running, SaidTooMuch, started
 from portico.adapters.system.removing import remove_tree
-from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import VoiceAway, VoiceBroke, VoiceNotCleared, VoiceNotFound
-from portico.debate.core.voice import Voice, VoiceKind, VoiceState
 from portico.kernel.budget import Cost
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label

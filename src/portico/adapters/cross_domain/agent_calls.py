@@ -3,10 +3,10 @@
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from portico.agents.core.calling import Acts, Wanted
 from portico.agents.core.errors import AgentRunOver
-from portico.agents.core.happening import Noted, ToolWaits
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.events import Noted, ToolWaits
+from portico.agents.core.tool_calls import Acts, Wanted
+from portico.agents.core.traces import AgentRunStatus
 from portico.agents.ports import Talk, Traces
 from portico.engine.core.runs import Discreet, Failure
 from portico.engine.execution import patiently

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from portico.agents.core.agent import Agent
+from portico.agents.core.agents import Agent
 from portico.agents.core.errors import AgentNameTaken, NameInRules
 from portico.guard.approvals import Approvals, WithdrawApproval
 from portico.guard.core.approvals import Approval, Status

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from portico.adapters.cross_domain.agent_words import READ
-from portico.agents.core.asking import ToolShown
-from portico.agents.core.calling import CALL, SEARCH, Offer
+from portico.agents.core.model_requests import ToolShown
+from portico.agents.core.tool_calls import CALL, SEARCH, Offer
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.names import vendor_names
 from portico.gateway.core.plain_text import cut

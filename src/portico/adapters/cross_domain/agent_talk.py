@@ -9,8 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from portico.adapters.postgres.plain_text import storable
-from portico.agents.core.happening import Happening, TextAdded, ThoughtAdded, Told, ToolEnded
-from portico.agents.core.happening_json import TYPES, happening_json, happening_of
+from portico.agents.core.events import (
+    TYPES,
+    Happening,
+    TextAdded,
+    ThoughtAdded,
+    Told,
+    ToolEnded,
+    happening_json,
+    happening_of,
+)
 from portico.engine.core.errors import RunNotFound, StoreUnavailable, TopicNotFound
 from portico.engine.core.event_log import Aside, Entry, NewEntry
 from portico.engine.event_log import (

@@ -18,8 +18,8 @@ from portico.adapters.cross_domain.agent_words import (
     words_of_refusal,
 )
 from portico.adapters.cross_domain.agent_work import ForStarter
-from portico.agents.core.calling import SEARCH, Acts, Early, Given, Offer, Wanted
 from portico.agents.core.errors import ToolNotAllowed
+from portico.agents.core.tool_calls import SEARCH, Acts, Early, Given, Offer, Wanted
 from portico.engine.core.errors import StepFailed
 from portico.engine.core.runs import Failure
 from portico.engine.execution import patiently

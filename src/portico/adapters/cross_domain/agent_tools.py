@@ -9,11 +9,10 @@ from hashlib import sha256
 from typing import Final, Protocol
 
 from portico.adapters.builtin.nothing_beside import NothingBeside
-from portico.agents.core.agent import AgentSpec
-from portico.agents.core.agent_text import spec_json
-from portico.agents.core.happening import RunEnded, ToolWaits
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
+from portico.agents.core.agents import AgentSpec, spec_json
+from portico.agents.core.events import RunEnded, ToolWaits
+from portico.agents.core.traces import AgentRunStatus
+from portico.agents.runs import AgentRunWish, StartedAgentRun
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import AGENTS, Era, Identity, Inside

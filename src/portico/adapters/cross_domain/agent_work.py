@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.given import RunGiven
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.outer_run import still_wanted
-from portico.agents.own_run import ended_of
+from portico.agents.core.activation import RunGiven
+from portico.agents.core.agents import Agent
+from portico.agents.core.traces import AgentRunStatus
 from portico.agents.ports import Identities, Talk, Traces
+from portico.agents.runs import ended_of, still_wanted
 from portico.engine.core.errors import RunNotFound
 from portico.engine.execution import patiently
 from portico.engine.ports import RunBook

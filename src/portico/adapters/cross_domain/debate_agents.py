@@ -13,7 +13,8 @@ from typing import Final, Protocol
 
 from portico.adapters.cross_domain.debate_families import family_of
 from portico.adapters.cross_domain.debate_models import tariff_of
-from portico.agents.core.agent import Agent, AgentFilter, Limits
+from portico.agents.core.agents import Agent, AgentFilter, Limits
+from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import (
     AgentNotCleared,
     AgentNotFound,
@@ -24,14 +25,12 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ProviderNotFound,
 )
-from portico.agents.core.happening import RunEnded, TextAdded, Told, ToolWaits
-from portico.agents.core.model import ModelInfo, ModelRef
-from portico.agents.core.spoken import Spoken
-from portico.agents.core.trace import AgentRunStatus, RunTrace
-from portico.agents.own_run import inside
+from portico.agents.core.events import RunEnded, TextAdded, Told, ToolWaits
+from portico.agents.core.model_requests import ModelInfo, ModelRef
+from portico.agents.core.traces import AgentRunStatus, RunTrace
 from portico.agents.ports import Agents, ModelBook, Tasks, Traces
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
-from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.agents.runs import AgentRunWish, StartedAgentRun, inside
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import (
     VoiceAway,
     VoiceBroke,
@@ -39,7 +38,6 @@ from portico.debate.core.errors import (
     VoiceNotFound,
     VoiceRefused,
 )
-from portico.debate.core.voice import Voice, VoiceKind, VoiceState
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.budget import NOTHING, Cost

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portico.bridge.core.memory import Remembered
-from portico.bridge.ports import Projects
-from portico.bridge.thing_ports import Memory
+from portico.bridge.ports import Memory, Projects
 from portico.kernel.label import Label, join
 from portico.kernel.principal import Principal
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from portico.adapters.cross_domain.debate_families import family_of
-from portico.agents.core.asking import Finish, ModelAsk, Piece, TextPiece, Usage
+from portico.agents.core.budgets import WIDEST_MARGIN
 from portico.agents.core.errors import (
     BadModelRef,
     ModelBroke,
@@ -20,12 +20,20 @@ from portico.agents.core.errors import (
     ModelUnavailable,
     ProviderNotFound,
 )
-from portico.agents.core.message import UserSaid
-from portico.agents.core.model import ModelInfo, ModelRef, Support
-from portico.agents.core.spending import WIDEST_MARGIN
-from portico.agents.hearing import Hearing
+from portico.agents.core.model_requests import (
+    Finish,
+    ModelAsk,
+    ModelInfo,
+    ModelRef,
+    Piece,
+    Support,
+    TextPiece,
+    Usage,
+    UserSaid,
+)
+from portico.agents.model_calls import Hearing
 from portico.agents.ports import ModelBook, Models
-from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Tariff, Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import (
     VoiceAway,
     VoiceBroke,
@@ -33,7 +41,6 @@ from portico.debate.core.errors import (
     VoiceNotFound,
     VoiceRefused,
 )
-from portico.debate.core.voice import Tariff, Voice, VoiceKind, VoiceState
 from portico.kernel.budget import NOTHING, Cost
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

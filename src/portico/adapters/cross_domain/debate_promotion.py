@@ -11,23 +11,21 @@ from typing import Final, Self
 from portico.adapters.postgres.debate_promotions import PostgresPromotions, Promoted
 from portico.adapters.postgres.debate_rows import body_json, voice_json
 from portico.adapters.postgres.plain_text import storable
-from portico.bridge.carry_out_declassification import CarryOutDeclassification
 from portico.bridge.core.declassification import (
     DECLASSIFY,
     DeclassificationId,
     check_lower,
     digest_of,
     pin_of,
+    redacted,
 )
 from portico.bridge.core.errors import LoweredOtherwise
-from portico.bridge.core.labelling import label_of
-from portico.bridge.core.redacting import redacted
-from portico.bridge.lowering_ports import Scanner
+from portico.bridge.core.messages import label_of
+from portico.bridge.declassification import CarryOutDeclassification, Scanner
 from portico.bridge.ports import Projects
-from portico.debate.ask_voice import PAID
-from portico.debate.core.debate import DebateId, WholeDebate
-from portico.debate.core.merging import pair_name
-from portico.debate.core.note import Note, NoteKind
+from portico.debate.core.debates import DebateId, Note, NoteKind, WholeDebate
+from portico.debate.core.vote_weights import pair_name
+from portico.debate.debaters import PAID
 from portico.debate.ports import Blackboard
 from portico.guard.approvals import AskApproval, about_end
 from portico.guard.authentication import AsTheyAre

@@ -9,10 +9,16 @@ from typing import Final
 
 from portico.adapters.postgres.debate_rows import talk_topic
 from portico.adapters.postgres.plain_text import storable
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.happening import DebateEnded, Happening, Told, VoiceSpoke
-from portico.debate.core.happening_json import happening_json, happening_of
+from portico.debate.core.events import (
+    DebateEnded,
+    Happening,
+    Told,
+    VoiceSpoke,
+    happening_json,
+    happening_of,
+)
 from portico.debate.ports import Blackboard
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import Aside, Entry, NewEntry

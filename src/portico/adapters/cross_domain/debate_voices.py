@@ -10,9 +10,8 @@ from portico.adapters.cli_debaters.voices import ProgramVoices
 from portico.adapters.cross_domain.debate_agents import PREFIX as AGENT
 from portico.adapters.cross_domain.debate_agents import AgentVoices
 from portico.adapters.cross_domain.debate_models import ModelVoices
-from portico.debate.core.asking import VoiceAsk, VoiceReply
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceKind, VoiceReply, VoiceState
 from portico.debate.core.errors import VoiceAway, VoiceNotFound
-from portico.debate.core.voice import Voice, VoiceKind, VoiceState
 from portico.kernel.principal import Principal
 
 _NEAR: Final = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from portico.adapters.cross_domain.agent_tools import LABEL
-from portico.agents.core.agent import Agent, AgentFilter, AgentId, AgentSpec, AgentVersion
+from portico.agents.core.agents import Agent, AgentFilter, AgentId, AgentSpec, AgentVersion
 from portico.agents.ports import Agents
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.server import Server

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from portico.adapters.system.private_files import write_private
-from portico.debate.core.debate import DebateId, WholeDebate
-from portico.debate.core.log_text import log_text
+from portico.debate.core.debates import DebateId, WholeDebate
+from portico.debate.core.replay import log_text
 from portico.kernel.ids import SpaceId
 
 _log: Final = logging.getLogger("portico.debates")

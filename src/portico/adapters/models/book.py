@@ -14,7 +14,7 @@ from portico.adapters.models.listing import Listing
 from portico.adapters.models.provider import Provider
 from portico.adapters.models.said import Said, known
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable
-from portico.agents.core.model import ModelInfo, ModelRef, ProviderState
+from portico.agents.core.model_requests import ModelInfo, ModelRef, ProviderState
 from portico.guard.core.secrets import Source
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
-from portico.agents.core.arguments import read_arguments
-from portico.agents.core.asking import CallPiece
-from portico.agents.core.closed_json import Scan
-from portico.agents.core.message import Message, ModelSaid, ToolCall
+from portico.agents.core.model_calls import Scan
+from portico.agents.core.model_requests import CallPiece, Message, ModelSaid, ToolCall
+from portico.agents.core.tool_calls import read_arguments
 from portico.kernel.entropy import Entropy
 
 

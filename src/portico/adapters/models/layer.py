@@ -38,9 +38,9 @@ from portico.adapters.models.parts import Incoming
 from portico.adapters.models.provider import Provider
 from portico.adapters.models.translation import history, parameters, settings
 from portico.adapters.models.vendors import model_of
-from portico.agents.core.asking import ModelAsk, Piece, Reply
 from portico.agents.core.errors import ModelBroke, ModelRefused
-from portico.agents.core.truncation import Sent
+from portico.agents.core.model_calls import Sent
+from portico.agents.core.model_requests import ModelAsk, Piece, Reply
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.errors import PorticoError

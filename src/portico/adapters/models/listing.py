@@ -27,7 +27,7 @@ from portico.adapters.models.ollama_wire import Shown, Tags
 from portico.adapters.models.provider import Provider, ProviderKind
 from portico.adapters.models.said import Said, passes_on, support
 from portico.agents.core.errors import ModelNotFound, ModelUnavailable
-from portico.agents.core.model import Support, ToldBy
+from portico.agents.core.model_requests import Support, ToldBy
 from portico.kernel.clock import Clock
 from portico.sandbox.core.errors import AddressRefused
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 
 from portico.adapters.models.said import Said, support
-from portico.agents.core.model import Price, Support, ToldBy
+from portico.agents.core.model_requests import Price, Support, ToldBy
 
 _MILLION: Final = 1_000_000
 _Tokens = Annotated[int, Field(gt=0)] | None

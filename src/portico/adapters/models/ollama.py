@@ -25,25 +25,14 @@ from portico.adapters.models.incoming import CallIds
 from portico.adapters.models.ollama_answer import OllamaAnswer, lines_of, next_chunk, now
 from portico.adapters.models.ollama_facts import Facts, OllamaFacts
 from portico.adapters.models.ollama_wire import Chunk, chat
-from portico.agents.core.asking import (
-    ModelAsk,
-    Piece,
-)
 from portico.agents.core.errors import (
     ModelBroke,
     ModelOverflow,
     ModelTruncated,
     ModelUnavailable,
 )
-from portico.agents.core.message import ModelSaid
-from portico.agents.core.truncation import (
-    Reading,
-    Sent,
-    Told,
-    more_room,
-    reading,
-    wanted_room,
-)
+from portico.agents.core.model_calls import Reading, Sent, Told, more_room, reading, wanted_room
+from portico.agents.core.model_requests import ModelAsk, ModelSaid, Piece
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.tokens import Tokenizer

@@ -11,18 +11,19 @@ from pydantic import ValidationError
 from portico.adapters.models.failures import overflow, too_long
 from portico.adapters.models.incoming import CallIds
 from portico.adapters.models.ollama_wire import Chunk
-from portico.agents.core.arguments import read_arguments
-from portico.agents.core.asking import (
+from portico.agents.core.errors import ModelBroke
+from portico.agents.core.model_requests import (
+    UNREADABLE,
     CallPiece,
     Finish,
     Piece,
     Reply,
     TextPiece,
     ThoughtPiece,
+    ToolCall,
     Usage,
 )
-from portico.agents.core.errors import ModelBroke
-from portico.agents.core.message import UNREADABLE, ToolCall
+from portico.agents.core.tool_calls import read_arguments
 
 
 @dataclass(slots=True)

@@ -6,8 +6,14 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 from pydantic import JsonValue as WireJson
 
-from portico.agents.core.asking import Finish, ModelAsk
-from portico.agents.core.message import Message, ModelSaid, ToolGave, UserSaid
+from portico.agents.core.model_requests import (
+    Finish,
+    Message,
+    ModelAsk,
+    ModelSaid,
+    ToolGave,
+    UserSaid,
+)
 from portico.kernel.json import JsonObject
 
 _FINISHES: Final = {"stop": Finish.STOP, "length": Finish.LENGTH}

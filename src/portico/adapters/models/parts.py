@@ -33,7 +33,7 @@ from portico.adapters.models.translation import (
     usage_of,
     with_ids,
 )
-from portico.agents.core.asking import (
+from portico.agents.core.model_requests import (
     ArgumentsPiece,
     CallPiece,
     Finish,
@@ -41,8 +41,8 @@ from portico.agents.core.asking import (
     Reply,
     TextPiece,
     ThoughtPiece,
+    ToolCall,
 )
-from portico.agents.core.message import ToolCall
 
 CUT_OFF: Final = "Its last call was cut off for want of room, and is left out."
 

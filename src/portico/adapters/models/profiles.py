@@ -14,7 +14,7 @@ from pydantic_ai.profiles.openai import openai_model_profile
 
 from portico.adapters.models.provider import ProviderKind
 from portico.adapters.models.said import Said
-from portico.agents.core.model import Price, Support, ToldBy
+from portico.agents.core.model_requests import Price, Support, ToldBy
 
 
 def by_lists(kind: ProviderKind, name: str, at: datetime) -> Said:

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from portico.agents.core.model import FREE, Price, Support
+from portico.agents.core.model_requests import FREE, Price, Support
 from portico.guard.core.secrets import SecretRef, Source
 from portico.kernel.label import Label, Level
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from portico.adapters.models.provider import Provider, on_this_machine, usual_clearance
-from portico.agents.core.model import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
+from portico.agents.core.model_requests import FREE, ModelInfo, ModelRef, Price, Support, ToldBy
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from portico.adapters.models.connections import Connections
 from portico.adapters.models.ollama import OllamaModels
 from portico.adapters.models.provider import ProviderKind
-from portico.agents.core.asking import ModelAsk, Piece
+from portico.agents.core.model_requests import ModelAsk, Piece
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.principal import Principal

@@ -27,9 +27,18 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from portico.adapters.models.provider import ProviderKind
-from portico.agents.core.arguments import read_arguments
-from portico.agents.core.asking import Finish, ModelAsk, Usage
-from portico.agents.core.message import UNREADABLE, Message, ModelSaid, ToolCall, ToolGave, UserSaid
+from portico.agents.core.model_requests import (
+    UNREADABLE,
+    Finish,
+    Message,
+    ModelAsk,
+    ModelSaid,
+    ToolCall,
+    ToolGave,
+    Usage,
+    UserSaid,
+)
+from portico.agents.core.tool_calls import read_arguments
 from portico.kernel.json import JsonObject, JsonValue
 
 _FINISHES: Final = {

@@ -10,9 +10,15 @@ from psycopg.errors import UniqueViolation
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
-from portico.agents.core.agent import Agent, AgentFilter, AgentId, AgentVersion
-from portico.agents.core.agent_filter import takes
-from portico.agents.core.agent_text import spec_from, spec_json
+from portico.agents.core.agents import (
+    Agent,
+    AgentFilter,
+    AgentId,
+    AgentVersion,
+    spec_from,
+    spec_json,
+    takes,
+)
 from portico.agents.core.errors import AgentChanged, AgentNameTaken, AgentNotFound
 from portico.kernel.ids import BadId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal

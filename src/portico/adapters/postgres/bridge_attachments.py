@@ -6,7 +6,7 @@ from portico.adapters.postgres.bridge_walls import cleared
 from portico.adapters.postgres.bridge_writes import no_write_down
 from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.attachment import Attachment, Digest
+from portico.bridge.core.attachments import Attachment, Digest
 from portico.bridge.core.errors import AttachmentNotFound
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal

@@ -8,14 +8,14 @@ from portico.adapters.postgres.bridge_walls import CLEAR, WALL, cleared, mark_of
 from portico.adapters.postgres.bridge_writes import no_write_down
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.conversation import Conversation, ConversationId, Participant
+from portico.bridge.core.conversations import Conversation, ConversationId, Participant
 from portico.bridge.core.errors import (
     ConversationNotFound,
     NotTakingPart,
     ProjectNotFound,
     WriteDown,
 )
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.guard.core.errors import PrincipalNotFound
 from portico.kernel.clock import Clock
 from portico.kernel.ids import BadId, PrincipalId

@@ -8,7 +8,7 @@ from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.declassification import Declassification, DeclassificationId, Lowered
 from portico.bridge.core.errors import Archived, NotApproved
-from portico.bridge.core.message import MessageId
+from portico.bridge.core.messages import MessageId
 from portico.kernel.ids import ApprovalId, PrincipalId
 from portico.kernel.principal import Principal
 

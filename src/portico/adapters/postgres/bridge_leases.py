@@ -13,8 +13,7 @@ from portico.adapters.postgres.bridge_writes import no_write_down
 from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.bridge.core.errors import LeaseHeld, LeaseLost, ProjectNotFound
-from portico.bridge.core.labelling import check_shared
-from portico.bridge.core.lease import (
+from portico.bridge.core.leases import (
     WAITS_FOR,
     Lease,
     LeaseId,
@@ -23,9 +22,10 @@ from portico.bridge.core.lease import (
     check_alike,
     check_free,
     check_number,
+    holds,
 )
-from portico.bridge.core.pattern import holds
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.messages import check_shared
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

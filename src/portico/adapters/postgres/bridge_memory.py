@@ -12,7 +12,7 @@ from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.bridge.core.errors import MemoryNotFound, ProjectNotFound
 from portico.bridge.core.memory import Remembered, ToRemember, next_version
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.clock import Clock
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label

@@ -10,7 +10,7 @@ from portico.adapters.postgres.bridge_walls import WALL, cleared, mark_of
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import ENTERED, Transactions
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.errors import (
     ConversationNotFound,
     MessageNotFound,
@@ -18,7 +18,13 @@ from portico.bridge.core.errors import (
     TooManyLabels,
     WriteDown,
 )
-from portico.bridge.core.message import Acknowledged, Message, MessageId, MessageVersion, NewMessage
+from portico.bridge.core.messages import (
+    Acknowledged,
+    Message,
+    MessageId,
+    MessageVersion,
+    NewMessage,
+)
 from portico.bridge.ports import Entered, Placed, Stamp, Stretch
 from portico.engine.core.errors import KeyReused
 from portico.kernel.ids import PrincipalId

@@ -10,7 +10,7 @@ from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNotFound
 from portico.bridge.core.presence import Doing, Presence
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -11,8 +11,8 @@ from portico.adapters.postgres.bridge_writes import no_write_down
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNameTaken, ProjectNotFound
-from portico.bridge.core.labelling import secrecy
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.messages import secrecy
+from portico.bridge.core.projects import Project, ProjectId
 from portico.kernel.ids import BadId
 from portico.kernel.principal import Principal
 

@@ -7,8 +7,8 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.bridge_walls import CLEAR, WALL, cleared
 from portico.adapters.postgres.transaction import ENTERED, Transactions
-from portico.bridge.core.conversation import ConversationId, Unread, UnreadTotal
-from portico.bridge.core.message import MessageId
+from portico.bridge.core.conversations import ConversationId, Unread, UnreadTotal
+from portico.bridge.core.messages import MessageId
 from portico.kernel.label import Label, Level, join
 from portico.kernel.principal import Principal
 

@@ -4,10 +4,10 @@ import hashlib
 
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row, as_label
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.message import Message, MessageId, MessageVersion, NewMessage, Wanted
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.messages import Message, MessageId, MessageVersion, NewMessage, Wanted
+from portico.bridge.core.projects import Project, ProjectId
 from portico.bridge.ports import Entered, Placed, Stamp
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, canonical

@@ -8,9 +8,9 @@ from portico.adapters.postgres.bridge_rows import message_from
 from portico.adapters.postgres.bridge_walls import WALL, WHOLE, cleared
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.transaction import ENTERED, Transactions
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
-from portico.bridge.search_ports import Hit
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.search import Hit
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
 

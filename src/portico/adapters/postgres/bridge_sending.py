@@ -12,7 +12,7 @@ from portico.bridge.core.errors import (
     MessageNotFound,
     TooManyLabels,
 )
-from portico.bridge.core.message import NewMessage
+from portico.bridge.core.messages import NewMessage
 from portico.bridge.ports import Stamp
 from portico.guard.core.errors import ContextNotFound
 from portico.kernel.principal import Principal

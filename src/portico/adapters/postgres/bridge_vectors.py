@@ -8,8 +8,8 @@ from portico.adapters.postgres.bridge_search import vector_text
 from portico.adapters.postgres.bridge_walls import CLEAR, cleared
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.transaction import Transactions
-from portico.bridge.core.message import MessageId
-from portico.bridge.search_ports import ToEmbed
+from portico.bridge.core.messages import MessageId
+from portico.bridge.search import ToEmbed
 from portico.kernel.ids import SpaceId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal

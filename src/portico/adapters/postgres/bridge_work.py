@@ -11,8 +11,8 @@ from portico.adapters.postgres.bridge_writes import no_write_down
 from portico.adapters.postgres.rows import Row, as_label, uuid_or_none
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.bridge.core.errors import ProjectNotFound, WorkNotFound
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import (
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.work_items import (
     NewWork,
     Work,
     WorkEnded,

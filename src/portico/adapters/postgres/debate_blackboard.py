@@ -19,12 +19,10 @@ from portico.adapters.postgres.debate_seats import take_seat, which
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNotFound, WriteDown
-from portico.bridge.core.project import ProjectId
-from portico.debate.core.debate import Debate, DebateId, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision
+from portico.bridge.core.projects import ProjectId
+from portico.debate.core.debaters import Voice
+from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, WholeDebate
 from portico.debate.core.errors import DebateNotFound, DebateOver
-from portico.debate.core.note import Note
-from portico.debate.core.voice import Voice
 from portico.kernel.ids import BadId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

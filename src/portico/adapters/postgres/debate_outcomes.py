@@ -14,10 +14,9 @@ from portico.adapters.postgres.debate_seats import which
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Transactions
-from portico.debate.core.debate import DebateId, WholeDebate
+from portico.debate.core.debates import DebateId, Known, Outcome, Source, WholeDebate
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.outcome import Known, Outcome, Source
-from portico.debate.core.records import known_of
+from portico.debate.core.vote_weights import known_of
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -9,8 +9,8 @@ from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row, uuid_or_none
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import WriteDown
+from portico.debate.core.debaters import Persona
 from portico.debate.core.errors import PersonaNotFound
-from portico.debate.core.persona import Persona
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal

@@ -8,7 +8,7 @@ from portico.adapters.postgres.bridge_walls import WALL, cleared
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.declassification import DeclassificationId
 from portico.bridge.core.errors import NotApproved
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.kernel.ids import ApprovalId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal

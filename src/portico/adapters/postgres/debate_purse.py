@@ -12,10 +12,10 @@ from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import as_label
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import ProjectNotFound
-from portico.bridge.core.project import ProjectId
-from portico.debate.core.debate import DebateId
+from portico.bridge.core.projects import ProjectId
+from portico.debate.core.debates import DebateId
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.rules import Cap
+from portico.debate.core.questions import Cap
 from portico.kernel.budget import Cost
 from portico.kernel.ids import BadId
 from portico.kernel.label import Label, join

@@ -7,13 +7,10 @@ from typing import Any
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
 from portico.adapters.postgres.rows import Row, as_label
-from portico.bridge.core.project import ProjectId
-from portico.debate.core.debate import Debate, DebateId, DebateStatus
-from portico.debate.core.decision import Decision
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.question import Question, QuestionKind
-from portico.debate.core.rules import Cap, Preset, Rules
-from portico.debate.core.voice import Tariff, Voice, VoiceKind
+from portico.bridge.core.projects import ProjectId
+from portico.debate.core.debaters import Tariff, Voice, VoiceKind
+from portico.debate.core.debates import Debate, DebateId, DebateStatus, Decision, Note, NoteKind
+from portico.debate.core.questions import Cap, Preset, Question, QuestionKind, Rules
 from portico.engine.event_log import PRIVATE
 from portico.kernel.budget import Cost
 from portico.kernel.ids import ContextId, PrincipalId, RunId

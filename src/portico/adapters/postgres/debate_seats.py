@@ -18,8 +18,8 @@ from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row, as_label
 from portico.adapters.postgres.transaction import Transactions
 from portico.bridge.core.errors import WriteDown
-from portico.debate.core.asking import VoiceAsk, VoiceReply
-from portico.debate.core.debate import DebateId, DebateStatus
+from portico.debate.core.debaters import Voice, VoiceAsk, VoiceReply
+from portico.debate.core.debates import DebateId, DebateStatus, Seat
 from portico.debate.core.errors import (
     DebateNotFound,
     DebateOver,
@@ -27,8 +27,6 @@ from portico.debate.core.errors import (
     NothingAsked,
     NotSeated,
 )
-from portico.debate.core.guest import Seat
-from portico.debate.core.voice import Voice
 from portico.kernel.budget import Cost
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId

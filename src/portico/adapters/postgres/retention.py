@@ -5,7 +5,7 @@ from typing import Final, LiteralString
 
 from portico.adapters.postgres.engine_pool import EnginePool
 from portico.adapters.postgres.event_months import LOGS, PREPARE_MONTHS
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.engine.core.retention import Forgotten, Keep
 from portico.kernel.ids import RunId
 

@@ -10,9 +10,14 @@ from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.trace_rows import run_from
 from portico.adapters.postgres.traces import RUN_COLUMNS
 from portico.adapters.postgres.transaction import Transactions
-from portico.agents.core.statistics import ModelStats, ToolStats
-from portico.agents.core.trace import RunTrace, opening
-from portico.agents.core.trace_filter import TraceFilter, TracePlace
+from portico.agents.core.traces import (
+    ModelStats,
+    RunTrace,
+    ToolStats,
+    TraceFilter,
+    TracePlace,
+    opening,
+)
 from portico.kernel.ids import PrincipalId
 from portico.kernel.principal import Principal
 

@@ -7,10 +7,16 @@ from typing import Final
 
 from portico.adapters.postgres.plain_text import storable, storable_or_none
 from portico.adapters.postgres.rows import Row, as_label
-from portico.agents.core.agent import AgentId
-from portico.agents.core.asking import Finish, Usage
-from portico.agents.core.message_json import calls_as_json, calls_of, message_as_json, message_of
-from portico.agents.core.trace import AgentRunStatus, PersonSaid, RunTrace, ToolUse, TurnTrace
+from portico.agents.core.agents import AgentId
+from portico.agents.core.model_requests import (
+    Finish,
+    Usage,
+    calls_as_json,
+    calls_of,
+    message_as_json,
+    message_of,
+)
+from portico.agents.core.traces import AgentRunStatus, PersonSaid, RunTrace, ToolUse, TurnTrace
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId
 from portico.kernel.json import JsonValue
 from portico.kernel.label import Label

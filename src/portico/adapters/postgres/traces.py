@@ -22,7 +22,7 @@ from portico.adapters.postgres.trace_rows import (
 )
 from portico.adapters.postgres.transaction import Connection, Transactions
 from portico.agents.core.errors import AgentRunNotFound, AgentRunOver
-from portico.agents.core.trace import (
+from portico.agents.core.traces import (
     AgentRunStatus,
     News,
     PersonSaid,

@@ -27,7 +27,7 @@ from portico.adapters.telemetry.conventions import (
     USAGE_INPUT_TOKENS,
     USAGE_OUTPUT_TOKENS,
 )
-from portico.agents.core.trace import AgentRunStatus, RunTrace, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.traces import AgentRunStatus, RunTrace, ToolUse, TurnTrace, WholeTrace
 from portico.kernel.json import JsonObject, JsonValue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,39 +1,30 @@
-"""What is refused on the bridge.
+"""The errors of the bridge."""
 
-PorticoError
-├── ProjectNotFound         none, or none that the caller may know of; the same for all below
-├── ConversationNotFound
-├── MessageNotFound
-├── MemoryNotFound
-├── AttachmentNotFound
-├── WorkNotFound
-├── ProjectNameTaken        there is one of this name under the same label
-├── WriteDown               less secret than what was read in this task
-├── BelowContainer          less secret than where it is written
-├── AboveClearance          more secret than the writer may read
-├── TooManyLabels           one more kind of secret than a space can have
-├── Archived                nothing is written there any more
-├── NotTakingPart           only for those who take part in it
-├── NotTheirs               only its sender may change it
-├── MemoryChanged           somebody else was faster
-├── LeaseHeld               somebody holds something of it, or came first
-├── TooManyLeases           one has as many as one can have
-├── LeaseLost               it has expired, or is another's by now
-├── WorkTaken               somebody has claimed it
-├── WorkOver                it is done or dropped
-├── WorkHeldUp              something that it depends on is not over
-├── NotLower                not less secret than it is
-├── NotApproved             nobody has said yes to exactly this
-├── LoweredOtherwise        it was changed after somebody was asked
-└── BadBridgeInput          every flaw of what was sent, at once
-"""
-
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from portico.kernel.errors import Flaw, Kind, PorticoError
 from portico.kernel.label import Label
+
+# What is refused on the bridge.
+#
+# PorticoError ├── ProjectNotFound         none, or none that the caller may know of; the same for
+# all below ├── ConversationNotFound ├── MessageNotFound ├── MemoryNotFound ├── AttachmentNotFound
+# ├── WorkNotFound ├── ProjectNameTaken        there is one of this name under the same label ├──
+# WriteDown               less secret than what was read in this task ├── BelowContainer
+# less secret than where it is written ├── AboveClearance          more secret than the writer may
+# read ├── TooManyLabels           one more kind of secret than a space can have ├── Archived
+# nothing is written there any more ├── NotTakingPart           only for those who take part in it
+# ├── NotTheirs               only its sender may change it ├── MemoryChanged           somebody
+# else was faster ├── LeaseHeld               somebody holds something of it, or came first ├──
+# TooManyLeases           one has as many as one can have ├── LeaseLost               it has
+# expired, or is another's by now ├── WorkTaken               somebody has claimed it ├── WorkOver
+# it is done or dropped ├── WorkHeldUp              something that it depends on is not over ├──
+# NotLower                not less secret than it is ├── NotApproved             nobody has said yes
+# to exactly this ├── LoweredOtherwise        it was changed after somebody was asked └──
+# BadBridgeInput          every flaw of what was sent, at once
 
 _OWN: Final = "You have it already"
 
@@ -345,3 +336,37 @@ class BadBridgeInput(PorticoError):
 def _unseen(what: str, name: str) -> str:
     """In the same words, whether there is none or it is hidden."""
     return f"There is no {what} {name[:200]!r} that you can see."
+
+
+# What the names and texts may hold that somebody sends: every flaw is told, at once.
+
+_NOT_KEPT: Final = re.compile("[\0\ud800-\udfff]")
+
+
+def flaws_of_line(field: str, text: str, *, most: int, least: int = 1) -> Sequence[Flaw]:
+    """Of what is shown in one line: a name, a key."""
+    if not text.isprintable():
+        return [Flaw(field, "has letters that cannot be shown in a line")]
+    if text != text.strip():
+        return [Flaw(field, "begins or ends with a space")]
+    return _length(field, text, least=least, most=most)
+
+
+def flaws_of_text(field: str, text: str, *, most: int, least: int = 0) -> Sequence[Flaw]:
+    if _NOT_KEPT.search(text):
+        return [Flaw(field, "has letters that cannot be kept")]
+    return _length(field, text, least=least, most=most)
+
+
+def check_flaws(flaws: Iterable[Flaw]) -> None:
+    """Raises `BadBridgeInput`."""
+    if found := tuple(flaws):
+        raise BadBridgeInput(found)
+
+
+def _length(field: str, text: str, *, least: int, most: int) -> Sequence[Flaw]:
+    if len(text) < least:
+        return [Flaw(field, "must not be empty")]
+    if len(text) > most:
+        return [Flaw(field, f"has {len(text):,} letters; at most {most:,}")]
+    return []

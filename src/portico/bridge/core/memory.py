@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.bridge.core.errors import MemoryChanged
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.spelling import flaws_of_line, flaws_of_text
+from portico.bridge.core.errors import MemoryChanged, flaws_of_line, flaws_of_text
+from portico.bridge.core.projects import ProjectId
 from portico.kernel.errors import Flaw
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonValue, canonical

@@ -1,15 +1,13 @@
-"""A debate decided again by other rules, out of what was said then: the same session asks, and the
-notes answer. Whoever was not asked then gives no answer now."""
+"""Replay: a debate as its log has it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
+from typing import Final
 
-from portico.debate.core.alike import near_name, same_name
-from portico.debate.core.conclusion import conclusion
-from portico.debate.core.debate import Debate, WholeDebate
-from portico.debate.core.decision import Decision
-from portico.debate.core.moves import (
+from portico.debate.core.conduct import (
+    SYNTHESIS,
     AskBetter,
     AskGuests,
     AskSame,
@@ -19,16 +17,22 @@ from portico.debate.core.moves import (
     Conclude,
     Move,
     Skip,
+    Table,
+    conclusion,
+    judged_name,
+    near_name,
+    next_move,
+    percent,
+    said_name,
+    same_name,
+    skipped_name,
+    skipped_words,
+    verdict_words,
 )
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.open_session import SYNTHESIS, judged_name
-from portico.debate.core.panel import Panel
-from portico.debate.core.persona import Persona
-from portico.debate.core.rules import Rules
-from portico.debate.core.session import next_move
-from portico.debate.core.spending import Left
-from portico.debate.core.table import Table, said_name, skipped_name
-from portico.debate.core.voice import VoiceKind
+from portico.debate.core.debaters import Persona, VoiceKind
+from portico.debate.core.debates import Debate, Decision, Left, Note, NoteKind, Said, WholeDebate
+from portico.debate.core.questions import Rules
+from portico.debate.core.votes import Panel
 from portico.kernel.budget import NOTHING, Cost
 
 _UNKNOWN = "nobody knows"
@@ -135,3 +139,189 @@ def _skipped(name: str, at: datetime) -> Note:
     named = name if name.startswith("skipped:") else skipped_name(name)
     body = {"what": name, "why": _UNKNOWN}
     return Note(name=named, kind=NoteKind.SKIPPED, body=body, at=at)
+
+
+_WHO: Final = "the house"
+_ENDS: Final[Mapping[NoteKind, str]] = {
+    NoteKind.OVERDUE: "The deadline came.",
+    NoteKind.STOPPED: "It was stopped.",
+}
+
+
+def log_text(whole: WholeDebate) -> str:
+    its = whole.debate
+    parts = [
+        _head(its),
+        *map(_told, whole.notes),
+        _costs(whole),
+        _end(its),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(its: Debate) -> str:
+    kind = "analysis" if its.analysis else f"{its.question.kind} question, {its.rules.preset}"
+    voices = [
+        f"  {voice.name} ({voice.kind}, {voice.family}"
+        + (f", as {' and '.join(voice.personas)}" if voice.personas else "")
+        + ("" if voice.bounded else ", not held to a maximum")
+        + ")"
+        for voice in its.voices
+    ]
+    lines = [
+        f"# {its.id}",
+        f"Question: {its.question.text}",
+        *(
+            f"  {letter}) {text}"
+            for letter, text in zip(
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZ", its.question.choices, strict=False
+            )
+        ),
+        f"Held as: {kind}, thoroughness {its.rules.thoroughness:g}, {its.label}, "
+        + ("private" if its.private else "shared with its project"),
+        f"Began: {its.started_at.isoformat()}, until {its.deadline.isoformat()} at most",
+        f"Budget: {_cap(its)}",
+        "Voices:",
+        *voices,
+        *([f"  and seats for {its.guests} guests"] if its.guests else []),
+    ]
+    if its.question.material:
+        lines += ["Material:", _indented(its.question.material)]
+    return "\n".join(lines)
+
+
+def _cap(its: Debate) -> str:
+    tokens = "any number of" if its.cap.tokens is None else f"{its.cap.tokens:,}"
+    money = "" if its.cap.money is None else f", {its.cap.money} dollars"
+    return f"{tokens} tokens{money}" + (", unbounded voices allowed" if its.unbounded else "")
+
+
+def _told(note: Note) -> str:
+    at = f"[{note.at.isoformat(timespec='seconds')}]"
+    match note.kind:
+        case NoteKind.SAID | NoteKind.FAILED:
+            return _said(note, at) if note.kind is NoteKind.SAID else _failed(note, at)
+        case NoteKind.SAME | NoteKind.JUDGED | NoteKind.SYNTHESIS | NoteKind.PLAN:
+            return f"{at} {note.voice or _WHO} {_judged_log_text(note)}"
+        case NoteKind.SKIPPED:
+            return f"{at} {skipped_words(note)}"
+        case _:
+            return f"{at} {_ENDS[note.kind]}" if note.kind in _ENDS else ""
+
+
+def _failed(note: Note, at: str) -> str:
+    text = str(note.body.get("text", ""))
+    said = f"\n{_indented(text)}" if text else ""
+    head = f"{at} {note.voice} gave no answer that could be used ({note.name})"
+    return f"{head}: {note.body['why']} ({_paid(note)}){said}"
+
+
+def _judged_log_text(note: Note) -> str:
+    body, paid = note.body, f"({_paid(note)})"
+    if note.kind is NoteKind.SAME:
+        ways = {True: "mean the same", False: "do not mean the same"}
+        same = body.get("same")
+        what = ways[same] if isinstance(same, bool) else "may or may not mean the same"
+        return f"on {body.get('one')!r} and {body.get('other')!r}: they {what} {paid}"
+    if note.kind is NoteKind.JUDGED:
+        better = body.get("better") or "neither"
+        pair = f"{body['one']} or {body['other']}"
+        return f"on {pair}: {better} is better. {body.get('why', '')} {paid}"
+    if note.kind is NoteKind.SYNTHESIS:
+        return f"wrote one answer out of all {paid}:\n{_indented(str(body['text']))}"
+    return f"cut it into parts {paid}:\n{_indented(_plan(body.get('parts')))}"
+
+
+def _said(note: Note, at: str) -> str:
+    said = Said.from_json(note.body)
+    sure = "" if said.confidence is None else f", {percent(said.confidence)} sure by its own word"
+    lines = [
+        f"{at} {said.voice}, round {said.round}{sure} ({_paid(note)}):",
+        _indented(said.answer),
+    ]
+    if said.shown != said.answer:
+        lines.append(f"    counted as: {said.shown}")
+    if said.rationale:
+        lines.append(f"    because: {_indented(said.rationale).strip()}")
+    lines += [f"    evidence: {' '.join(each.split())}" for each in said.evidence]
+    if said.changed_because:
+        lines.append(f"    changed, because: {said.changed_because}")
+    if said.veto:
+        lines.append(f"    vetoes: {said.veto}")
+    return "\n".join(lines)
+
+
+def _paid(note: Note) -> str:
+    over = f", {note.overrun:,} more than reserved" if note.overrun else ""
+    money = f", {note.cost.money} dollars" if note.cost.money else ""
+    return f"{note.cost.tokens:,} tokens{money}{over}"
+
+
+def _plan(parts: object) -> str:
+    listed = parts if isinstance(parts, list) else []
+    return "\n".join(
+        f"{number}. {each.get('question')}"
+        for number, each in enumerate(listed, start=1)
+        if isinstance(each, Mapping)
+    )
+
+
+def costs_of(notes: Sequence[Note]) -> Mapping[str, Cost]:
+    """By voice, in the order in which they were first asked."""
+    costs: dict[str, Cost] = {}
+    for note in notes:
+        if note.voice is not None and note.kind is not NoteKind.SKIPPED:
+            costs[note.voice] = costs.get(note.voice, NOTHING) + note.cost
+    return costs
+
+
+def _costs(whole: WholeDebate) -> str:
+    costs = costs_of(whole.notes)
+    if not costs:
+        return ""
+    rows = [
+        f"  {name}: {cost.calls} calls, {cost.tokens:,} tokens" + _dollars(cost.money)
+        for name, cost in costs.items()
+    ]
+    total = sum(costs.values(), start=NOTHING)
+    spent = whole.debate.spent
+    lost = spent.tokens - total.tokens
+    if lost > 0 and whole.debate.analysis:
+        rows.append(f"  its parts: {lost:,} tokens")
+    elif lost > 0:
+        rows.append(f"  lost with a process that ended: {lost:,} tokens, which stay charged")
+    return "\n".join(
+        ["Cost:", *rows, f"  together: {spent.tokens:,} tokens" + _dollars(spent.money)]
+    )
+
+
+def _dollars(money: Decimal) -> str:
+    return f", {money} dollars" if money else ""
+
+
+def _end(its: Debate) -> str:
+    ended = "" if its.ended_at is None else f" at {its.ended_at.isoformat()}"
+    lines = [f"## {its.status}{ended}", verdict_words(its.decision, its.status)]
+    if its.decision is not None:
+        lines += _options(its.decision)
+    return "\n".join(lines)
+
+
+def _options(decision: Decision) -> Sequence[str]:
+    lines = [
+        f"  {percent(option.probability)}  {' '.join(option.shown.split())[:200]}"
+        f"  ({', '.join(option.voices)})"
+        for option in decision.options
+    ]
+    lines.append(
+        f"Weighed by: {decision.rule}; as many as {decision.n_eff:.1f} independent voices."
+    )
+    if decision.saved_tokens:
+        lines.append(f"Up to {decision.saved_tokens:,} tokens were saved by not asking everybody.")
+    if decision.synthesis:
+        lines += ["Answer:", _indented(decision.synthesis)]
+    return lines
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from portico.agents.core.happening import TextAdded
-from portico.agents.core.spoken import Spoken
+from portico.agents.core.conversations import Spoken
+from portico.agents.core.events import TextAdded
 from portico.interfaces.cli.agent_words import arguments_line, brief, plain, result_line, spent
 from portico.interfaces.cli.following import RESET, Told
 from portico.interfaces.cli.run_words import duration

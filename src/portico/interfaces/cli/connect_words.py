@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from portico.bridge.core.answering import Said
-from portico.bridge.core.message import MOST_LETTERS
+from portico.bridge.core.messages import MOST_LETTERS
 
 Facts = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any, Final, Literal
 
-from portico.debate.core.verdict_words import percent
+from portico.debate.core.conduct import percent
 from portico.interfaces.cli.agent_words import brief, plain
 from portico.interfaces.cli.debate_names import find_debate
 from portico.interfaces.cli.debate_wish import Preset

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from portico.debate.core.verdict_words import LONGEST
+from portico.debate.core.conduct import LONGEST
 from portico.interfaces.cli.agent_words import plain
 from portico.interfaces.cli.debate_words import (
     COST_COLUMNS,

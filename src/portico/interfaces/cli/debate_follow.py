@@ -8,8 +8,7 @@ from enum import StrEnum
 from queue import SimpleQueue
 from typing import Any, Final
 
-from portico.debate.core.skip_words import skip_words
-from portico.debate.core.verdict_words import percent
+from portico.debate.core.conduct import percent, skip_words
 from portico.interfaces.cli.agent_words import brief, plain
 from portico.interfaces.cli.debate_picture import meter_words, seats
 from portico.interfaces.cli.debate_view import ENDED, PART_BEGAN, DebateView, meter_of

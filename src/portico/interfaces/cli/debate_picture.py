@@ -7,7 +7,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from portico.debate.core.verdict_words import percent
+from portico.debate.core.conduct import percent
 from portico.interfaces.cli.agent_words import brief, money, plain
 from portico.interfaces.cli.debate_view import DebateView, Meter, PartView, VoiceState, VoiceView
 from portico.interfaces.cli.run_names import SHORT

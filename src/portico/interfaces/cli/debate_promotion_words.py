@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Decision
-from portico.debate.core.verdict_words import verdict_words
+from portico.debate.core.conduct import verdict_words
+from portico.debate.core.debates import DebateStatus, Decision
 
 Facts = Mapping[str, Any]
 

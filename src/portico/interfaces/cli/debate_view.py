@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
-from portico.debate.core.skip_words import VOICE, skip_words
+from portico.debate.core.conduct import VOICE, skip_words
 from portico.interfaces.cli.following import Told
 
 Facts = Mapping[str, Any]

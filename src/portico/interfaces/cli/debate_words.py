@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from portico.debate.core.skip_words import skip_words
-from portico.debate.core.verdict_words import percent
+from portico.debate.core.conduct import percent, skip_words
 from portico.interfaces.cli.agent_words import brief, money, plain
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.run_names import SHORT

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.conversation import ConversationId
-from portico.debate.core.debate import DebateId
+from portico.bridge.core.conversations import ConversationId
+from portico.debate.core.debates import DebateId
 from portico.engine.core.errors import BadCursor, StoreUnavailable, TopicNotFound
 from portico.engine.core.event_log import Aside, Entry, Positions
 from portico.engine.event_log import Subscription

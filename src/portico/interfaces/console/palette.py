@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.agents.core.agent import AgentFilter
+from portico.agents.core.agents import AgentFilter
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.nav import GROUPS
 from portico.interfaces.console.page import part

@@ -12,8 +12,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from portico.agents.core.conversations import Spoken
 from portico.agents.core.errors import AgentRunNotFound
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Happening,
     TextAdded,
     ThoughtAdded,
@@ -23,7 +24,6 @@ from portico.agents.core.happening import (
     TurnBegan,
     TurnEnded,
 )
-from portico.agents.core.spoken import Spoken
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.http.happenings import NAMES, happening_json
 from portico.interfaces.http.sse import one_line

@@ -17,8 +17,8 @@ from ag_ui.core import Message as Said
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
-from portico.agents.core.chat import LeftOff, Question, question_key, with_wishes
-from portico.agents.core.message import Message, ModelSaid, UserSaid
+from portico.agents.core.conversations import LeftOff, Question, question_key, with_wishes
+from portico.agents.core.model_requests import Message, ModelSaid, UserSaid
 from portico.guard.approvals import Reply
 from portico.guard.core.approvals import AnswerKind, Via
 from portico.interfaces.http.chat_bodies import NoQuestion

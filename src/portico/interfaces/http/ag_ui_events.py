@@ -35,7 +35,8 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from portico.agents.core.happening import (
+from portico.agents.core.conversations import Spoken
+from portico.agents.core.events import (
     Happening,
     Heard,
     Noted,
@@ -48,8 +49,7 @@ from portico.agents.core.happening import (
     TurnBegan,
     TurnEnded,
 )
-from portico.agents.core.spoken import Spoken
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.traces import AgentRunStatus
 from portico.interfaces.http.ag_ui_bodies import ANSWER_SCHEMA, interrupt_id
 from portico.kernel.ids import ApprovalId, RunId
 

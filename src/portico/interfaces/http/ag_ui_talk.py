@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import JsonValue, ValidationError
 from starlette.responses import Response
 
-from portico.agents.core.happening import Told
+from portico.agents.core.events import Told
 from portico.interfaces.http.ag_ui_bodies import answers, left_away, question_of
 from portico.interfaces.http.ag_ui_events import AgUiEvents, Talk
 from portico.interfaces.http.agent_run_use_cases import AgentRunUseCases

@@ -6,13 +6,16 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.agents.answer_interrupts import AnswerInterrupts
-from portico.agents.follow_run import AnswerOf, FollowRun
-from portico.agents.resume_run import ResumeAgentRun
-from portico.agents.start_run import StartAgentRun
-from portico.agents.steer_run import SteerRun
-from portico.agents.stop_run import StopRun
-from portico.agents.take_question import TakeQuestion
+from portico.agents.conversations import TakeQuestion
+from portico.agents.runs import (
+    AnswerInterrupts,
+    AnswerOf,
+    FollowRun,
+    ResumeAgentRun,
+    StartAgentRun,
+    SteerRun,
+    StopRun,
+)
 from portico.gateway.workflows.resolve_step import ResolveStep
 
 

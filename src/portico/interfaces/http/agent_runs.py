@@ -10,10 +10,10 @@ from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import Response
 
-from portico.agents.core.agent import Limits
-from portico.agents.core.happening import RunEnded, Told, ToolWaits
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.start_run import AgentRunWish, StartedAgentRun
+from portico.agents.core.agents import Limits
+from portico.agents.core.events import RunEnded, Told, ToolWaits
+from portico.agents.core.traces import AgentRunStatus
+from portico.agents.runs import AgentRunWish, StartedAgentRun
 from portico.engine.core.idempotency import Answer
 from portico.guard.core.approvals import Resolution
 from portico.interfaces.http.agent_run_use_cases import Runs

@@ -5,25 +5,22 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.agents.agent_files import ExportAgent, ImportAgent
-from portico.agents.agent_versions import DiffVersions, ListVersions, RestoreVersion
-from portico.agents.check_agent import CheckAgent
-from portico.agents.list_templates import ListTemplates
-from portico.agents.look_at_traces import (
-    ExportTrace,
-    ListTraces,
-    ShowModelStats,
-    ShowToolStats,
-    ShowTrace,
-)
-from portico.agents.manage_agents import (
+from portico.agents.agent_checks import CheckAgent
+from portico.agents.agents import (
     ChangeAgent,
     CreateAgent,
+    DiffVersions,
     DuplicateAgent,
+    ExportAgent,
+    ImportAgent,
     ListAgents,
+    ListTemplates,
+    ListVersions,
     RemoveAgent,
+    RestoreVersion,
     ShowAgent,
 )
+from portico.agents.traces import ExportTrace, ListTraces, ShowModelStats, ShowToolStats, ShowTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

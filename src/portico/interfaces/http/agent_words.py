@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, TypeAdapter
 
-from portico.agents.core.agent import Agent, AgentSpec, AgentVersion, Limits, ToolMode
-from portico.agents.core.validation import AGENT_NAME
+from portico.agents.core.agent_checks import AGENT_NAME
+from portico.agents.core.agents import Agent, AgentSpec, AgentVersion, Limits, ToolMode
 from portico.interfaces.http.problems import ProblemDetail
 from portico.interfaces.http.schema_names import ENUMERATIONS
 from portico.kernel.errors import Flaw

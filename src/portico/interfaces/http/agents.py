@@ -7,8 +7,7 @@ from fastapi import APIRouter, Header, Query
 from pydantic import BaseModel, Field, JsonValue
 from starlette.responses import Response
 
-from portico.agents.core.agent import Agent, AgentFilter
-from portico.agents.core.agent_text import read_spec
+from portico.agents.core.agents import Agent, AgentFilter, read_spec
 from portico.engine.core.idempotency import Answer
 from portico.interfaces.http.agent_use_cases import Agents
 from portico.interfaces.http.agent_words import (

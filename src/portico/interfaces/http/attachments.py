@@ -9,8 +9,8 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, StringConstraints
 from starlette.responses import Response
 
-from portico.bridge.core.attachment import LARGEST, MOST_LETTERS, Attachment, Digest
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.attachments import LARGEST, MOST_LETTERS, Attachment, Digest
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import Things
 from portico.interfaces.http.bridge_words import upto_of

@@ -9,8 +9,8 @@ from typing import Any, Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.news import News, resets
+from portico.bridge.core.activity import News, resets
+from portico.bridge.core.conversations import ConversationId
 from portico.engine.core.errors import StoreUnavailable
 from portico.interfaces.http.bridge_use_cases import Talk
 from portico.interfaces.http.bridge_words import Several, Upto, conversations_of, upto_of

@@ -5,49 +5,41 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.bridge.acknowledge import Acknowledge, ListAcknowledged
-from portico.bridge.attach import Attach, FetchAttachment
-from portico.bridge.change_message import DeleteMessage, EditMessage, ShowVersions
-from portico.bridge.declassify import ListDeclassifications, ProposeDeclassification
-from portico.bridge.export_project import ExportProject
-from portico.bridge.follow_conversations import FollowConversations
-from portico.bridge.inbox import CountUnread, ShowInbox
-from portico.bridge.lease import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
-from portico.bridge.manage_conversations import (
+from portico.bridge.activity import FollowConversations
+from portico.bridge.attachments import Attach, FetchAttachment
+from portico.bridge.conversations import (
     ChangeConversation,
     CreateConversation,
+    Join,
+    Leave,
     ListConversations,
+    ListParticipants,
+    Mute,
     ShowConversation,
 )
-from portico.bridge.manage_projects import (
-    ChangeProject,
-    CreateProject,
-    ListProjects,
-    ShowProject,
-)
-from portico.bridge.mark_read import MarkOne, MarkRead
-from portico.bridge.name_people import NamePeople
-from portico.bridge.participation import Join, Leave, ListParticipants, Mute
-from portico.bridge.presence import ListPresence, SayPresence
-from portico.bridge.read_messages import (
+from portico.bridge.declassification import ListDeclassifications, ProposeDeclassification
+from portico.bridge.export import ExportProject
+from portico.bridge.leases import CheckLease, ListLeases, ReleaseLease, RenewLease, TakeLease
+from portico.bridge.memory import Forget, ListMemory, MemoryHistory, Recall, Remember, SearchMemory
+from portico.bridge.messages import (
+    Acknowledge,
+    DeleteMessage,
+    EditMessage,
+    ListAcknowledged,
     LookBack,
+    NamePeople,
     ReadMessages,
     ReadThread,
+    SendMessage,
     ShowMessage,
+    ShowVersions,
     TailCursor,
 )
-from portico.bridge.remember import (
-    Forget,
-    ListMemory,
-    MemoryHistory,
-    Recall,
-    Remember,
-    SearchMemory,
-)
-from portico.bridge.search_messages import SearchMessages
-from portico.bridge.send_message import SendMessage
-from portico.bridge.whoami import WhoAmI
-from portico.bridge.work import AddWork, ClaimWork, EndWork, HandOverWork, ListWork, ShowWork
+from portico.bridge.presence import ListPresence, SayPresence, WhoAmI
+from portico.bridge.projects import ChangeProject, CreateProject, ListProjects, ShowProject
+from portico.bridge.read_state import CountUnread, MarkOne, MarkRead, ShowInbox
+from portico.bridge.search import SearchMessages
+from portico.bridge.work_items import AddWork, ClaimWork, EndWork, HandOverWork, ListWork, ShowWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

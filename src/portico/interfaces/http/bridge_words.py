@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from portico.bridge.core.conversation import Conversation, ConversationId, Participant
-from portico.bridge.core.message import Acknowledged, Message, MessageVersion, Page
-from portico.bridge.core.project import Project
+from portico.bridge.core.conversations import Conversation, ConversationId, Participant
+from portico.bridge.core.messages import Acknowledged, Message, MessageVersion, Page
+from portico.bridge.core.projects import Project
 from portico.interfaces.http.words import ConversationIdText, LabelText
 from portico.kernel.label import Label
 

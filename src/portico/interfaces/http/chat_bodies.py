@@ -5,10 +5,16 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from portico.agents.core.chat import Question, left_off, question_key, told_before, with_wishes
-from portico.agents.core.message import Message, ModelSaid, UserSaid
-from portico.debate.core.rules import Preset
-from portico.debate.core.wish import DebateWish
+from portico.agents.core.conversations import (
+    Question,
+    left_off,
+    question_key,
+    told_before,
+    with_wishes,
+)
+from portico.agents.core.model_requests import Message, ModelSaid, UserSaid
+from portico.debate.core.debates import DebateWish
+from portico.debate.core.questions import Preset
 from portico.interfaces.http.openai_errors import NotSupported
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Switch, Text

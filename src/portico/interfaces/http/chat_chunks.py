@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.happening import RunEnded, Told
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.events import RunEnded, Told
+from portico.agents.core.model_requests import Usage
+from portico.agents.core.traces import AgentRunStatus
 from portico.interfaces.http.chat_reply import ChatReply, Delta
 from portico.interfaces.http.openai_errors import error_json
 from portico.interfaces.http.sse import one_line

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from portico.agents.core.asking import Finish
-from portico.agents.core.chat import going_on_note, waiting_note
-from portico.agents.core.happening import (
+from portico.agents.conversations import Taken
+from portico.agents.core.conversations import Spoken, going_on_note, waiting_note
+from portico.agents.core.events import (
     Happening,
     Heard,
     Noted,
@@ -20,9 +20,8 @@ from portico.agents.core.happening import (
     TurnBegan,
     TurnEnded,
 )
-from portico.agents.core.spoken import Spoken
-from portico.agents.core.trace import AgentRunStatus
-from portico.agents.take_question import Taken
+from portico.agents.core.model_requests import Finish
+from portico.agents.core.traces import AgentRunStatus
 
 _LINE: Final = 200
 _AGAIN: Final = "> That broke off; it is said anew."

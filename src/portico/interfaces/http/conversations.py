@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import Talk
 from portico.interfaces.http.bridge_words import (

@@ -6,11 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from portico.debate.core.guest import GuestAnswer
-from portico.debate.core.outcome import Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish, OutcomeWish, ReplayWish
+from portico.debate.core.debates import DebateWish, GuestAnswer, OutcomeWish, ReplayWish, Source
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.interfaces.http.words import Body, LabelText, Name, Switch, Text
 from portico.kernel.label import Label
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision, Option, Verdict
-from portico.debate.core.happening import (
+from portico.debate.core.conduct import brief, percent, skip_words, verdict_words
+from portico.debate.core.debates import Debate, DebateStatus, Decision, Option, Verdict, WholeDebate
+from portico.debate.core.events import (
     PartBegan,
     RoundBegan,
     Skipped,
@@ -19,9 +19,7 @@ from portico.debate.core.happening import (
     VoiceAnswered,
     VoiceFailed,
 )
-from portico.debate.core.skip_words import skip_words
-from portico.debate.core.verdict_words import brief, percent, verdict_words
-from portico.debate.shorten_answer import ShortenAnswer
+from portico.debate.debaters import ShortenAnswer
 from portico.interfaces.http.chat_bodies import ChatIn
 from portico.interfaces.http.debate_use_cases import DebateUseCases
 from portico.interfaces.http.line import Line

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from fastapi import APIRouter
 
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.debate_bodies import GuestAnswerIn
 from portico.interfaces.http.debate_reports import SeatOut, seat_out

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
-from portico.debate.core.persona import Persona
+from portico.debate.core.debaters import Persona
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.debate_bodies import CapIn, DebateIn, PersonaIn
 from portico.interfaces.http.debate_reports import EstimateOut, estimate_out

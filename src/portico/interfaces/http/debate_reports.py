@@ -5,13 +5,18 @@ from datetime import datetime
 
 from pydantic import BaseModel, JsonValue
 
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
-from portico.debate.core.guest import Seat
-from portico.debate.core.outcome import Outcome, Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.verdict_words import verdict_words
-from portico.debate.core.wish import Estimate, Replayed
+from portico.debate.core.conduct import verdict_words
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    Estimate,
+    Outcome,
+    Replayed,
+    Seat,
+    Source,
+    WholeDebate,
+)
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.interfaces.http.agent_words import amount
 from portico.interfaces.http.debate_words import (
     CostOut,

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from portico.debate.core.debate import DebateId
-from portico.debate.core.happening import Told
-from portico.debate.core.happening_json import happening_json
+from portico.debate.core.debates import DebateId
+from portico.debate.core.events import Told, happening_json
 from portico.interfaces.http.debate_use_cases import Debates
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.sse import END, MEDIA_TYPE, one_line, retry_after

@@ -6,26 +6,22 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 
-from portico.debate.answer_as_guest import AnswerAsGuest
-from portico.debate.ask_in_chat import AskInChat
-from portico.debate.core.rules import Cap
-from portico.debate.estimate_debate import EstimateDebate
-from portico.debate.follow_debate import FollowDebate
-from portico.debate.join_debate import JoinDebate
-from portico.debate.list_voices import ListVoices
-from portico.debate.look_at_debates import LookAtDebates
-from portico.debate.manage_personas import ManagePersonas
-from portico.debate.mark_outcome import MarkOutcome
-from portico.debate.project_budget import ProjectBudget
-from portico.debate.promote_debate import PromoteDebate
-from portico.debate.remove_debate import RemoveDebate
-from portico.debate.replay_debate import ReplayDebate
-from portico.debate.share_debate import ShareDebate
-from portico.debate.shorten_answer import ShortenAnswer
-from portico.debate.start_debate import StartDebate
-from portico.debate.stop_debate import StopDebate
-from portico.debate.wait_at_seat import WaitAtSeat
-from portico.debate.wait_for_debate import WaitForDebate
+from portico.debate.core.questions import Cap
+from portico.debate.debaters import ListVoices, ManagePersonas, ShortenAnswer
+from portico.debate.debates import (
+    AskInChat,
+    LookAtDebates,
+    RemoveDebate,
+    ShareDebate,
+    StartDebate,
+    StopDebate,
+    WaitForDebate,
+)
+from portico.debate.estimates import EstimateDebate, ProjectBudget
+from portico.debate.events import FollowDebate
+from portico.debate.guests import AnswerAsGuest, JoinDebate, WaitAtSeat
+from portico.debate.outcomes import MarkOutcome, PromoteDebate
+from portico.debate.replay import ReplayDebate
 
 _LEAST: Final = Decimal("0.000000001")
 """Dollars: less than any call costs. A cap of nothing at all is refused as a slip where somebody

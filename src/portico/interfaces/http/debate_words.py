@@ -5,13 +5,19 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from portico.debate.core.debate import Debate, DebateStatus
-from portico.debate.core.decision import Decision, Option, Verdict, Why
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.verdict_words import verdict_words
-from portico.debate.core.voice import Tariff, Voice, VoiceKind
+from portico.debate.core.conduct import verdict_words
+from portico.debate.core.debaters import Tariff, Voice, VoiceKind
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    Decision,
+    Note,
+    NoteKind,
+    Option,
+    Verdict,
+    Why,
+)
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.interfaces.http.agent_words import amount
 from portico.interfaces.http.words import wire_object
 from portico.kernel.budget import Cost

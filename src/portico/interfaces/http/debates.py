@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, StringConstraints
 from starlette.responses import PlainTextResponse, Response
 
-from portico.debate.core.debate import DebateId, DebateStatus
-from portico.debate.core.log_text import log_text
+from portico.debate.core.debates import DebateId, DebateStatus
+from portico.debate.core.replay import log_text
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.debate_bodies import DebateIn, OutcomeIn, PromoteIn, ReplayIn
 from portico.interfaces.http.debate_reports import (

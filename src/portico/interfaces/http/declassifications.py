@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from portico.bridge.core.declassification import Declassification, Finding, FindingKind
-from portico.bridge.core.message import MessageId
+from portico.bridge.core.messages import MessageId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import LettingOut
 from portico.interfaces.http.paging import Page

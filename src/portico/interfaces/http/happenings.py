@@ -6,8 +6,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 
-from portico.agents.core.asking import Usage
-from portico.agents.core.happening import (
+from portico.agents.core.events import (
     Happening,
     Heard,
     Noted,
@@ -20,6 +19,7 @@ from portico.agents.core.happening import (
     TurnBegan,
     TurnEnded,
 )
+from portico.agents.core.model_requests import Usage
 from portico.kernel.ids import Id
 
 NAMES: Final[dict[type[Happening], str]] = {

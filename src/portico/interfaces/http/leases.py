@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints
 
-from portico.bridge.core.lease import (
+from portico.bridge.core.leases import (
     LONGEST,
     MOST_LETTERS,
     USUAL,
@@ -15,7 +15,7 @@ from portico.bridge.core.lease import (
     LeaseWish,
     Waiting,
 )
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import Things
 from portico.interfaces.http.once import Asked

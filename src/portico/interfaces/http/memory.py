@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from portico.bridge.core.memory import MOST_LETTERS, Remembered, ToRemember
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import Things
 from portico.interfaces.http.bridge_words import upto_of

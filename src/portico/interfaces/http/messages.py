@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StringConstraints
 from starlette.responses import JSONResponse, Response
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.message import (
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.messages import (
     MOST_ATTACHMENTS,
     MOST_LETTERS,
     MOST_MENTIONS,
@@ -17,7 +17,7 @@ from portico.bridge.core.message import (
     NewMessage,
     Wanted,
 )
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import Talk
 from portico.interfaces.http.bridge_words import (

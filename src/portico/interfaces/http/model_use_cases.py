@@ -5,8 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from portico.agents.list_models import ListModels, ListProviders, ShowModel
-from portico.agents.test_model import TestModel
+from portico.agents.model_requests import ListModels, ListProviders, ShowModel, TestModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

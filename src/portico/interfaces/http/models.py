@@ -6,8 +6,15 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from portico.agents.core.model import ModelInfo, ModelRef, Price, ProviderState, Support, ToldBy
-from portico.agents.core.model_test import ModelTest
+from portico.agents.core.model_requests import (
+    ModelInfo,
+    ModelRef,
+    ModelTest,
+    Price,
+    ProviderState,
+    Support,
+    ToldBy,
+)
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.model_use_cases import Models
 from portico.interfaces.http.problems import documented

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portico.agents.core.agent import Agent, AgentFilter
-from portico.debate.core.rules import Preset
+from portico.agents.core.agents import Agent, AgentFilter
+from portico.debate.core.questions import Preset
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.interfaces.http.agent_use_cases import Agents

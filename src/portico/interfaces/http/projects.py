@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.bridge_use_cases import LettingOut, Talk
 from portico.interfaces.http.bridge_words import Archived, ProjectOut, Upto, project_out, upto_of

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from starlette.responses import Response
 
-from portico.agents.core.given import shown
+from portico.agents.core.activation import shown
 from portico.engine.core.runs import Failure, Run, RunStatus, Started, Step, StepState
 from portico.engine.runs import RunWish
 from portico.interfaces.http import run_positions

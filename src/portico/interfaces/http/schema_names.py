@@ -12,20 +12,15 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from portico.agents.core.agent import ToolMode
-from portico.agents.core.asking import Finish
-from portico.agents.core.model import Support, ToldBy
-from portico.agents.core.trace import AgentRunStatus
+from portico.agents.core.agents import ToolMode
+from portico.agents.core.model_requests import Finish, Support, ToldBy
+from portico.agents.core.traces import AgentRunStatus
 from portico.bridge.core.declassification import FindingKind
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.task import WorkState
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Verdict, Why
-from portico.debate.core.note import NoteKind
-from portico.debate.core.outcome import Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
-from portico.debate.core.voice import VoiceKind
+from portico.bridge.core.work_items import WorkState
+from portico.debate.core.debaters import VoiceKind
+from portico.debate.core.debates import DebateStatus, NoteKind, Source, Verdict, Why
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus, StepState
 from portico.gateway.core.acceptance import Proposed
 from portico.gateway.core.ahead.switches import AheadMode

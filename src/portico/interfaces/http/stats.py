@@ -6,8 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from portico.agents.core.statistics import ModelStats, ToolStats
-from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.core.traces import ModelStats, ToolStats, TraceFilter
 from portico.interfaces.http.agent_use_cases import Agents
 from portico.interfaces.http.agent_words import amount
 from portico.interfaces.http.authentication import Caller

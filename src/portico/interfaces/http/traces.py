@@ -7,18 +7,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, JsonValue, StringConstraints
 
-from portico.agents.core.asking import Finish
-from portico.agents.core.message_json import message_as_json
-from portico.agents.core.trace import (
+from portico.agents.core.model_requests import Finish, message_as_json
+from portico.agents.core.traces import (
     AgentRunStatus,
     PersonSaid,
     RunTrace,
     ToolUse,
+    TraceFilter,
+    TracePlace,
     TurnTrace,
     WholeTrace,
     opening,
 )
-from portico.agents.core.trace_filter import TraceFilter, TracePlace
 from portico.interfaces.http.agent_use_cases import Agents
 from portico.interfaces.http.agent_words import amount
 from portico.interfaces.http.authentication import Caller

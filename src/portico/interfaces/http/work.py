@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from portico.bridge.core.presence import MOST_LETTERS as MOST_OF_NOTE
 from portico.bridge.core.presence import Doing, Presence
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import (
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.work_items import (
     MOST_DEPENDS,
     MOST_LETTERS,
     MOST_OF_TITLE,

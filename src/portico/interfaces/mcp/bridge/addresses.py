@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.mcp.bridge.errors import NoSuchResource
 
 _SCHEME: Final = "portico://"

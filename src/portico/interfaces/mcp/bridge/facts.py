@@ -4,16 +4,16 @@ without what is not so."""
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from portico.bridge.core.attachment import Attachment
-from portico.bridge.core.conversation import Conversation, Participant
-from portico.bridge.core.inbox import Inbox
-from portico.bridge.core.lease import Lease, Waiting
+from portico.bridge.core.attachments import Attachment
+from portico.bridge.core.conversations import Conversation, Participant
+from portico.bridge.core.leases import Lease, Waiting
 from portico.bridge.core.memory import Remembered
-from portico.bridge.core.message import Message
+from portico.bridge.core.messages import Message
 from portico.bridge.core.presence import Presence
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import Work
-from portico.bridge.whoami import Self_
+from portico.bridge.core.projects import Project
+from portico.bridge.core.read_state import Inbox
+from portico.bridge.core.work_items import Work
+from portico.bridge.presence import Self_
 from portico.interfaces.mcp.told import Facts
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonValue

@@ -9,8 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.news import News
+from portico.bridge.core.activity import News
+from portico.bridge.core.conversations import ConversationId
 from portico.interfaces.mcp.bridge.addresses import address_of, uri_of
 from portico.interfaces.mcp.bridge.errors import NotFollowed
 from portico.interfaces.mcp.bridge.uses import BridgeUses

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.errors import BadBridgeInput
-from portico.bridge.core.message import MessageId
+from portico.bridge.core.messages import MessageId
 from portico.interfaces.mcp.bridge.tools import BridgeTool
 from portico.interfaces.mcp.fields import flaws_of, lenient
 from portico.kernel.errors import Flaw

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from portico.bridge.core.errors import BadBridgeInput
 from portico.bridge.core.memory import ToRemember
-from portico.bridge.core.project import Project
-from portico.bridge.places import looking
+from portico.bridge.core.projects import Project
+from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.facts import attachment_facts, memory_facts
 from portico.interfaces.mcp.bridge.given import Given
 from portico.interfaces.mcp.bridge.told import RAISED

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import BadBridgeInput
 from portico.bridge.core.presence import Doing
-from portico.bridge.core.project import Project
-from portico.bridge.places import looking
+from portico.bridge.core.projects import Project
+from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.facts import conversation_facts, participant_facts, project_facts
 from portico.interfaces.mcp.bridge.given import Given
 from portico.interfaces.mcp.bridge.project_context import ProjectContext

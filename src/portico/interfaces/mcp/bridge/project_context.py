@@ -4,9 +4,9 @@ what is remembered, who holds what, who is there."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portico.bridge.core.project import ProjectId
-from portico.bridge.core.task import Work, WorkState
-from portico.bridge.places import looking
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.core.work_items import Work, WorkState
+from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.facts import (
     conversation_facts,
     lease_facts,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.bridge.core.attachment import Attachment, Digest
-from portico.bridge.core.conversation import ConversationId
+from portico.bridge.core.attachments import Attachment, Digest
+from portico.bridge.core.conversations import ConversationId
 from portico.bridge.core.errors import BadBridgeInput
-from portico.bridge.core.message import Message, MessageId
-from portico.bridge.places import looking
+from portico.bridge.core.messages import Message, MessageId
+from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.errors import TooLargeToTell
 from portico.interfaces.mcp.bridge.facts import attachment_facts, messages_facts
 from portico.interfaces.mcp.bridge.given import Given

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
 from portico.interfaces.mcp.answers import Result
 from portico.interfaces.mcp.bridge.addresses import OfMemory, address_of, uri_of
 from portico.interfaces.mcp.bridge.facts import conversation_facts, memory_facts, messages_facts

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from portico.bridge.core.errors import BadBridgeInput
-from portico.bridge.core.message import MessageId, NewMessage, Sent, Wanted
-from portico.bridge.places import looking
+from portico.bridge.core.messages import MessageId, NewMessage, Sent, Wanted
+from portico.bridge.taint import looking
 from portico.interfaces.mcp.bridge.facts import (
     inbox_facts,
     message_facts,

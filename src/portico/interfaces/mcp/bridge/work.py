@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from portico.bridge.core.errors import BadBridgeInput
-from portico.bridge.core.lease import USUAL, LeaseId, LeaseWish
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import NewWork, Work, WorkEnded, WorkId, WorkState
+from portico.bridge.core.leases import USUAL, LeaseId, LeaseWish
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import NewWork, Work, WorkEnded, WorkId, WorkState
 from portico.interfaces.mcp.bridge.facts import lease_facts, waiting_facts, work_facts
 from portico.interfaces.mcp.bridge.given import Given
 from portico.interfaces.mcp.bridge.told import RAISED

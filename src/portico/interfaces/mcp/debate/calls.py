@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from portico.debate.core.debate import DebateId
-from portico.debate.core.wish import DebateWish
+from portico.debate.core.debates import DebateId, DebateWish
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.interfaces.mcp.answers import Result

@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision, Option
-from portico.debate.core.guest import Seat
-from portico.debate.core.note import NoteKind
-from portico.debate.core.outcome import Outcome
-from portico.debate.core.skip_words import skipped_words
-from portico.debate.core.verdict_words import verdict_words
-from portico.debate.core.voice import VoiceState
-from portico.debate.core.wish import Estimate, Replayed
+from portico.debate.core.conduct import skipped_words, verdict_words
+from portico.debate.core.debaters import VoiceState
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    Decision,
+    Estimate,
+    NoteKind,
+    Option,
+    Outcome,
+    Replayed,
+    Seat,
+    WholeDebate,
+)
 from portico.interfaces.mcp.told import Facts
 
 

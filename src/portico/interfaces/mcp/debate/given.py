@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from portico.debate.core.debate import DebateId
-from portico.debate.core.guest import GuestAnswer
-from portico.debate.core.outcome import Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish, OutcomeWish, ReplayWish
+from portico.debate.core.debates import (
+    DebateId,
+    DebateWish,
+    GuestAnswer,
+    OutcomeWish,
+    ReplayWish,
+    Source,
+)
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.interfaces.mcp.debate.errors import BadDebateInput
 from portico.interfaces.mcp.debate.tools import DebateTool
 from portico.interfaces.mcp.fields import flaws_of, lenient

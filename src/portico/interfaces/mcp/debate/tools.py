@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.debate.core.outcome import Source
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Preset
+from portico.debate.core.debates import Source
+from portico.debate.core.questions import Preset, QuestionKind
 from portico.guard.core.principals import Scope
 from portico.interfaces.mcp.hints import Effect
 from portico.kernel.json import JsonObject

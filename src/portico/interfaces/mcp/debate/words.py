@@ -1,6 +1,6 @@
 """The same as a model reads it: what came of it first, and what others said set in below."""
 
-from portico.debate.core.verdict_words import brief, percent
+from portico.debate.core.conduct import brief, percent
 from portico.interfaces.mcp.told import Facts, lines, quoted
 
 

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from portico.agents.core.agent import Agent
+from portico.agents.core.agents import Agent
 from portico.engine.core.idempotency import Answer
 from portico.engine.idempotency import Ask
 from portico.interfaces.console.desk import Desk, desk_of

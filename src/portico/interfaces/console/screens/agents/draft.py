@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.agents.core.agent import AgentSpec, Limits, ToolMode
+from portico.agents.core.agents import AgentSpec, Limits, ToolMode
 from portico.interfaces.console.forms import Form
 from portico.kernel.errors import Flaw
 from portico.kernel.json import JsonObject, JsonValue

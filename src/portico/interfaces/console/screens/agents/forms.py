@@ -6,7 +6,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from portico.agents.core.agent import Agent, AgentSpec, ToolMode
+from portico.agents.core.agents import Agent, AgentSpec, ToolMode
 from portico.agents.core.errors import AgentRunNotFound
 from portico.gateway.core.tool import Tool
 from portico.guard.core.principals import Scope

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.agents.core.model import ModelInfo, ProviderState, Support
+from portico.agents.core.model_requests import ModelInfo, ProviderState, Support
 from portico.interfaces.console.wording import money, short
 
 _MOST: Final = 400

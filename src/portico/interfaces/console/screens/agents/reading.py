@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.trace import RunTrace
-from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.core.agents import Agent
+from portico.agents.core.traces import RunTrace, TraceFilter
 from portico.gateway.core.tool import Tool
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.agents.core.agent import AgentFilter
+from portico.agents.core.agents import AgentFilter
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.page import page
 from portico.interfaces.console.screens.agents import acts, forms

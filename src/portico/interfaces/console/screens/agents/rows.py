@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from portico.agents.core.agent import Agent
-from portico.agents.core.trace import RunTrace
+from portico.agents.core.agents import Agent
+from portico.agents.core.traces import RunTrace
 from portico.gateway.core.tool import Tool
 from portico.guard.core.rules import fits
 from portico.interfaces.console.screens.agents.models import Book, Health

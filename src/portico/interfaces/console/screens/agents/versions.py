@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from portico.agents.core.agent import AgentVersion
-from portico.agents.core.versions import Change
+from portico.agents.core.agents import AgentVersion, Change
 from portico.interfaces.console.wording import NOTHING, as_json
 from portico.kernel.json import JsonValue
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.bridge.core.conversation import Participant
+from portico.bridge.core.conversations import Participant
 from portico.interfaces.console.screens.bridge.company import Company
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label

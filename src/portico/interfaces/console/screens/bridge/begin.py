@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.project import Project
+from portico.bridge.core.projects import Project
 from portico.engine.core.idempotency import Answer
 from portico.engine.idempotency import Ask
 from portico.guard.core.principals import Scope

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.search_ports import Hit
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.search import Hit
 from portico.interfaces.console.screens.bridge.lists import conversation_path, excerpt
 from portico.kernel.label import Label
 

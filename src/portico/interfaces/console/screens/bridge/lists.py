@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.inbox import Inbox
-from portico.bridge.core.message import Message
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.messages import Message
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.read_state import Inbox
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label
 

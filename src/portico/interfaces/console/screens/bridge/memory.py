@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from portico.bridge.core.memory import MOST_LETTERS, MOST_OF_VALUE, ToRemember
-from portico.bridge.core.project import Project
+from portico.bridge.core.projects import Project
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of

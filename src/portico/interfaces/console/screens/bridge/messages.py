@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.bridge.core.declassification import DECLASSIFY, Proposal
-from portico.bridge.core.message import MOST_LETTERS, Message, MessageId
+from portico.bridge.core.messages import MOST_LETTERS, Message, MessageId
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.approvals import Approval, Status
 from portico.guard.core.principals import Scope

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import ConversationNotFound, ProjectNotFound
-from portico.bridge.core.inbox import Inbox
-from portico.bridge.core.project import Project, ProjectId
+from portico.bridge.core.projects import Project, ProjectId
+from portico.bridge.core.read_state import Inbox
 from portico.engine.core.errors import BadCursor
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.bridge.lists import conversation_rows, project_rows, topics

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.message import MOST_LETTERS, MessageId, NewMessage, Wanted
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.messages import MOST_LETTERS, MessageId, NewMessage, Wanted
 from portico.interfaces.console.forms import Form
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label

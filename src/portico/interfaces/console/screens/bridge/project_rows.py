@@ -6,12 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from portico.bridge.core.lease import Lease, Waiting
+from portico.bridge.core.leases import Lease, Waiting, overlap
 from portico.bridge.core.memory import Remembered
-from portico.bridge.core.pattern import overlap
 from portico.bridge.core.presence import Doing, Presence
-from portico.bridge.core.task import Work, WorkState
-from portico.debate.core.rules import Cap
+from portico.bridge.core.work_items import Work, WorkState
+from portico.debate.core.questions import Cap
 from portico.interfaces.console.screens.bridge.company import Company
 from portico.interfaces.console.screens.bridge.lists import excerpt
 from portico.interfaces.console.wording import as_json

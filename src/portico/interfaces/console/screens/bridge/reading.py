@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from portico.bridge.core.conversation import Conversation, Participant
+from portico.bridge.core.conversations import Conversation, Participant
 from portico.bridge.core.errors import MessageNotFound
-from portico.bridge.core.message import Acknowledged, Message, MessageId
+from portico.bridge.core.messages import Acknowledged, Message, MessageId
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.bridge.company import Company, company_of

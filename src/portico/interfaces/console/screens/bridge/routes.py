@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from portico.bridge.core.attachment import Digest
-from portico.bridge.core.conversation import Conversation, ConversationId
+from portico.bridge.core.attachments import Digest
+from portico.bridge.core.conversations import Conversation, ConversationId
 from portico.bridge.core.errors import ConversationNotFound
-from portico.bridge.search_ports import Hit
+from portico.bridge.search import Hit
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.page import page, part
 from portico.interfaces.console.screens.bridge import begin, messages, talk, things

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from portico.bridge.core.conversation import ConversationId
-from portico.bridge.core.project import ProjectId
-from portico.bridge.places import at_place
+from portico.bridge.core.conversations import ConversationId
+from portico.bridge.core.projects import ProjectId
+from portico.bridge.taint import at_place
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound
 from portico.interfaces.console.desk import Desk

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.conversation import Conversation
+from portico.bridge.core.conversations import Conversation
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of

@@ -7,8 +7,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from portico.bridge.core.conversation import Participant
-from portico.bridge.core.message import Acknowledged, Message, MessageId
+from portico.bridge.core.conversations import Participant
+from portico.bridge.core.messages import Acknowledged, Message, MessageId
 from portico.interfaces.console.markdown import markdown
 from portico.interfaces.console.screens.bridge.company import Company
 from portico.interfaces.console.screens.bridge.lists import excerpt

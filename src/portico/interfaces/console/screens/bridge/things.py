@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.lease import LeaseId, LeaseWish
-from portico.bridge.core.project import Project
-from portico.debate.core.rules import Cap
+from portico.bridge.core.leases import LeaseId, LeaseWish
+from portico.bridge.core.projects import Project
+from portico.debate.core.questions import Cap
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of

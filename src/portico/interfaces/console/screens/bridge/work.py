@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.project import Project
-from portico.bridge.core.task import MOST_LETTERS, NewWork, WorkEnded, WorkId, WorkState
+from portico.bridge.core.projects import Project
+from portico.bridge.core.work_items import MOST_LETTERS, NewWork, WorkEnded, WorkId, WorkState
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from portico.agents.core.happening import ToolWaits
-from portico.agents.core.trace import WholeTrace
+from portico.agents.core.events import ToolWaits
+from portico.agents.core.traces import WholeTrace
 from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.guard.core.approvals import AnswerKind, Approval
 from portico.guard.core.policy import Danger, Mark

@@ -7,8 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from portico.agents.core.trace import RunTrace
-from portico.agents.core.trace_filter import TracePlace
+from portico.agents.core.traces import RunTrace, TracePlace
 from portico.interfaces.console.screens.chat.thread import STATUSES
 
 DEBATES: Final = (

@@ -6,8 +6,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from portico.agents.core.agent import Agent, AgentFilter
-from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.core.agents import Agent, AgentFilter
+from portico.agents.core.traces import TraceFilter
 from portico.gateway.core.tool import Standing
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import fits

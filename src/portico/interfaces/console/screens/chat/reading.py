@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Final
 
 from portico.agents.core.errors import AgentRunNotFound
-from portico.agents.core.happening import ToolWaits
-from portico.agents.core.trace import AgentRunStatus, RunTrace, WholeTrace, opening
+from portico.agents.core.events import ToolWaits
+from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace, opening
 from portico.engine.core.errors import BadCursor
 from portico.guard.core.approvals import Status
 from portico.guard.core.errors import ApprovalNotFound

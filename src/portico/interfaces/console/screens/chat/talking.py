@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from portico.agents.core.errors import AgentRunOver
-from portico.agents.core.trace import AgentRunStatus, RunTrace
-from portico.agents.start_run import AgentRunWish
+from portico.agents.core.traces import AgentRunStatus, RunTrace
+from portico.agents.runs import AgentRunWish
 from portico.engine.core.errors import RunNotOver
 from portico.engine.core.idempotency import Answer
 from portico.engine.idempotency import Ask

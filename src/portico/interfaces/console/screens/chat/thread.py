@@ -6,10 +6,16 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from portico.agents.core.asking import Finish
-from portico.agents.core.calling import CALL
-from portico.agents.core.message import Message, ModelSaid, ToolCall, ToolGave, UserSaid
-from portico.agents.core.trace import AgentRunStatus, PersonSaid, ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.model_requests import (
+    Finish,
+    Message,
+    ModelSaid,
+    ToolCall,
+    ToolGave,
+    UserSaid,
+)
+from portico.agents.core.tool_calls import CALL
+from portico.agents.core.traces import AgentRunStatus, PersonSaid, ToolUse, TurnTrace, WholeTrace
 from portico.kernel.ids import ApprovalId
 from portico.kernel.json import JsonObject
 

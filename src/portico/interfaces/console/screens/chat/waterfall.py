@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.agents.core.trace import WholeTrace
+from portico.agents.core.traces import WholeTrace
 from portico.interfaces.console.screens.chat.thread import tool_of
 from portico.interfaces.console.wording import short
 

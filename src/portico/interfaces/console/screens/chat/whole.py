@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from portico.agents.core.trace import WholeTrace
+from portico.agents.core.traces import WholeTrace
 from portico.interfaces.console.wording import as_json
 
 _NAME: Final = re.compile(r"(said|turn|thought|before|gave|given)-(\d{1,6})(?:-(\d{1,6}))?")

@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.debate.core.debate import DebateId
-from portico.debate.core.wish import OutcomeWish
+from portico.debate.core.debates import DebateId, OutcomeWish
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import BadForm, Form, form_of
 from portico.interfaces.console.page import done

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.debate.core.debate import Debate, DebateStatus, WholeDebate
-from portico.debate.core.decision import Decision, Option, Verdict
-from portico.debate.core.note import NoteKind
-from portico.debate.core.outcome import Outcome
-from portico.debate.core.skip_words import skipped_words
-from portico.debate.core.verdict_words import LONGEST, brief, percent, verdict_words
-from portico.debate.core.voice import VoiceKind
+from portico.debate.core.conduct import LONGEST, brief, percent, skipped_words, verdict_words
+from portico.debate.core.debaters import VoiceKind
+from portico.debate.core.debates import (
+    Debate,
+    DebateStatus,
+    Decision,
+    NoteKind,
+    Option,
+    Outcome,
+    Verdict,
+    WholeDebate,
+)
 from portico.interfaces.console.screens.debates.grid import (
     Round,
     Seat,

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from portico.debate.core.debate import Debate, WholeDebate
-from portico.debate.core.merging import merged
-from portico.debate.core.note import Note, NoteKind
-from portico.debate.core.said import Said
-from portico.debate.core.skip_words import VOICE, skipped_words
-from portico.debate.core.voice import Voice
+from portico.debate.core.conduct import VOICE, skipped_words
+from portico.debate.core.debaters import Voice
+from portico.debate.core.debates import Debate, Note, NoteKind, Said, WholeDebate
+from portico.debate.core.vote_weights import merged
 
 HUES: Final = 8
 _MOST: Final = 28_000

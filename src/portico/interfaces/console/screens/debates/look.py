@@ -6,9 +6,9 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from portico.debate.core.debate import Debate, DebateId
+from portico.debate.core.debates import Debate, DebateId
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.rules import Preset
+from portico.debate.core.questions import Preset
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.page import page

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from portico.debate.core.debate import WholeDebate
-from portico.debate.core.verdict_words import percent
-from portico.debate.core.voice import VoiceKind
+from portico.debate.core.conduct import percent
+from portico.debate.core.debaters import VoiceKind
+from portico.debate.core.debates import WholeDebate
 from portico.interfaces.console.screens.debates.grid import counts_of, said_in
 from portico.interfaces.console.wording import NOTHING as DASH
 from portico.kernel.budget import NOTHING

@@ -8,11 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.debate.core.debate import DebateStatus
-from portico.debate.core.decision import Decision
-from portico.debate.core.rules import Preset
-from portico.debate.core.verdict_words import brief, percent, verdict_words
-from portico.debate.core.wish import Replayed, ReplayWish
+from portico.debate.core.conduct import brief, percent, verdict_words
+from portico.debate.core.debates import DebateStatus, Decision, Replayed, ReplayWish
+from portico.debate.core.questions import Preset
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.forms import BadForm
 from portico.interfaces.console.page import part, wants_part

@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from portico.debate.core.debate import DebateId, DebateStatus
-from portico.debate.core.log_text import log_text
+from portico.debate.core.debates import DebateId, DebateStatus
+from portico.debate.core.replay import log_text
 from portico.engine.core.errors import BadCursor
 from portico.interfaces.console.desk import desk_of
 from portico.interfaces.console.page import page, part

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from portico.debate.core.debate import Debate, DebateStatus
-from portico.debate.core.verdict_words import brief, percent, verdict_words
+from portico.debate.core.conduct import brief, percent, verdict_words
+from portico.debate.core.debates import Debate, DebateStatus
 from portico.kernel.label import Label
 
 STATES: Final[Mapping[DebateStatus, tuple[str, str]]] = {

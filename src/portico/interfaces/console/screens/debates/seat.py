@@ -9,9 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId, GuestAnswer, Seat
 from portico.debate.core.errors import DebateNotFound
-from portico.debate.core.guest import GuestAnswer, Seat
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import Form, form_of

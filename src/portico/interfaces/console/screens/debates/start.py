@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.bridge.core.conversation import Conversation, ConversationId
-from portico.bridge.core.message import Message, MessageId
-from portico.bridge.core.project import Project
-from portico.debate.core.wish import Estimate
+from portico.bridge.core.conversations import Conversation, ConversationId
+from portico.bridge.core.messages import Message, MessageId
+from portico.bridge.core.projects import Project
+from portico.debate.core.debates import Estimate
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.interfaces.console.desk import Desk, desk_of

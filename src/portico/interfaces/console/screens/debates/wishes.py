@@ -6,9 +6,8 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from portico.debate.core.question import QuestionKind
-from portico.debate.core.rules import Cap, Preset
-from portico.debate.core.wish import DebateWish
+from portico.debate.core.debates import DebateWish
+from portico.debate.core.questions import Cap, Preset, QuestionKind
 from portico.interfaces.console.forms import BadForm, Form
 from portico.kernel.label import Label, join
 

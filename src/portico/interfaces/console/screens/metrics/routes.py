@@ -7,9 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.agents.core.agent import AgentFilter
-from portico.agents.core.statistics import ModelStats
-from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.core.agents import AgentFilter
+from portico.agents.core.traces import ModelStats, TraceFilter
 from portico.gateway.ahead.switch_ahead import AheadWish
 from portico.gateway.core.ahead.switches import AheadMode
 from portico.guard.core.principals import Scope

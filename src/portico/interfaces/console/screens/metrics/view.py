@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from portico.agents.core.statistics import ModelStats
+from portico.agents.core.traces import ModelStats
 from portico.gateway.ahead.show_ahead import AheadLook
 from portico.gateway.core.ahead.edge_table import AheadEdge
 from portico.gateway.core.ahead.switches import AheadMode

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.engine.core.idempotency import Answer
 from portico.engine.core.runs import Run
 from portico.engine.idempotency import Ask

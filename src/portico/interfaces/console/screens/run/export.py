@@ -1,6 +1,6 @@
 """A run as a file: what whoever asks may see of it."""
 
-from portico.agents.core.given import shown
+from portico.agents.core.activation import shown
 from portico.engine.core.runs import Run, Step
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.run.look import PLACE, look

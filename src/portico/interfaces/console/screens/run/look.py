@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from portico.agents.core.errors import AgentRunNotFound
-from portico.debate.core.debate import DebateId
+from portico.debate.core.debates import DebateId
 from portico.engine.core.errors import RunNotFound
 from portico.engine.core.runs import Run, Step
 from portico.gateway.core.call import ResultId

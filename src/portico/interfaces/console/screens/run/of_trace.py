@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from portico.agents.core.noted import TurnNoted
-from portico.agents.core.trace import ToolUse, TurnTrace, WholeTrace
+from portico.agents.core.activation import TurnNoted
+from portico.agents.core.traces import ToolUse, TurnTrace, WholeTrace
 from portico.engine.core.runs import Step
 from portico.interfaces.console.screens.run.of_journal import waits_of
 from portico.interfaces.console.screens.run.tasks import Sort, Span, State, Task

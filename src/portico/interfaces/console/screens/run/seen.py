@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from portico.agents.core.trace import AgentRunStatus, WholeTrace
+from portico.agents.core.traces import AgentRunStatus, WholeTrace
 from portico.engine.core.runs import Failure, Run, RunStatus
 from portico.gateway.core.plan.outline import OutlinedStep, critical_steps
 from portico.gateway.core.plan.private_words import unspoken

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from portico.agents.core.trace import WholeTrace
+from portico.agents.core.traces import WholeTrace
 from portico.engine.core.errors import StepNotFound
 from portico.gateway.core.call import ResultId, claim_of
 from portico.gateway.core.errors import ResultNotFound

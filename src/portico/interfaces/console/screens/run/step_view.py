@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.agents.core.trace import ToolUse, TurnTrace
+from portico.agents.core.traces import ToolUse, TurnTrace
 from portico.engine.core.runs import Step, StepState
 from portico.gateway.core.graph.path import Hop
 from portico.gateway.core.plan.standings import owner

@@ -10,8 +10,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from portico.agents.core.trace import RunTrace
-from portico.agents.core.trace_filter import TraceFilter
+from portico.agents.core.traces import RunTrace, TraceFilter
 from portico.engine.core.runs import Run
 from portico.interfaces.console.desk import Desk
 from portico.interfaces.console.screens.runs.view import (

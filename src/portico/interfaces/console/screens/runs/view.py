@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlencode
 
-from portico.agents.core.trace import RunTrace
+from portico.agents.core.traces import RunTrace
 from portico.engine.core.runs import Run, RunStatus
 from portico.gateway.core.plan.outline import outline_from
 from portico.interfaces.console.screens.run.of_journal import planned

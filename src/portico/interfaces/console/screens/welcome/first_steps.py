@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from portico.agents.core.model import ProviderState
+from portico.agents.core.model_requests import ProviderState
 from portico.gateway.weigh_context import ContextWeight
 from portico.interfaces.console.screens.welcome.server_steps import Progress
 

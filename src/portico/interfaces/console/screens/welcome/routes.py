@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from portico.agents.core.model import ProviderState
+from portico.agents.core.model_requests import ProviderState
 from portico.gateway.core.errors import ServerExists
 from portico.gateway.manage_servers import ServerWish
 from portico.gateway.weigh_context import WeighContext

@@ -1,0 +1,422 @@
+"""The loop of an agent: take a turn, run to the end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from portico.agents.activation import EarlyCalls, Leg, StopWatch, Turn, tell_left_over, tell_untold
+from portico.agents.core.activation import (
+    TURN,
+    Aim,
+    End,
+    Failed,
+    MakeCalls,
+    RunGiven,
+    RunState,
+    TurnNoted,
+    Wasted,
+    answer_of,
+    next_move,
+    stop_topic,
+    usage_of,
+)
+from portico.agents.core.activation import AskModel as ActivationAskModel
+from portico.agents.core.errors import BudgetSpent
+from portico.agents.core.events import Happening, Heard, RunEnded, ToolBegan, TurnBegan, TurnEnded
+from portico.agents.core.model_calls import Answer, Asked, Ledger
+from portico.agents.core.model_requests import ModelRef, ToolCall
+from portico.agents.core.tool_calls import CALL, Acts, Offer
+from portico.agents.core.traces import AgentRunStatus, News, PersonSaid, RunTrace, TurnTrace
+from portico.agents.model_calls import AskModel, PrepareQuestion
+from portico.agents.ports import Talk, Toolbox, Traces
+from portico.agents.tool_calls import MakeCalls as MakeTheCalls
+from portico.engine.core.errors import StepFailed
+from portico.engine.core.runs import Discreet, Failure
+from portico.engine.execution import patiently
+from portico.engine.ports import Bus
+from portico.kernel.clock import Clock
+from portico.kernel.durable import Durable
+from portico.kernel.entropy import Entropy
+from portico.kernel.errors import Kind, PorticoError, type_name
+from portico.kernel.json import JsonObject, JsonValue
+from portico.kernel.label import join
+from portico.kernel.principal import Principal
+
+# Take one turn of a run: ask the model, and write down what it said before anybody notes that it
+# was asked, so that no answer is paid for twice.
+
+Hears = Callable[[Principal, str], object]
+"""Somebody who is told what people say, as they say it."""
+
+
+def deaf(_caller: Principal, _words: str) -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a turn left in memory, beside what is noted of it."""
+
+    state: RunState
+    failed: Failed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeTurn:
+    prepare: PrepareQuestion
+    ask_model: AskModel
+    traces: Traces
+    talk: Talk
+    clock: Clock
+    entropy: Entropy
+    hears: Hears = deaf
+
+    async def __call__(self, leg: Leg, state: RunState, number: int, early: EarlyCalls) -> RunState:
+        taken = Taken(state)
+
+        async def action(_key: str) -> JsonValue:
+            try:
+                return (await self._taken(leg, taken, number, early)).as_json()
+            except Exception as error:  # any error may quote what was said
+                raise Discreet(_kind_of(error)) from error
+
+        noted = TurnNoted.from_json(await leg.durable.step(f"{TURN}{number}", action))
+        if number in leg.turns:
+            return taken.state.after_turn(leg.turns[number], noted)
+        return taken.state.without_answer(noted, _why(noted, taken, f"{TURN}{number}"))
+
+    async def _taken(self, leg: Leg, taken: Taken, number: int, early: EarlyCalls) -> TurnNoted:
+        began = self.clock.now()
+        if number in leg.turns:
+            return await self._written_already(leg, taken.state, leg.turns[number], early)
+        state = taken.state
+        heard = state.turns[-1].heard if state.turns else 0
+        news = await self._news(leg, state)
+        taken.state = state = state.heard(news.said)
+        if news.stop:
+            return TurnNoted(stopped=True)
+        await self._begin(leg, state, number, [s for s in state.said if s.number > heard])
+        turn = await self._turn(leg, state, number, early)
+        ledger = Ledger(state.spending, under_way=leg.cut_off and not leg.taken)
+        leg.taken.add(number)
+        asked = await self.ask_model(turn, ledger)
+        if asked.answer is None:
+            return _unanswered(taken, asked)
+        trace = self._trace(turn, state, asked.ledger, asked.answer, began)
+        return await self._write(turn, trace, asked.answer)
+
+    async def _news(self, leg: Leg, state: RunState) -> News:
+        """Whoever wrote down the last call has looked, unless somebody has called since."""
+        news, leg.news = leg.news, None
+        if news is not None and not leg.to_be_looked_at:
+            return news
+        after = len(state.said)
+        return await patiently(lambda: self.traces.news(leg.writer, leg.run, after=after))
+
+    async def _begin(
+        self, leg: Leg, state: RunState, number: int, new: Sequence[PersonSaid]
+    ) -> None:
+        for said in new:
+            self.hears(leg.acts.caller, said.text)
+        told: list[Happening] = [Heard(number=s.number, text=s.text) for s in new if s.number > 1]
+        told.append(TurnBegan(turn=number, model=leg.given.model))
+        leg.untold.extend(told)
+        await tell_untold(self.talk, leg, state.label)
+
+    async def _turn(self, leg: Leg, state: RunState, number: int, early: EarlyCalls) -> Turn:
+        return Turn(
+            leg=leg,
+            number=number,
+            lines=await patiently(lambda: leg.lines(self.traces, state)),
+            label=state.label,
+            early=early,
+            stop=StopWatch(traces=self.traces, leg=leg),
+        )
+
+    def _trace(
+        self, turn: Turn, state: RunState, ledger: Ledger, answer: Answer, began: datetime
+    ) -> TurnTrace:
+        calls = told_apart(answer.calls, turn.number, turn.leg)
+        return TurnTrace(
+            run=turn.leg.run,
+            number=turn.number,
+            model=answer.model,
+            attempts=ledger.attempts,
+            heard=max((said.number for said in state.said), default=0),
+            text=answer.text,
+            thought=answer.thought,
+            calls=calls,
+            kept=answer.kept if calls == answer.calls else None,
+            usage=answer.usage,
+            counted=ledger.tokens,
+            money=ledger.money,
+            finish=answer.finish,
+            started_at=began,
+            took=self.clock.now() - began,
+            first_piece=None if answer.first_at is None else answer.first_at - began,
+            notes=(*ledger.notes, *answer.notes),
+            label=state.label,
+            span_id=self.entropy(8).hex(),
+        )
+
+    async def _write(self, turn: Turn, trace: TurnTrace, answer: Answer) -> TurnNoted:
+        leg = turn.leg
+        written = await patiently(lambda: self.traces.add_turn(leg.writer, trace))
+        leg.turns[turn.number] = written
+        noted = TurnNoted(
+            aims=await self._aims(leg, answer.offer, written.calls),
+            lost=turn.early.lost,
+            stopped=answer.stopped,
+        )
+        await self._tell(leg, written, noted)
+        return noted
+
+    async def _tell(self, leg: Leg, turn: TurnTrace, noted: TurnNoted) -> None:
+        ended = TurnEnded(
+            turn=turn.number,
+            model=turn.model,
+            usage=turn.usage,
+            money=turn.money,
+            finish=turn.finish,
+            notes=turn.notes,
+        )
+        made = turn.calls if turn.number < leg.given.limits.turns else ()  # the last are not made
+        began = [
+            ToolBegan(
+                turn=turn.number,
+                call=call.id,
+                tool=call.name if aim is None else aim.tool,
+                arguments=call.arguments if aim is None else aim.arguments(call),
+            )
+            for call, aim in zip(made, noted.aims, strict=False)
+        ]
+        leg.untold.extend([ended, *began])
+        await tell_untold(self.talk, leg, turn.label)
+
+    async def _aims(
+        self, leg: Leg, offer: Offer, calls: Sequence[ToolCall]
+    ) -> tuple[Aim | None, ...]:
+        """A tool has one name in all that is told of it, also where it will be refused."""
+        found: list[Aim | None] = []
+        for call in calls:
+            aim = _aim(offer, call)
+            name = call.name if aim is None else aim.tool
+            real = await self.prepare.toolbox.named(leg.acts, name)
+            inside = aim is not None and aim.inside
+            found.append(aim if real == name else Aim(real, inside))
+        return tuple(found)
+
+    async def _written_already(
+        self, leg: Leg, state: RunState, turn: TurnTrace, early: EarlyCalls
+    ) -> TurnNoted:
+        """Somebody was stopped between writing it down and noting it."""
+        offer = Offer(names={})
+        if turn.calls:
+            known = await self._turn(leg, state, turn.number, early)
+            with suppress(PorticoError):  # a name alone says enough in most cases
+                offer = await self.prepare.offer(known, ModelRef.parse(turn.model))
+        noted = TurnNoted(aims=await self._aims(leg, offer, turn.calls))
+        await self._tell(leg, turn, noted)
+        return noted
+
+
+def _kind_of(error: Exception) -> Failure:
+    """And no word of it: whoever may see runs may not read what they are about."""
+    name = type_name(error)
+    if isinstance(error, PorticoError):
+        return Failure(name, f"{error.title}.", error.code)
+    return Failure(name, f"{name}, and nobody knows more of it here.")
+
+
+def _unanswered(taken: Taken, asked: Asked) -> TurnNoted:
+    problem = asked.ledger.problems[0]
+    taken.failed = Failed(problem.code, str(problem), problem.fix, problem.kind)
+    taken.state = replace(
+        taken.state,
+        spending=asked.ledger.spending,
+        wasted=taken.state.wasted + Wasted(asked.ledger.tokens, asked.ledger.money),
+    )
+    return TurnNoted(error=problem.code)
+
+
+def _aim(offer: Offer, call: ToolCall) -> Aim | None:
+    found = offer.aimed_at(call)
+    if found is None:
+        return None
+    inside = call.name == CALL and call.name not in offer.names
+    return Aim(found[0], inside)
+
+
+def told_apart(calls: Sequence[ToolCall], turn: int, leg: Leg) -> tuple[ToolCall, ...]:
+    """No two calls of a run have the same id, also where a server gives none."""
+    taken = {call.id for known in leg.turns.values() for call in known.calls}
+    apart: list[ToolCall] = []
+    for place, call in enumerate(calls):
+        own = call if call.id and call.id not in taken else replace(call, id=f"call-{turn}-{place}")
+        taken.add(own.id)
+        apart.append(own)
+    return tuple(apart)
+
+
+def _why(noted: TurnNoted, taken: Taken, step: str) -> Failed | None:
+    if noted.error is None:
+        return None
+    kind = Kind.EXHAUSTED if noted.error == BudgetSpent.code else Kind.UNAVAILABLE
+    unknown = Failed(noted.error, f"It could not go on: {noted.error}.", kind=kind)
+    return replace(taken.failed or unknown, step=step)
+
+
+# Carry out a run of an agent: turn by turn, until it has answered, is stopped, or has spent what it
+# may. It begins anew each time it is taken up, and does nothing twice that is written down.
+
+_FRESH: Final = timedelta(seconds=1)
+"""So long it is not looked up again who acts."""
+
+Acting = Callable[[Durable, RunGiven], Awaitable[Principal]]
+"""Who acts in a run, as they and its starter are now. Raises `KeyEnded`, `PrincipalDisabled`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAgent:
+    take_turn: TakeTurn
+    make_calls: MakeTheCalls
+    toolbox: Toolbox
+    acting: Acting
+    traces: Traces
+    talk: Talk
+    clock: Clock
+    bus: Bus | None = None
+    """That wakes it when somebody wants it to stop."""
+    early_start: bool = True
+    """Whether a read is begun while the model still speaks."""
+
+    async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
+        """How it ended, without a word of what was said. Raises `Discreet` where it failed."""
+        asked = RunGiven.from_json(given)
+        whole = await patiently(lambda: self.traces.read(durable.caller, durable.run))
+        leg = Leg.of(durable, asked, whole)
+        await tell_left_over(self.talk, leg)
+        if whole.run.status.over:
+            return await self._told(leg, whole.run, None)
+        label = join([asked.label, whole.run.label])
+        state = RunState.beginning(asked.limits, label, whole)
+        with self._listening(leg):
+            return await self._carried_out(leg, state)
+
+    @contextmanager
+    def _listening(self, leg: Leg) -> Iterator[None]:
+        if self.bus is None:
+            yield
+            return
+        with self.bus.listen(leg.writer.space, stop_topic(leg.run)) as leg.ear:
+            yield
+
+    async def _carried_out(self, leg: Leg, state: RunState) -> JsonValue:
+        while True:
+            try:
+                while not isinstance(move := next_move(state), End):
+                    state = await self._round(leg, state, move)
+            except PorticoError as error:
+                move = End(AgentRunStatus.FAILED, _broken_by(error))
+            ended = self._trace(leg, state, move)
+            if await self._ended(leg, state, ended):
+                return await self._told(leg, ended, move.failed)
+            state = await self._heard(leg, state)
+
+    async def _heard(self, leg: Leg, state: RunState) -> RunState:
+        after = len(state.said)
+        news = await patiently(lambda: self.traces.news(leg.writer, leg.run, after=after))
+        return state.heard(news.said)
+
+    async def _acts(self, leg: Leg) -> Acts:
+        """Looked up once a second at most."""
+        now = self.clock.now()
+        if leg.acts_since is not None and now - leg.acts_since < _FRESH:
+            return leg.acts
+        leg.acts_since = now
+        caller = await patiently(lambda: self.acting(leg.durable, leg.given))
+        return Acts(
+            durable=leg.durable, agent=leg.given.agent, caller=caller, label=leg.given.label
+        )
+
+    async def _round(
+        self, leg: Leg, state: RunState, move: ActivationAskModel | MakeCalls
+    ) -> RunState:
+        """A turn, and the calls that the model wants in it."""
+        leg.acts = await self._acts(leg)
+        left = state.spending.calls_left if self.early_start else 0
+        try:
+            async with asyncio.TaskGroup() as group:
+                early = EarlyCalls(
+                    toolbox=self.toolbox,
+                    acts=leg.acts,
+                    group=group,
+                    clock=self.clock,
+                    left=left,
+                )
+                if isinstance(move, ActivationAskModel):
+                    state = await self.take_turn(leg, state, move.turn, early)
+                wanted = next_move(state)
+                if isinstance(wanted, MakeCalls):
+                    state = await self.make_calls(leg, state, wanted, early)
+                early.void()
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return state
+
+    def _trace(self, leg: Leg, state: RunState, end: End) -> RunTrace:
+        turns, failed, wasted = leg.turns.values(), end.failed, state.wasted
+        usage = usage_of(turns)
+        return replace(
+            leg.trace,
+            status=end.status,
+            ended_at=self.clock.now(),
+            label=join([state.label, *(use.label for use in leg.uses.values())]),
+            turns=len(turns),
+            tool_uses=len(leg.uses),
+            usage=replace(usage, input=usage.input + wasted.tokens),
+            money=sum((turn.money for turn in turns), start=wasted.money),
+            answer=answer_of(turns),
+            error_code=None if failed is None else failed.code,
+            error=None if failed is None else failed.message,
+        )
+
+    async def _ended(self, leg: Leg, state: RunState, ended: RunTrace) -> bool:
+        """Not, if somebody has said something just now that an answer did not know of."""
+        heard: int | None = None
+        if ended.status is AgentRunStatus.COMPLETED:
+            heard = state.turns[-1].heard
+        return await patiently(lambda: self.traces.end(leg.writer, ended, heard=heard))
+
+    async def _told(self, leg: Leg, ended: RunTrace, failed: Failed | None) -> JsonValue:
+        told = RunEnded(
+            run=ended.run,
+            status=ended.status,
+            answer=ended.answer,
+            error_code=ended.error_code,
+            error=ended.error,
+            fix=None if failed is None else failed.fix,
+            usage=ended.usage,
+            money=ended.money,
+        )
+        leg.untold.append(told)
+        await tell_untold(self.talk, leg, ended.label)
+        if ended.status is AgentRunStatus.FAILED:
+            what = f"The agent could not go on ({ended.error_code})."
+            step = failed.step if failed is not None else f"{TURN}{ended.turns + 1}"
+            raise Discreet(Failure("AgentFailed", what, ended.error_code, step))
+        return {
+            "status": str(ended.status),
+            "turns": ended.turns,
+            "tool_uses": ended.tool_uses,
+            "tokens": ended.usage.input + ended.usage.output,
+            "money": str(ended.money),
+        }
+
+
+def _broken_by(error: PorticoError) -> Failed:
+    step = error.failure.step if isinstance(error, StepFailed) else None
+    return Failed(error.code, str(error), error.fix, error.kind, step)
