@@ -4,7 +4,6 @@ python .ci/size.py                 the source and the tests, in a few seconds
 python .ci/size.py --installed     also the wheel, and what an installation from the lock takes
 python .ci/size.py [--installed] --check   exits with 1 if anything is above its budget
 python .ci/size.py --shape         by package: files, folders, imports, classes, modules, circles
-python .ci/size.py --shape         by package: files, folders, imports, classes, modules, circles
     --json                         one JSON object
     --write FILE                   the same, into a file
 """
@@ -21,7 +20,6 @@ import tempfile
 import time
 import tomllib
 import urllib.request
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -45,14 +43,15 @@ def source_modules() -> dict[Path, Module]:
     return found
 
 
-def source_sizes() -> dict[str, dict[str, int]]:
-    """By package of src/portico; a module beside them counts for `portico`."""
-    sizes: dict[str, Counter[str]] = {each: Counter() for each in PACKAGES}
-    for module in source_modules().values():
-        sizes["code_lines"][module.package] += module.code_lines
-        sizes["statements"][module.package] += module.statements
-        sizes["files"][module.package] += 1
-    return {name: dict(sorted(counts.items())) for name, counts in sizes.items()}
+def source_sizes() -> dict[str, int | dict[str, int]]:
+    """Of src/portico, and by package; a module beside the packages counts for `portico`."""
+    rows = shapes(source_modules())
+    whole = rows.pop("all")
+    return {
+        **{f"src_{name}": int(whole[name]) for name in (*PACKAGES, "folders", "import_lines")},
+        "largest_module": int(whole["largest"]),
+        **{name: {package: int(row[name]) for package, row in rows.items()} for name in PACKAGES},
+    }
 
 
 def code_lines(text: str, tree: ast.Module) -> int:
@@ -180,12 +179,10 @@ def _run(*command: str, environment: Mapping[str, str] | None = None) -> None:
 
 
 def sizes(*, installed: bool) -> dict[str, int | dict[str, int]]:
-    by_package = source_sizes()
     return {
-        **{f"src_{name}": sum(counts.values()) for name, counts in by_package.items()},
         "test_lines": test_lines(),
         **(installed_sizes() if installed else {}),
-        **by_package,
+        **source_sizes(),
     }
 
 

@@ -197,12 +197,3 @@ def test_the_lock_pins_every_package_by_hash_and_covers_what_the_project_asks_fo
 
     assert names <= {name.lower() for name, _ in pins}
     assert locked.count("--hash=sha256:") >= len(pins)
-
-
-def test_modules_that_have_grown_are_pointed_at(capsys: pytest.CaptureFixture[str]) -> None:
-    large = {path: len(path.read_text().splitlines()) for path in modules()}
-
-    with capsys.disabled():
-        for path, lines in large.items():
-            if lines > 300:
-                print(f"\nlook again: {path.relative_to(ROOT)} has {lines} lines", end="")
