@@ -181,7 +181,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "past plan": lambda: PastPlanId.of(SPACE, ANA, FINANCE, "Mail bo@example.com", [{"id": "s1"}]),
     "inner step": lambda: inner_name("a-step-with-a-name-of-more-than-thirty-letters"),
     "chat with an agent": lambda: question_key("clerk", [*map(message_of, DOCUMENTS["messages"])]),
-    "chat with voices": lambda: debates._key_ask_in_chat(
+    "chat with voices": lambda: debates._chat_key(
         DebateWish(question="Is it?", preset=Preset.VOTE, material="m")
     ),
     "key sent to /v1": lambda: openai_chat._digest("k"),

@@ -11,6 +11,7 @@ from portico.agents.activation import EarlyCalls, Leg, StopWatch, Turn, tell_lef
 from portico.agents.core.activation import (
     TURN,
     Aim,
+    CallModel,
     End,
     Failed,
     MakeCalls,
@@ -23,7 +24,6 @@ from portico.agents.core.activation import (
     stop_topic,
     usage_of,
 )
-from portico.agents.core.activation import AskModel as ActivationAskModel
 from portico.agents.core.errors import BudgetSpent
 from portico.agents.core.events import Happening, Heard, RunEnded, ToolBegan, TurnBegan, TurnEnded
 from portico.agents.core.model_calls import Answer, Asked, Ledger
@@ -342,9 +342,7 @@ class RunAgent:
             durable=leg.durable, agent=leg.given.agent, caller=caller, label=leg.given.label
         )
 
-    async def _round(
-        self, leg: Leg, state: RunState, move: ActivationAskModel | MakeCalls
-    ) -> RunState:
+    async def _round(self, leg: Leg, state: RunState, move: CallModel | MakeCalls) -> RunState:
         """A turn, and the calls that the model wants in it."""
         leg.acts = await self._acts(leg)
         left = state.spending.calls_left if self.early_start else 0
@@ -357,7 +355,7 @@ class RunAgent:
                     clock=self.clock,
                     left=left,
                 )
-                if isinstance(move, ActivationAskModel):
+                if isinstance(move, CallModel):
                     state = await self.take_turn(leg, state, move.turn, early)
                 wanted = next_move(state)
                 if isinstance(wanted, MakeCalls):

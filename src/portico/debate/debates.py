@@ -638,13 +638,13 @@ _REPEATS: Final = 8
 often than this hears a new answer each time, and finds no debate of theirs by it."""
 
 
-class AskInChatStarting(Protocol):
+class DebateStarter(Protocol):
     async def __call__(self, caller: Principal, wish: DebateWish) -> StartedDebate: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskInChat:
-    start_debate: AskInChatStarting
+    start_debate: DebateStarter
 
     async def __call__(self, caller: Principal, wish: DebateWish, *, again: bool) -> Debate:
         """`again`: the program repeats itself, since it did not hear the answer. What is over has
@@ -652,7 +652,7 @@ class AskInChat:
         names a key says itself what is the same. Raises what starting a debate raises."""
         if wish.key is not None:
             return (await self.start_debate(caller, wish)).debate
-        key = _key_ask_in_chat(wish)
+        key = _chat_key(wish)
         for number in range(_REPEATS):
             try:
                 started = await self.start_debate(caller, replace(wish, key=f"{key}-{number}"))
@@ -663,6 +663,6 @@ class AskInChat:
         return (await self.start_debate(caller, wish)).debate
 
 
-def _key_ask_in_chat(wish: DebateWish) -> str:
+def _chat_key(wish: DebateWish) -> str:
     text = json.dumps([wish.preset, wish.question, wish.material])
     return f"chat-{hashlib.sha256(text.encode()).hexdigest()}"

@@ -670,12 +670,12 @@ class ResolveApproval:
                 raise ApprovalOver(str(approval), found.outcome or found.status, None)
             if again:
                 await self.errands.again(caller, resolved)
-            await self.audit.note(caller, _entry_resolve(resolved, resolution))
+            await self.audit.note(caller, _resolution_entry(resolved, resolution))
             await self.news.tell(caller, "resolved", resolved)
         return resolved
 
 
-def _entry_resolve(approval: Approval, resolution: Resolution) -> AuditEntry:
+def _resolution_entry(approval: Approval, resolution: Resolution) -> AuditEntry:
     return AuditEntry(
         action="approval.resolved",
         subject=approval.tool,

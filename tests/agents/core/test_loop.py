@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from portico.agents.core.activation import (
     Aim,
-    AskModel,
+    CallModel,
     End,
     Failed,
     MakeCalls,
@@ -60,7 +60,7 @@ def a_trace(*turns: TurnTrace) -> WholeTrace:
 
 
 def test_a_run_asks_until_there_is_an_answer_without_calls_to_all_that_was_said() -> None:
-    assert next_move(begun()) == AskModel(1)
+    assert next_move(begun()) == CallModel(1)
 
     state = begun().after_turn(a_turn(RUN), TurnNoted())
 
@@ -68,7 +68,7 @@ def test_a_run_asks_until_there_is_an_answer_without_calls_to_all_that_was_said(
 
     state = begun().heard((a_saying(RUN, "And?", 2),)).after_turn(a_turn(RUN), TurnNoted())
 
-    assert next_move(state) == AskModel(2)
+    assert next_move(state) == CallModel(2)
 
 
 def test_the_calls_of_a_turn_are_made_and_then_the_model_is_asked() -> None:
@@ -77,7 +77,7 @@ def test_the_calls_of_a_turn_are_made_and_then_the_model_is_asked() -> None:
     made = state.after_uses({0: a_use(RUN), 1: a_use(RUN, place=1)})
 
     assert next_move(state) == MakeCalls(turn, TWO, (0, 1))
-    assert next_move(made) == AskModel(2)
+    assert next_move(made) == CallModel(2)
     assert made.spending.calls_left == state.spending.calls_left - 2
 
 

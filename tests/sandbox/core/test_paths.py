@@ -29,7 +29,7 @@ from portico.sandbox.core.profile import (
     names_of,
     plain,
 )
-from portico.sandbox.core.profile import PLAIN_DEEPEST as DEEPEST_VALUE
+from portico.sandbox.core.profile import MAX_VALUE_DEPTH as DEEPEST_VALUE
 
 
 @pytest.mark.parametrize(

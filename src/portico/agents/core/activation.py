@@ -197,7 +197,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class AskModel:
+class CallModel:
     turn: int
 
 
@@ -215,7 +215,7 @@ class End:
     failed: Failed | None = None
 
 
-Move = AskModel | MakeCalls | End
+Move = CallModel | MakeCalls | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ def next_move(state: RunState) -> Move:
         return End(AgentRunStatus.STOPPED)
     number = len(state.turns) + 1
     if not state.turns:
-        return AskModel(number)
+        return CallModel(number)
     last = state.turns[-1]
     if not last.calls and not state.unheard:
         return End(AgentRunStatus.COMPLETED)
@@ -320,7 +320,7 @@ def next_move(state: RunState) -> Move:
     unknown = tuple(
         place for place in range(len(last.calls)) if (last.number, place) not in state.uses
     )
-    return MakeCalls(last, state.noted, unknown) if unknown else AskModel(number)
+    return MakeCalls(last, state.noted, unknown) if unknown else CallModel(number)
 
 
 def time_of(turn: TurnTrace, uses: Iterable[ToolUse]) -> timedelta:

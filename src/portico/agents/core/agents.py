@@ -159,7 +159,7 @@ UNKNOWN: Final = "is no field of an agent"
 _UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
 """NUL, which no database keeps, and halves of surrogate pairs."""
 _AMOUNT: Final = 'must be an amount of US dollars, such as "0.50"'
-_TEXT_USUAL: Final = AgentSpec(name="", model="")
+_DEFAULT_SPEC: Final = AgentSpec(name="", model="")
 
 
 def spec_json(spec: AgentSpec) -> JsonObject:
@@ -223,9 +223,9 @@ def read_spec(given: JsonObject) -> tuple[AgentSpec, Sequence[Flaw]]:
         tools=reading.take("tools", _texts, ()),
         tool_mode=reading.take("tool_mode", _mode, ToolMode.AUTO),
         limits=limits,
-        most_output=reading.take("most_output", _whole, _TEXT_USUAL.most_output),
+        most_output=reading.take("most_output", _whole, _DEFAULT_SPEC.most_output),
         temperature=reading.take("temperature", _number, None),
-        label=reading.take("label", _label, _TEXT_USUAL.label),
+        label=reading.take("label", _label, _DEFAULT_SPEC.label),
         tags=reading.take("tags", _texts, ()),
         exposed=reading.take("exposed", _switch, False),  # noqa: FBT003 # what is usual
     )
@@ -235,11 +235,11 @@ def read_spec(given: JsonObject) -> tuple[AgentSpec, Sequence[Flaw]]:
 
 def _limits(reading: "_Reading") -> Limits:
     limits = Limits(
-        turns=reading.take("turns", _whole, _TEXT_USUAL.limits.turns),
-        tokens=reading.take("tokens", _whole, _TEXT_USUAL.limits.tokens),
-        money=reading.take("money", _money, _TEXT_USUAL.limits.money),
-        seconds=reading.take("seconds", _number, _TEXT_USUAL.limits.seconds),
-        calls=reading.take("calls", _whole, _TEXT_USUAL.limits.calls),
+        turns=reading.take("turns", _whole, _DEFAULT_SPEC.limits.turns),
+        tokens=reading.take("tokens", _whole, _DEFAULT_SPEC.limits.tokens),
+        money=reading.take("money", _money, _DEFAULT_SPEC.limits.money),
+        seconds=reading.take("seconds", _number, _DEFAULT_SPEC.limits.seconds),
+        calls=reading.take("calls", _whole, _DEFAULT_SPEC.limits.calls),
     )
     reading.close()
     return limits

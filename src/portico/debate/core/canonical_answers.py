@@ -9,6 +9,7 @@ from typing import Final
 
 from portico.debate.core.canonical_formulas import (
     FUNCTIONS,
+    MAX_FORMULA_LENGTH,
     Applied,
     NoFormula,
     Number,
@@ -20,10 +21,9 @@ from portico.debate.core.canonical_formulas import (
     read_expression,
     tokens,
 )
-from portico.debate.core.canonical_formulas import MOST as CANONICAL_FORMULAS_MOST
 from portico.debate.core.questions import Question, QuestionKind
 
-MOST: Final = 2_000
+MAX_ANSWER_LENGTH: Final = 2_000
 """Characters of an answer that are looked at: a choice is short."""
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -40,7 +40,7 @@ _NO: Final = frozenset({"no", "n", "false", "incorrect", "wrong", "nein", "negat
 
 def folded(text: str) -> str:
     """For comparing: one space between words, no wrapping, no case."""
-    return _WRAPPING.sub(" ", text[:MOST]).strip().casefold()
+    return _WRAPPING.sub(" ", text[:MAX_ANSWER_LENGTH]).strip().casefold()
 
 
 def _led(text: str) -> str:
@@ -130,7 +130,7 @@ _WRAPPED: Final = re.compile(
 )
 _FRACTION: Final = re.compile(r"\\[dtc]frac")
 _SENTENCE: Final = re.compile(r"\. ?(?=[A-Z][a-z])|\. (?=[A-Z])")
-_CLEANING_LEAD: Final = re.compile(
+_LEAD_IN: Final = re.compile(
     r"^(?:(?:therefore|thus|hence|so|finally)\W*)?(?:the\s*)?(?:final\s*|correct\s*)?"
     r"(?:answer|result|solution|value)\s*(?:is|=|:)\s*",
     re.IGNORECASE,
@@ -155,7 +155,7 @@ _END: Final = _START + "."
 
 def cleaned(answer: str) -> str:
     """In its plain form: what is shown, and what its value is read from."""
-    text = _UNSEEN.sub("", answer.strip()[:MOST]).translate(_PLAIN)
+    text = _UNSEEN.sub("", answer.strip()[:MAX_ANSWER_LENGTH]).translate(_PLAIN)
     text = (
         _first_paragraph(text)
         .replace("\\(", "")
@@ -167,7 +167,7 @@ def cleaned(answer: str) -> str:
     text = _unwrapped(text)
     text = _first_sentence(text).lstrip(_START).rstrip(_END)
     text = text.replace("$", "")
-    for around in (_CLEANING_LEAD, _ABOUT, NAMED, _ABOUT, _REMARK):
+    for around in (_LEAD_IN, _ABOUT, NAMED, _ABOUT, _REMARK):
         text = around.sub("", text)
     return " ".join(text.lstrip(_START).rstrip(_END).split())
 
@@ -423,7 +423,7 @@ _SHORT: Final = frozenset({"day", "way", "mph", "deg", "of", "usd", "eur", "sq",
 _ALSO_WORDS: Final = frozenset({"in", "b", "bit", "g", "h", "l", "m", "s", "t", "second"})
 """In a question they need not be units."""
 _JOINING: Final = frozenset({"and", "or", "sqrt", "infinity"})
-_UNITS_PLAIN: Final = frozenset({"degree", "degrees", "percent"})
+_PLAIN_UNITS: Final = frozenset({"degree", "degrees", "percent"})
 """As good as their signs, which are left out."""
 _LONG: Final = 4
 """Letters from which on it is a word, and not unknowns that are multiplied."""
@@ -447,7 +447,7 @@ def spelt_out(text: str, question: str) -> str:
     for many in (2, 1):
         value = _SPELT.get(" ".join(words[:many]))
         if value is not None:
-            counts = {*UNITS, *_SCALES, *_UNITS_PLAIN, *_WORD.findall(question.casefold())}
+            counts = {*UNITS, *_SCALES, *_PLAIN_UNITS, *_WORD.findall(question.casefold())}
             rest = words[many:]
             return " ".join([str(value), *rest]) if counts.issuperset(rest) else text
     return text
@@ -464,7 +464,7 @@ def measured(text: str, question: str) -> Measured:
         return Measured(bare)
     rest = bare[: found.start()].strip()
     scale, word = _scaled(word)
-    if not word or not question or word in _UNITS_PLAIN:
+    if not word or not question or word in _PLAIN_UNITS:
         return Measured(rest, "", scale)
     return _in_question(rest, word, scale, question)
 
@@ -501,7 +501,7 @@ def _in_question(rest: str, word: str, scale: Fraction, question: str) -> Measur
     return Measured(rest, unit.of, scale * unit.size)
 
 
-_VALUES_WORDS: Final = re.compile(r"[^\W\d_]+(?:[\s\"'`*_,;:!?.-]+[^\W\d_]+)*")
+_WORDS_ONLY: Final = re.compile(r"[^\W\d_]+(?:[\s\"'`*_,;:!?.-]+[^\W\d_]+)*")
 _PUNCTUATION: Final = re.compile(r"[\s\"'`*_,;:!?.-]+")
 _LETTER: Final = re.compile(r"\(?([A-Za-z])[).:]?")
 _LABELLED: Final = re.compile(r"\(([A-Z])\)\s*\\?\s*\S")
@@ -512,7 +512,7 @@ _DEEPEST: Final = 3
 
 def value_key(plain: str, question: str = "", depth: int = 0) -> str:
     """Total: a text is a value too."""
-    if len(plain) > CANONICAL_FORMULAS_MOST or depth > _DEEPEST:
+    if len(plain) > MAX_FORMULA_LENGTH or depth > _DEEPEST:
         return text_key(plain)
     letter = _LETTER.fullmatch(plain) or _LABELLED.match(plain)
     if letter is not None:
@@ -535,7 +535,7 @@ def value_key(plain: str, question: str = "", depth: int = 0) -> str:
 
 def text_key(plain: str) -> str:
     """Words without case, spaces or punctuation; what else it may be, without case and spaces."""
-    if _VALUES_WORDS.fullmatch(plain):
+    if _WORDS_ONLY.fullmatch(plain):
         return f"t:{_PUNCTUATION.sub('', plain).casefold()}"
     return f"t:{plain.replace(' ', '').replace('_{', '_').casefold()}".rstrip("}")
 

@@ -11,7 +11,7 @@ from typing import Final
 
 # A formula as its pieces: numbers, names, signs, however LaTeX or a keyboard writes them.
 
-MOST: Final = 400
+MAX_FORMULA_LENGTH: Final = 400
 """Characters of a formula; a longer one is taken as a text."""
 
 

@@ -411,10 +411,10 @@ def read_vote(text: str, question: Question) -> Vote | Unusable:
 
 def objects_in(text: str) -> Sequence[Mapping[str, object]]:
     """The JSON objects in a text that stand by themselves, not inside of another or of a string."""
-    whole = _object_reply_text(_unfenced(text))
+    whole = _parsed_object(_unfenced(text))
     if whole is not None:
         return [whole]
-    found = (_object_reply_text(text[start:end]) for start, end in _spans(text))
+    found = (_parsed_object(text[start:end]) for start, end in _spans(text))
     return [each for each in found if each is not None]
 
 
@@ -472,7 +472,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
                     return
 
 
-def _object_reply_text(text: str) -> Mapping[str, object] | None:
+def _parsed_object(text: str) -> Mapping[str, object] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -202,7 +202,7 @@ def _told(note: Note) -> str:
         case NoteKind.SAID | NoteKind.FAILED:
             return _said(note, at) if note.kind is NoteKind.SAID else _failed(note, at)
         case NoteKind.SAME | NoteKind.JUDGED | NoteKind.SYNTHESIS | NoteKind.PLAN:
-            return f"{at} {note.voice or _WHO} {_judged_log_text(note)}"
+            return f"{at} {note.voice or _WHO} {_judgement_text(note)}"
         case NoteKind.SKIPPED:
             return f"{at} {skipped_words(note)}"
         case _:
@@ -216,7 +216,7 @@ def _failed(note: Note, at: str) -> str:
     return f"{head}: {note.body['why']} ({_paid(note)}){said}"
 
 
-def _judged_log_text(note: Note) -> str:
+def _judgement_text(note: Note) -> str:
     body, paid = note.body, f"({_paid(note)})"
     if note.kind is NoteKind.SAME:
         ways = {True: "mean the same", False: "do not mean the same"}

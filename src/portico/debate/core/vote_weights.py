@@ -311,7 +311,7 @@ def rightness(weight: float, k: int) -> float:
 # f+1 honest voices with the same record, for any team of nine.
 
 BANDS: Final = (0.5, 0.7, 0.8, 0.9, 0.97)
-CALIBRATION_SHRINK: Final = 20.0
+CONFIDENCE_SHRINKAGE: Final = 20.0
 MOST: Final = 0.1
 
 
@@ -329,7 +329,7 @@ class Calibration:
         if confidence is None:
             return usual
         seen = self.bands.get((voice, band_of(confidence)), Tally())
-        return seen.towards(usual, CALIBRATION_SHRINK)
+        return seen.towards(usual, CONFIDENCE_SHRINKAGE)
 
     def stretch(self, voice: str, confidence: float | None, usual: float, k: int) -> float:
         """By how much its vote weighs more or less for how sure it is: 0.9 to 1.1."""
@@ -395,7 +395,7 @@ def unsaid(k: int, distinct: int) -> float:
 SAME_FAMILY: Final = 0.6
 ACROSS: Final = 0.4
 """Fitted to the answers of 71 models (HELM); what is learnt of two voices is shrunk to it."""
-VOTERS_SHRINK: Final = 30.0
+CORRELATION_SHRINKAGE: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +427,8 @@ class Kinship:
         seen = self.learnt.get((min(one[0], other[0]), max(one[0], other[0])))
         if seen is None:
             return usual
-        found = (seen.times * seen.correlation + VOTERS_SHRINK * usual) / (
-            seen.times + VOTERS_SHRINK
+        found = (seen.times * seen.correlation + CORRELATION_SHRINKAGE * usual) / (
+            seen.times + CORRELATION_SHRINKAGE
         )
         return min(max(found, 0.0), 1.0)
 
@@ -752,7 +752,7 @@ def known_of(whole: WholeDebate, outcome: Outcome) -> Known:
     question, right = whole.debate.question, _right(whole, outcome)
     if right is None and not outcome.decided_right and outcome.right is None:
         # It was wrong, and nobody has said what is right: of the others nothing is known.
-        said = tuple(each for each in said if each.key == _decided_records(whole))
+        said = tuple(each for each in said if each.key == _decided_key(whole))
     return Known(
         topic=question.topic,
         ballots=tuple(
@@ -775,14 +775,14 @@ def _right(whole: WholeDebate, outcome: Outcome) -> str | None:
     wrong has said what is right where there are only two answers."""
     if outcome.right is not None:
         return outcome.right
-    decided = _decided_records(whole)
+    decided = _decided_key(whole)
     if outcome.decided_right or decided is None:
         return decided
     others = [key for key in _answers(whole.debate.question) if key != decided]
     return others[0] if len(others) == 1 else None
 
 
-def _decided_records(whole: WholeDebate) -> str | None:
+def _decided_key(whole: WholeDebate) -> str | None:
     decision = whole.debate.decision
     given = None if decision is None else decision.given_out
     return None if given is None else given.key

@@ -620,7 +620,7 @@ def decide(panel: Panel, said: Sequence[Said], rules: Rules, why: Why) -> Decisi
     """Of closed questions, on both rounds pooled; `why` is why nobody else is asked. The preset's
     own conditions (quorum, families, veto) are held here."""
     count = counted(panel, said)
-    options = _options_deciding(panel, said, count)
+    options = _ranked_options(panel, said, count)
     asked = voters(panel, count.votes)
     open_end = Decision(
         verdict=Verdict.NO_DECISION,
@@ -667,7 +667,7 @@ def _tied(count: Count) -> bool:
     return abs(first - second) < _EQUAL
 
 
-def _options_deciding(panel: Panel, said: Sequence[Said], count: Count) -> tuple[Option, ...]:
+def _ranked_options(panel: Panel, said: Sequence[Said], count: Count) -> tuple[Option, ...]:
     return tuple(
         _option(panel, [each for each in said if each.key == key], chance, count.k)
         for key, chance in count.posterior.likely.items()

@@ -312,7 +312,7 @@ class Fetched:
 # Such a value may hold itself, or one list a billion times in few bytes: it is copied part by part,
 # counting, and left as soon as it is too much.
 
-PLAIN_DEEPEST: Final = 100
+MAX_VALUE_DEPTH: Final = 100
 _LONGEST_NUMBER: Final = 4300
 """Digits; Python writes no integer of more."""
 
@@ -378,8 +378,8 @@ class _Counter:
         return value
 
     def _enter(self, depth: int) -> None:
-        if depth >= PLAIN_DEEPEST:
-            raise NotPlain(f"it is nested more than {PLAIN_DEEPEST} deep")
+        if depth >= MAX_VALUE_DEPTH:
+            raise NotPlain(f"it is nested more than {MAX_VALUE_DEPTH} deep")
         self._count(2)
 
     def _count(self, size: int) -> None:
