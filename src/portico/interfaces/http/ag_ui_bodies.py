@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final
 
 from ag_ui.core import (
-    AssistantMessage,
+    AssistantMessage as AgUiAssistantMessage,
     DeveloperMessage,
     ResumeEntry,
     RunAgentInput,
     SystemMessage,
     TextPart,
-    UserMessage,
+    UserMessage as AgUiUserMessage,
 )
 from ag_ui.core import Message as Said
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
@@ -123,9 +123,9 @@ def question_of(agent: str, asked: RunAgentInput) -> Question:
 
 def _said(asked: RunAgentInput) -> Iterator[tuple[Message, RunId | None]]:
     for each in asked.messages:
-        if isinstance(each, UserMessage):
+        if isinstance(each, AgUiUserMessage):
             yield UserSaid(_text(each)), None
-        elif isinstance(each, AssistantMessage) and each.content:
+        elif isinstance(each, AgUiAssistantMessage) and each.content:
             ours = _OURS.match(each.id)
             yield ModelSaid(each.content), None if ours is None else RunId.parse(ours[1])
 
@@ -138,7 +138,7 @@ def _wishes(asked: RunAgentInput) -> Iterator[str]:
         yield f"{about.description}: {about.value}"
 
 
-def _text(message: UserMessage) -> str:
+def _text(message: AgUiUserMessage) -> str:
     if isinstance(message.content, str):
         return message.content
     return "\n".join(each.text for each in message.content if isinstance(each, TextPart))
@@ -155,6 +155,6 @@ def left_away(asked: RunAgentInput) -> Iterator[str]:
 
 
 def _holds_more(message: Said) -> bool:
-    if not isinstance(message, UserMessage) or isinstance(message.content, str):
+    if not isinstance(message, AgUiUserMessage) or isinstance(message.content, str):
         return False
     return any(not isinstance(part, TextPart) for part in message.content)
