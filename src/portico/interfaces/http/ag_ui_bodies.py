@@ -6,14 +6,18 @@ from typing import Annotated, Any, Final
 
 from ag_ui.core import (
     AssistantMessage as AgUiAssistantMessage,
+)
+from ag_ui.core import (
     DeveloperMessage,
     ResumeEntry,
     RunAgentInput,
     SystemMessage,
     TextPart,
-    UserMessage as AgUiUserMessage,
 )
 from ag_ui.core import Message as Said
+from ag_ui.core import (
+    UserMessage as AgUiUserMessage,
+)
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 
