@@ -1214,6 +1214,10 @@ def _write(plan: Plan, changed: dict[Path, bytes], moved: dict[Path, Path]) -> N
                 each.rmdir() if each.is_dir() else each.unlink()
             folder.rmdir()
             folder = folder.parent
+    for row in plan.active:
+        if row.kind == "name":
+            path = project.modules[row.module].path
+            _keep_error_type(moved.get(path, path), row.name, row.new)
     written = [str(path) for path in changed if path.suffix == ".py"]
     for size in range(0, len(written), 400):
         some = written[size:size + 400]
@@ -1223,6 +1227,16 @@ def _write(plan: Plan, changed: dict[Path, bytes], moved: dict[Path, Path]) -> N
                        check=False)
         subprocess.run([*run, "--select", "F821,F811,F823,F401", *some], cwd=project.root,
                        check=False)
+
+
+def _keep_error_type(path: Path, old: str, new: str) -> None:
+    """The `type` of a stored failure stays: an error that is renamed says what it was."""
+    text = path.read_text("utf-8")
+    found = re.search(rf"(?ms)^class {new}\(.*?(?=^\S|\Z)(?<!\A)", text)
+    body = found and text[found.start():found.end()]
+    if body and "type_name" not in body and (code := re.search(r'(?m)^    code = ".*"\n', body)):
+        there = found.start() + code.end()
+        path.write_text(f'{text[:there]}    type_name = "{old}"\n{text[there:]}', "utf-8")
 
 
 def main() -> None:
