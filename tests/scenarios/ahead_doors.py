@@ -25,7 +25,7 @@ from portico.gateway.core.call import Answer, Call, CallClaim, Called
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.plan import Plan, Step
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.server import Server
 from portico.gateway.core.suggest.fill import From
 from portico.gateway.core.suggest.fill import Origin as Intended
 from portico.gateway.core.suggest.suggested import Suggested, SuggestedStep
@@ -248,7 +248,7 @@ class SceneLessons:
         self._scene = scene
 
     def note(
-        self, act: Act, server: ServerId, began: datetime, answer: Answer, *, in_run: bool = False
+        self, act: Act, server: Server, began: datetime, answer: Answer, *, in_run: bool = False
     ) -> None:
         self._scene.written.append(repr((act.arguments, answer)))
 

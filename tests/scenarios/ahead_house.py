@@ -10,7 +10,6 @@ from typing import Final, cast
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.json_schema.check import JsonSchemaCheck
 from portico.gateway.ahead.ask_ahead import AskAhead
-from portico.gateway.ahead.beside_calls import BesideCalls
 from portico.gateway.ahead.lane import Lane
 from portico.gateway.ahead.layers import Layers
 from portico.gateway.ahead.run_ahead import RunAhead
@@ -38,7 +37,6 @@ from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
-from portico.gateway.lessons import Lessons
 from portico.gateway.ports import CallHistory, Results, Servers, Tools, Upstreams
 from portico.gateway.record_call import RecordCall
 from portico.gateway.suggest.read_first import ReadFirst
@@ -182,12 +180,12 @@ class AheadHouse:
                 clean=lambda value: value,
             ),
             habits=Habits(acquaintances=MemoryAcquaintances(MemoryWorld()), clock=clock),
-            lessons=cast("Lessons", SceneLessons(scene)),
             keep_result=KeepResult(
                 results=cast("Results", None), clock=clock, entropy=entropy, page_size=10_000
             ),
             timeout=_TIMEOUT,
-            ahead=BesideCalls(lane=self.lane, watching=self.watching),
+            prefetcher=self.lane,
+            observers=(SceneLessons(scene), self.watching),
         )
 
     async def call(self, caller: Principal, ref: ToolRef, arguments: JsonObject) -> Called:

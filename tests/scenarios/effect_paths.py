@@ -110,11 +110,11 @@ class House:
             upstreams=upstreams,
             record=record,
             habits=Habits(acquaintances=MemoryAcquaintances(MemoryWorld()), clock=clock),
-            lessons=some_lessons(clock),
             keep_result=KeepResult(
                 results=cast("Results", None), clock=clock, entropy=entropy, page_size=100
             ),
             timeout=_TIMEOUT,
+            observers=(some_lessons(clock),),
         )
         self.over_mcp = {
             "call_tool": self.call_tool,

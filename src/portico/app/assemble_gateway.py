@@ -342,7 +342,7 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             tokenizer=doors.tokenizer,
             clock=clock,
             budget=limits.search_budget,
-            hears=running_ahead.watching.say,
+            observer=running_ahead.watching.say,
         ),
         call_tool=CallTool(
             catalogues=catalogues,
@@ -352,10 +352,10 @@ def _over_http(  # noqa: PLR0913 # what is put together, one by one
             upstreams=upstreams,
             record=record,
             habits=habits,
-            lessons=lessons,
             keep_result=_keep_result(doors),
             timeout=limits.call_timeout,
-            ahead=running_ahead.beside_calls,
+            prefetcher=running_ahead.lane,
+            observers=(lessons, running_ahead.watching),
         ),
         read_result=ReadResult(
             results=doors.results,

@@ -8,7 +8,6 @@ from portico.adapters.telemetry.ahead_meter import watch_lane
 from portico.app.ahead import AheadSwitches
 from portico.app.background import Lasting
 from portico.gateway.ahead.ask_ahead import AskAhead
-from portico.gateway.ahead.beside_calls import BesideCalls
 from portico.gateway.ahead.lane import Lane
 from portico.gateway.ahead.layers import Layers
 from portico.gateway.ahead.run_ahead import RunAhead
@@ -45,10 +44,6 @@ class RunningAhead:
     run_ahead: RunAhead
     layers: Layers
     watching: Watching
-
-    @property
-    def beside_calls(self) -> BesideCalls:
-        return BesideCalls(lane=self.lane, watching=self.watching)
 
     def show_how_much(self) -> None:
         """Once in a process: how many calls are under way, and how many answers wait."""

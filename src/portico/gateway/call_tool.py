@@ -1,11 +1,12 @@
 """Run one tool for one caller: find it, check what it is given, ask the guard, call it."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from portico.gateway.ahead_ports import NEVER_AHEAD, Ahead
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.ahead.mark import unmarked
 from portico.gateway.core.aim import aim_at
@@ -25,7 +26,6 @@ from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import OnBehalf, Target
 from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
-from portico.gateway.lessons import Lessons
 from portico.gateway.ports import Line, SchemaCheck, Upstreams
 from portico.gateway.record_call import RecordCall, maybe_done
 from portico.gateway.shelf import LiveTool, Shelf
@@ -67,6 +67,54 @@ class Asking(Protocol):
         ...
 
 
+class CallObserver(Protocol):
+    """Learns from calls that were made. The caller waits while it takes note, so it does no more
+    than that, and raises nothing."""
+
+    def note(
+        self, act: Act, server: Server, began: datetime, answer: Answer, *, in_run: bool = False
+    ) -> None:
+        """A caller has called this and was given that answer. `in_run`: the call was made for a
+        run; the order of a plan's calls says nothing of what somebody does next."""
+        ...
+
+
+class Prefetcher(Protocol):
+    """Holds answers to reads that were made before anybody asked for them. Asking it costs the
+    caller next to nothing."""
+
+    def changing(self, act: Act) -> AbstractContextManager[None]:
+        """While the call is being made: if it may change something, nothing that was read before
+        it, or during it, is served after it."""
+        ...
+
+    async def claim(
+        self, act: Act, again: Callable[[], Awaitable[Server]], *, timeout: timedelta
+    ) -> Answer | None:
+        """What the tool answered to exactly this a moment ago, if it was prefetched for this
+        caller in this task; one that is still under way is waited for, and is then the caller's
+        own. `again` looks once more whether it may be called: what it raises is raised. None: the
+        call has to be made."""
+        ...
+
+
+class _NoPrefetch:
+    def changing(self, act: Act) -> AbstractContextManager[None]:  # noqa: ARG002 # of no matter
+        return nullcontext()
+
+    async def claim(
+        self,
+        act: Act,  # noqa: ARG002 # nothing was prefetched for it
+        again: Callable[[], Awaitable[Server]],  # noqa: ARG002 # so nothing is looked at again
+        *,
+        timeout: timedelta,  # noqa: ARG002 # nor waited for
+    ) -> Answer | None:
+        return None
+
+
+NO_PREFETCH: Final[Prefetcher] = _NoPrefetch()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTool:
     catalogues: Catalogues
@@ -76,12 +124,12 @@ class CallTool:
     upstreams: Upstreams
     record: RecordCall
     habits: Habits
-    lessons: Lessons
     keep_result: KeepResult
     timeout: timedelta
     retries: int = 2
     """Of a call that can change nothing, when its server broke off."""
-    ahead: Ahead = NEVER_AHEAD
+    prefetcher: Prefetcher = NO_PREFETCH
+    observers: Sequence[CallObserver] = ()
 
     async def __call__(  # noqa: PLR0913 # how it is wanted, one by one
         self,
@@ -122,14 +170,14 @@ class CallTool:
         label = _label_of(for_run, ticket)
         call = await self.record.begin(act, timeout, claim=claim, label=label)
         in_run = for_run is not None or (ticket is not None and ticket.for_run)
-        with self.ahead.changing(act):
+        with self.prefetcher.changing(act):
             made = self._made(act, call, timeout, line, in_run=in_run)
             answer = await self.record.end(act, call, made, _told)
         if admits(answer) and not server.holds_workflows:
             answer = without_admission(answer)
         self.habits.note(caller, ref)
         if not admits(answer):
-            self._learn(act, server, call, answer, in_run=in_run)
+            self._observed(act, server, call, answer, in_run=in_run)
         if whole:
             return Called(answer, call.id)
         shown, kept = await self.keep_result(
@@ -137,9 +185,11 @@ class CallTool:
         )
         return Called(shown, call.id, kept)
 
-    def _learn(self, act: Act, server: Server, call: Call, answer: Answer, *, in_run: bool) -> None:
-        self.lessons.note(act, server.id, call.started_at, answer, in_run=in_run)
-        self.ahead.note(act, server, call.started_at, answer, in_run=in_run)
+    def _observed(
+        self, act: Act, server: Server, call: Call, answer: Answer, *, in_run: bool
+    ) -> None:
+        for observer in self.observers:
+            observer.note(act, server, call.started_at, answer, in_run=in_run)
 
     def _timeout(self, server: Server, for_run: ForRun | None) -> timedelta:
         """Whoever wants to wait longer than for others' calls would hold up the others'."""
@@ -164,7 +214,7 @@ class CallTool:
         left = self.retries
         now = partial(self._server, act, call.ref)
         while True:
-            there = await self.ahead.claim(act, now, timeout=timeout)
+            there = await self.prefetcher.claim(act, now, timeout=timeout)
             if there is not None:
                 return there
             target = _target(act, await now(), call, in_run=in_run)

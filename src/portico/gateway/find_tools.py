@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from portico.gateway.ahead_ports import Hears, nobody_hears
 from portico.gateway.build_index import Finder
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Verb, verb_for
@@ -57,6 +56,17 @@ class Found:
     """Servers that may have what was looked for, if they were let."""
 
 
+class QueryObserver(Protocol):
+    """Is told what callers look for, in their own words. The caller waits, so it only takes
+    note."""
+
+    def __call__(self, caller: Principal, *queries: str) -> None: ...
+
+
+def ignore_queries(caller: Principal, *queries: str) -> None:
+    """Nothing is learned from them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindTools:
     catalogues: Catalogues
@@ -67,7 +77,7 @@ class FindTools:
     budget: int
     """Tokens of a reply, where the caller names none."""
     most: int = 20_000
-    hears: Hears = nobody_hears
+    observer: QueryObserver = ignore_queries
 
     async def __call__(
         self, caller: Principal, queries: Sequence[str], *, budget: int | None = None
@@ -78,7 +88,7 @@ class FindTools:
         asked = [query.strip() for query in queries[:MOST_QUERIES] if query.strip()]
         if not asked:
             return await self._recalled(caller, room)
-        self.hears(caller, *asked)
+        self.observer(caller, *asked)
         finder = await self.catalogues.finder(caller)
         matches = await self.look_up(finder, asked, _MOST)
         found = self._told(finder, matches.found, room, fits=matches.fits)

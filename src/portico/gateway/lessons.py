@@ -15,7 +15,7 @@ from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
 from portico.gateway.core.plan.output import document_value, step_document
 from portico.gateway.core.provenance import Trace, came_from, gave, took
-from portico.gateway.core.server import ServerId
+from portico.gateway.core.server import Server
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.kept_written import keep_written
@@ -97,7 +97,7 @@ class Lessons:
     def note(
         self,
         act: Act,
-        server: ServerId,
+        server: Server,
         began: datetime,
         answer: Answer,
         *,
@@ -107,7 +107,7 @@ class Lessons:
         in which such are made is the plan's."""
         if answer.failed or len(self._waiting) >= self.most or answer.size > _LARGEST:
             return
-        tool = ToolPlace(server, ToolRef.parse(act.aim.tool).name)
+        tool = ToolPlace(server.id, ToolRef.parse(act.aim.tool).name)
         lesson = Lesson(
             act=act,
             tool=tool,

@@ -264,7 +264,7 @@ async def test_how_long_a_tool_takes_is_learnt_from_calls_that_somebody_waited_f
 
 
 async def test_what_is_looked_for_is_heard(room: AheadRoom) -> None:
-    find = replace(room.use.find_tools, hears=room.watching.say)
+    find = replace(room.use.find_tools, observer=room.watching.say)
 
     await find(ANA, ["read a file", " ", "list a folder"])
     await room.watching.work_through()

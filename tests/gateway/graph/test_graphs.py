@@ -93,7 +93,7 @@ async def test_and_which_took_what_another_gave(room: GraphRoom) -> None:
 
 
 async def test_calls_that_overlap_do_not_follow_each_other(room: GraphRoom) -> None:
-    lessons, server = room.gateway.lessons, room.place("files.read").server
+    lessons, server = room.gateway.lessons, room._server("files")[1]
     act, began = _act(), room.clock.now()
 
     lessons.note(act, server, began, Answer([]))
@@ -104,7 +104,7 @@ async def test_calls_that_overlap_do_not_follow_each_other(room: GraphRoom) -> N
 
 
 async def test_what_is_called_for_a_run_teaches_no_order(room: GraphRoom) -> None:
-    lessons, server = room.gateway.lessons, room.place("files.read").server
+    lessons, server = room.gateway.lessons, room._server("files")[1]
     for _ in range(3):
         lessons.note(_act(), server, room.clock.now(), Answer([]), in_run=True)
         room.clock.turn(timedelta(seconds=1))

@@ -64,7 +64,7 @@ async def handed_on(console: Browser, find: JsonObject = FIND, server: str = "sh
     ):
         made = await site.ask("POST", "/api/v1/calls", {"tool": tool, "arguments": arguments})
         assert made.status == 200, made.json
-    await site.gateway.call_tool.lessons.write_down()
+    await site.lessons.write_down()
 
 
 def pin_in(text: str) -> str:

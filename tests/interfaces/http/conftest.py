@@ -25,6 +25,7 @@ from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kinds
+from portico.gateway.lessons import Lessons
 from portico.guard.core.rules import Rule
 from portico.guard.spaces import InstallHome, SpaceWish
 from portico.interfaces.http.app import build, routes
@@ -88,6 +89,7 @@ class Site:
     inside: FastAPI
     use: UseCases
     gateway: GatewayUseCases
+    lessons: Lessons
     upstreams: ScriptedUpstreams
     walls: ScriptedWalls
     over_mcp: GatewayUses
@@ -208,6 +210,7 @@ async def built(rules: Sequence[Rule] = (ANYTHING,)) -> Site:
         routes(use, gateway, nothing_running, rooms=rooms),
         use,
         gateway,
+        whole.lessons,
         upstreams,
         walls,
         over_mcp(whole, use, bus, doors.version),

@@ -46,7 +46,7 @@ async def learnt(site: Site) -> None:
     site.upstreams.replies[ToolRef("shop", "find_customer")] = answer
     for _ in range(2):
         await site.ask("POST", "/api/v1/calls", {"tool": "shop.find_customer", "arguments": {}})
-    await site.gateway.call_tool.lessons.write_down()
+    await site.lessons.write_down()
 
 
 async def test_what_was_learnt_is_shown_with_its_tool(site: Site) -> None:
@@ -123,7 +123,7 @@ async def handed_on(site: Site) -> None:
     site.upstreams.replies[ToolRef("shop", "list_orders")] = Answer([], structured={"orders": []})
     arguments = {"customer_id": "cus-000017"}
     await site.ask("POST", "/api/v1/calls", {"tool": LISTED, "arguments": arguments})
-    await site.gateway.call_tool.lessons.write_down()
+    await site.lessons.write_down()
 
 
 async def test_nothing_is_learnt_yet(site: Site) -> None:
