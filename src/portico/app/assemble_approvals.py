@@ -10,6 +10,7 @@ from portico.engine.runs import Kind
 from portico.gateway.approved_call import APPROVED_CALL, ApprovedCall, Calling
 from portico.gateway.ask_first import AskFirst
 from portico.gateway.ask_in_client import AskInClient
+from portico.gateway.core.workflow_words import unfinished
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results
 from portico.gateway.read_approved import ReadApproved
@@ -99,6 +100,7 @@ class ApprovalDoors:
             ),
             bus=self.bus,
             clock=self.clock,
+            unfinished=unfinished,
             wait=self.wait,
         )
 

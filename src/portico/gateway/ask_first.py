@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from portico.engine.ports import Bus, Wakeups
 from portico.gateway.ask_in_client import InClient, StillAsking, nobody_is_asked
-from portico.gateway.core.call import Call, Called
-from portico.gateway.core.workflow_words import unfinished
+from portico.gateway.core.call import Answer, Call, Called
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Line
 from portico.gateway.read_outcome import ReadOutcome
@@ -29,7 +28,7 @@ from portico.guard.core.errors import (
 from portico.guard.core.rules import OFF_LIST, on_lists
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
-from portico.kernel.ids import ApprovalId, ContextId
+from portico.kernel.ids import ApprovalId, ContextId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
@@ -38,6 +37,12 @@ _LOOK: Final = 1.0
 _BEFORE: Final = 5
 """Calls of the same task that whoever answers is shown."""
 _LOOKED_THROUGH: Final = 50
+
+
+class UnfinishedRun(Protocol):
+    def __call__(self, answer: Answer, /) -> RunId | None:
+        """The run that had not ended when this was its answer; None of any other answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,7 @@ class AskFirst:
     keep_result: KeepResult
     bus: Bus
     clock: Clock
+    unfinished: UnfinishedRun
     wait: timedelta
     in_client: InClient = nobody_is_asked
 
@@ -155,7 +161,7 @@ class AskFirst:
         except ApprovedCallFailed:
             await self._collect(caller, asked, ended.id)
             raise
-        if unfinished(called.answer) is None:
+        if self.unfinished(called.answer) is None:
             await self._collect(caller, asked, ended.id)
         return called
 

@@ -20,7 +20,7 @@ from portico.gateway.core.call import (
     verb_for,
 )
 from portico.gateway.core.errors import BadArguments, ToolQuarantined, UpstreamDown, WrongVerb
-from portico.gateway.core.saved_workflow import admits, without_admission
+from portico.gateway.core.reserved_metadata import admits, without_admission
 from portico.gateway.core.server import Server
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import OnBehalf, Target

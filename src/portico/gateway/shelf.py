@@ -16,7 +16,7 @@ from portico.gateway.core.errors import (
     ToolQuarantined,
 )
 from portico.gateway.core.nearest import nearest
-from portico.gateway.core.saved_workflow import MOST_DEEP, used_by
+from portico.gateway.core.reserved_metadata import MOST_DEEP, used_by
 from portico.gateway.core.server import Server, check_may_start, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
 from portico.guard.core.rules import on_all

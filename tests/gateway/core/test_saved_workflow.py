@@ -21,16 +21,14 @@ from portico.gateway.core.plan.report import (
 )
 from portico.gateway.core.plan.waiting_topics import step_asked
 from portico.gateway.core.reading import read_tools
+from portico.gateway.core.reserved_metadata import admits, used_by, without_admission
 from portico.gateway.core.saved_workflow import (
     Admission,
-    admits,
     admitted,
     check_nesting,
     inner,
     tool_definition,
     tools_of,
-    used_by,
-    without_admission,
     workflow_name,
 )
 from portico.gateway.core.saved_workflow_errors import (

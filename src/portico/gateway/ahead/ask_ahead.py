@@ -18,7 +18,7 @@ from portico.gateway.core.ahead.staleness import size_of
 from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.ahead.totals import Waste
 from portico.gateway.core.call import Answer
-from portico.gateway.core.saved_workflow import admits
+from portico.gateway.core.reserved_metadata import admits
 from portico.gateway.core.upstream import Target
 from portico.gateway.ports import Upstreams
 from portico.kernel.clock import Clock

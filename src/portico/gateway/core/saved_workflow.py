@@ -2,33 +2,28 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from portico.gateway.core.call import Answer
 from portico.gateway.core.plan.inputs import input_schema
 from portico.gateway.core.plan.plan import Plan
+from portico.gateway.core.reserved_metadata import ADMITTED_META, MOST_DEEP, USES_META
 from portico.gateway.core.saved_workflow_errors import (
     BadWorkflowName,
     WorkflowCycle,
     WorkflowNestedTooDeep,
 )
 from portico.gateway.core.surface import hints
-from portico.gateway.core.tool import Definition
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject
 
-MOST_DEEP: Final = 3
-"""How many saved ones may stand inside one another."""
 LONGEST_DESCRIPTION: Final = 4_000
 ADMITTED: Final = "admitted"
 """What the journal of a run says of a call that gave a plan to carry out: so it is the same each
 time that the run goes on, whatever has become of the server by then."""
-_ADMITTED: Final = "portico/admitted"
-_USES: Final = "portico/uses"
-"""Whoever may not know of one of these may not know of the workflow."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 
 
@@ -60,17 +55,8 @@ def tool_definition(saved: SavedWorkflow, plan: Plan) -> JsonObject:
         "description": saved.description,
         "inputSchema": input_schema(plan),
         "annotations": hints(saved.effect),
-        "_meta": {_USES: [*tools_of(saved.plan)]},
+        "_meta": {USES_META: [*tools_of(saved.plan)]},
     }
-
-
-def used_by(definition: Definition) -> Sequence[str]:
-    """The tools that one calls, as the tool that it is says."""
-    match definition.raw.get("_meta"):
-        case {"portico/uses": [*tools]}:
-            return [str(tool) for tool in tools]
-        case _:
-            return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +68,7 @@ class Admission:
 
     @property
     def answer(self) -> Answer:
-        return Answer([], {"plan": self.plan, "inputs": self.inputs}, meta={_ADMITTED: True})
-
-
-def admits(answer: Answer) -> bool:
-    return answer.meta is not None and _ADMITTED in answer.meta
-
-
-def without_admission(answer: Answer) -> Answer:
-    """What another server gives is never carried out, whatever it says of itself."""
-    if answer.meta is None:
-        return answer
-    meta = {name: value for name, value in answer.meta.items() if name != _ADMITTED}
-    return replace(answer, meta=meta or None)
+        return Answer([], {"plan": self.plan, "inputs": self.inputs}, meta={ADMITTED_META: True})
 
 
 def admitted(document: JsonObject) -> Admission | None:

@@ -12,7 +12,8 @@ from portico.gateway.core.call import Answer
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.inputs import inputs_for
 from portico.gateway.core.plan.reading import read_plan
-from portico.gateway.core.saved_workflow import MOST_DEEP, Admission, admitted
+from portico.gateway.core.reserved_metadata import MOST_DEEP
+from portico.gateway.core.saved_workflow import Admission, admitted
 from portico.gateway.core.saved_workflow_errors import InnerStepFailed, WorkflowNestedTooDeep
 from portico.gateway.workflows.acting import Acting
 from portico.gateway.workflows.came import Came, Gave, LeftOut, WentWrong

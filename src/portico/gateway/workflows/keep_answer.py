@@ -4,7 +4,8 @@ from portico.engine.execution import patiently
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.errors import ToolSaidNo
 from portico.gateway.core.plan.output import UNKNOWN_DOCUMENT, step_document
-from portico.gateway.core.saved_workflow import ADMITTED, admits
+from portico.gateway.core.reserved_metadata import admits
+from portico.gateway.core.saved_workflow import ADMITTED
 from portico.gateway.workflows.acting import Acting
 from portico.gateway.workflows.outputs import Kept
 from portico.kernel.json import JsonObject
