@@ -81,8 +81,16 @@ from portico.engine.core.runs import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
 from portico.gateway.ahead_ports import Elsewhere
 from portico.gateway.graph_ports import EdgeBook, LearntCounts
-from portico.gateway.learning_ports import SeenFlows, Shapes
-from portico.gateway.ports import Acquaintances, CallHistory, Results, Servers, Tools, Vectors
+from portico.gateway.learning_ports import SeenFlows
+from portico.gateway.ports import (
+    Acquaintances,
+    CallHistory,
+    Results,
+    Servers,
+    Shapes,
+    Tools,
+    Vectors,
+)
 from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approvals import Approvals, TrustedClients

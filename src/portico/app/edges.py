@@ -9,10 +9,10 @@ from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.graph_ports import EdgeBook
 from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, Shapes
+from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows
 from portico.gateway.lessons import Lessons
 from portico.gateway.look_up import LookUp
-from portico.gateway.ports import Embedder
+from portico.gateway.ports import Embedder, Shapes
 from portico.gateway.workflows.find_producers import FindProducers
 from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.guard.ports import Contexts

@@ -7,7 +7,7 @@ from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.learnt import SeenShape, ToolPlace
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.vague_schema import vague
-from portico.gateway.learning_ports import Shapes
+from portico.gateway.ports import Shapes
 from portico.gateway.shelf import Shelf
 from portico.kernel.principal import Principal
 

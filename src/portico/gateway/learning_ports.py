@@ -4,25 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from portico.gateway.core.graph.edge import ToolEdge
-from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
+from portico.gateway.core.learnt import Passed
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
-
-
-class Shapes(Protocol):
-    """How the results of tools look. It knows of no labels: whoever asks has found the tool in
-    what they may know of."""
-
-    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
-        """Put to what is known of the same definition, or in the place of what was known of
-        another. Of a server that is gone nothing is kept."""
-        ...
-
-    async def known(
-        self, caller: Principal, wanted: Mapping[ToolPlace, str]
-    ) -> Mapping[ToolPlace, SeenShape]:
-        """Of each tool, if anything is known of the definition with this pin."""
-        ...
 
 
 class SeenFlows(Protocol):

@@ -19,7 +19,8 @@ from portico.gateway.core.server import Server
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.kept_written import keep_written
-from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, Shapes, always
+from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows, always
+from portico.gateway.ports import Shapes
 from portico.guard.core.access_request import Act
 from portico.guard.core.contexts import context_of
 from portico.guard.core.errors import ContextNotFound

@@ -8,8 +8,7 @@ from portico.gateway.core.learnt import SeenShape, ToolPlace
 from portico.gateway.core.server import Server, standing
 from portico.gateway.core.tool import Definition, Standing, Tool, ToolRef
 from portico.gateway.core.vague_schema import vague
-from portico.gateway.learning_ports import Shapes
-from portico.gateway.ports import Servers, Tools
+from portico.gateway.ports import Servers, Shapes, Tools
 from portico.guard.core.principals import Scope
 from portico.guard.core.rules import on_lists
 from portico.guard.principals import permit

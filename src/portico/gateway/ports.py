@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from portico.gateway.core.call import Answer, Call, CallClaim, CallId, Figures, KeptResult, ResultId
 from portico.gateway.core.client_files.wish import Described
 from portico.gateway.core.embedding import EmbeddingModel
+from portico.gateway.core.learnt import SeenShape, ToolPlace
 from portico.gateway.core.server import Server, ServerId, Stdio
 from portico.gateway.core.tally import Tally
 from portico.gateway.core.tool import Tool, ToolRef
@@ -306,4 +307,20 @@ class Acquaintances(Protocol):
 
     async def most_used(self, caller: Principal, limit: int) -> Sequence[ToolRef]:
         """A use counts half after a week."""
+        ...
+
+
+class Shapes(Protocol):
+    """How the results of tools look. It knows of no labels: whoever asks has found the tool in
+    what they may know of."""
+
+    async def learn(self, caller: Principal, seen: Mapping[ToolPlace, SeenShape]) -> None:
+        """Put to what is known of the same definition, or in the place of what was known of
+        another. Of a server that is gone nothing is kept."""
+        ...
+
+    async def known(
+        self, caller: Principal, wanted: Mapping[ToolPlace, str]
+    ) -> Mapping[ToolPlace, SeenShape]:
+        """Of each tool, if anything is known of the definition with this pin."""
         ...

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from portico.gateway.core.suggest.threshold import SAYABLE
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
@@ -18,6 +17,7 @@ RUN_WORKFLOW: Final = "run_workflow"
 WORKFLOW_STATUS: Final = "workflow_status"
 RUN_PROGRAM: Final = "run_program"
 FEEDBACK: Final = "feedback"
+FEEDBACK_OUTCOMES: Final = ("accepted", "rejected", "modified")
 
 _READS: Final[JsonObject] = {"readOnlyHint": True}
 _TEXT: Final[JsonObject] = {"type": "string"}
@@ -162,7 +162,7 @@ def fixed_tools(description: str) -> Sequence[JsonObject]:
         _tool(
             FEEDBACK,
             "What a suggestion (sug_…), or the run that it led to, was worth.",
-            {"run": _TEXT, "outcome": {"enum": [*map(str, SAYABLE)]}},
+            {"run": _TEXT, "outcome": {"enum": [*FEEDBACK_OUTCOMES]}},
             required=["run", "outcome"],
             annotations=_CHANGES,
         ),

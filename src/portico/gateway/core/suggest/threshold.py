@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from portico.gateway.core.surface import FEEDBACK_OUTCOMES
+
 LOWEST: Final = 0.85
 HIGHEST: Final = 0.99
 START: Final = 0.92
@@ -29,7 +31,8 @@ class Outcome(StrEnum):
     """Its time was over before anybody said or did anything."""
 
 
-SAYABLE: Final = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.MODIFIED)
+SAYABLE: Final = tuple(map(Outcome, FEEDBACK_OUTCOMES))
+"""By its caller."""
 
 
 def threshold(outcomes: Sequence[Outcome]) -> float:
