@@ -6,13 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.saved_workflow_errors import WorkflowNotFound
 from portico.gateway.core.suggest.kept_plan import PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import (
-    NothingSuggested,
-    SuggestionId,
-    SuggestionNotFound,
-)
+from portico.gateway.core.suggest.kept_suggestion import NothingSuggested, SuggestionNotFound
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.suggest_ports import PastPlanBook, Suggestions

@@ -119,7 +119,7 @@ class AsWorkflow:
             expressions=_EXPRESSIONS,
             history=house.history,
             book=cast("RunBook", engine.runs),
-            learn=list[PlanEnd]().append,
+            observer=list[PlanEnd]().append,
         )
         await engine.carry_out(caller, work, {"plan": str(kept.result)})
 

@@ -12,7 +12,7 @@ from portico.engine.runs import Kind, Kinds
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.core.suggest.plan_end import Learning
+from portico.gateway.core.suggest.plan_end import PlanObserver
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import CallHistory, SchemaCheck
 from portico.gateway.workflows.acting import ActFor
@@ -100,7 +100,7 @@ class WorkflowDoors:
             ),
         )
 
-    def kind(self, calls: OneCall, side: EngineSide, learn: Learning) -> Kind:
+    def kind(self, calls: OneCall, side: EngineSide, observer: PlanObserver) -> Kind:
         """Nobody starts one by its name: it begins with a plan."""
         work = RunPlan(
             act_for=self.act_for(side),
@@ -108,7 +108,7 @@ class WorkflowDoors:
             expressions=self.expressions,
             history=self.history,
             book=side.book,
-            learn=learn,
+            observer=observer,
         )
         return Kind(name=WORKFLOW, work=work)
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionId
+from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.kernel.ids import RunId
 from portico.kernel.principal import Principal

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from portico.gateway.core.call import ResultId
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
 from portico.gateway.core.suggest.kept_suggestion import (
     LIFE,
     KeptSuggestion,
     NothingSuggested,
-    SuggestionId,
     SuggestionNotFound,
 )
 from portico.gateway.core.suggest.mode import Mode

@@ -33,10 +33,11 @@ from portico.gateway.core.call import Call, CallId, ResultId
 from portico.gateway.core.graph.edge import Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
 from portico.gateway.core.learnt_count import Count, CountKey
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.saved_workflow import SavedWorkflow
 from portico.gateway.core.server import Server, ServerId
 from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionId
+from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.approvals import Approval
 from portico.guard.core.audit import Head, Link

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from portico.gateway.core.plan.plan import Plan, Step
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.suggest.fill import From, MissingArgument, Origin
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.paths import DependencyPath, Hop
 from portico.gateway.core.suggest.suggested import Alternative, Suggested, SuggestedStep

@@ -17,9 +17,9 @@ from portico.gateway.core.plan.report import (
     WorkflowReport,
     WorkflowStatus,
 )
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.core.workflow_words import WORKFLOW_META
 from portico.gateway.workflows.run_workflow import RunWorkflowWish

@@ -7,11 +7,11 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import ResultId
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.suggest.kept_plan import PastPlanId
 from portico.gateway.core.suggest.kept_suggestion import (
     KeptSuggestion,
     NothingSuggested,
-    SuggestionId,
     SuggestionNotFound,
 )
 from portico.gateway.core.suggest.mode import Mode

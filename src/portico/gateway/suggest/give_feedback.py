@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionId
+from portico.gateway.core.plan.suggested_plan import SuggestionId
+from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.suggest.settle import Settle
 from portico.gateway.suggest_ports import Suggestions

@@ -21,14 +21,10 @@ from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.graph.plan_edges import plan_edges
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.expressions import Expressions
+from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT
 from portico.gateway.core.suggest.choose import MOST_STEPS
 from portico.gateway.core.suggest.intent import in_general, without_values
-from portico.gateway.core.suggest.kept_plan import (
-    MOST_OF_STEPS,
-    MOST_WORDS,
-    KeptPlan,
-    PastPlanId,
-)
+from portico.gateway.core.suggest.kept_plan import MOST_OF_STEPS, KeptPlan, PastPlanId
 from portico.gateway.core.suggest.plan_end import PlanEnd
 from portico.gateway.core.suggest.skeleton import listed_values, skeleton_of
 from portico.gateway.core.suggest.stored_steps import stored, with_inputs
@@ -92,7 +88,7 @@ class PlanLessons:
             live = shelf.tools.get(ref)
             return None if live is None else ToolPlace(shelf.servers[ref.server].id, ref.name)
 
-        words = "" if end.intent is None else str(self.clean(end.intent))[:MOST_WORDS]
+        words = "" if end.intent is None else str(self.clean(end.intent))[:LONGEST_INTENT]
         if words and (plan := await self._past(end, words, shelf)):
             await self.past.learn(end.caller, plan)
         edges = [*plan_edges(end.plan, end.done, place, self.expressions)]
@@ -128,7 +124,7 @@ class PlanLessons:
             id=PastPlanId.of(caller.space, caller.id, end.label, intent, steps),
             principal=caller.id,
             label=end.label,
-            intent=in_general(intent)[:MOST_WORDS],
+            intent=in_general(intent)[:LONGEST_INTENT],
             vector=await self._vector(intent),
             steps=steps,
             last_at=self.clock.now(),

@@ -8,11 +8,12 @@ from typing import Final
 
 from portico.gateway.core.call import KeptResult, ResultId
 from portico.gateway.core.plan.plan import Plan
+from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
 from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.suggest.askable import askable
 from portico.gateway.core.suggest.calibration import SHIPPED, Calibration, Judged
-from portico.gateway.core.suggest.kept_plan import MOST_WORDS, PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import LIFE, KeptSuggestion, SuggestionId
+from portico.gateway.core.suggest.kept_plan import PastPlanId
+from portico.gateway.core.suggest.kept_suggestion import LIFE, KeptSuggestion
 from portico.gateway.core.suggest.mode import Mode, mode_of
 from portico.gateway.core.suggest.rationale import nothing_sure
 from portico.gateway.core.suggest.suggest import NOTHING, suggest
@@ -69,7 +70,7 @@ class SuggestWorkflow:
         nobody before it is asked for. Raises `NotPermitted`, `BadIntent`."""
         permit(caller, Scope.TOOLS_READ)
         words = intent.strip()
-        if not 0 < len(words) <= MOST_WORDS:
+        if not 0 < len(words) <= LONGEST_INTENT:
             raise BadIntent(len(words))
         self.say(caller, words)
         history = await self._history(caller)

@@ -10,12 +10,9 @@ from portico.gateway.core.errors import ResultNotFound
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
+from portico.gateway.core.plan.suggested_plan import AcceptedSuggestion, SuggestionId
 from portico.gateway.core.plan.writing import plan_document
-from portico.gateway.core.suggest.kept_suggestion import (
-    KeptSuggestion,
-    SuggestionId,
-    SuggestionNotFound,
-)
+from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion, SuggestionNotFound
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.ports import Results
 from portico.gateway.suggest.settle import Settle
@@ -24,17 +21,10 @@ from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.errors import PorticoError
 from portico.kernel.ids import RunId
-from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
 
 _OPEN: Final = 3
 """Of the latest suggestions, that a plan may be made of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    plan: JsonObject
-    intent: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +36,7 @@ class TakeSuggestion:
     expressions: Expressions
     clock: Clock
 
-    async def __call__(self, caller: Principal, suggestion: SuggestionId) -> Taken:
+    async def __call__(self, caller: Principal, suggestion: SuggestionId) -> AcceptedSuggestion:
         """Raises `SuggestionNotFound`, also when its hour is over."""
         kept = await self._kept(caller, await self.suggestions.get(caller, suggestion))
         await self.contexts.rise(caller, kept.label, untrusted=kept.untrusted)
@@ -76,7 +66,7 @@ class TakeSuggestion:
         except ResultNotFound as error:
             raise SuggestionNotFound(str(found.id)) from error
 
-    def _compared(self, taken: Taken, plan: Plan) -> Outcome | None:
+    def _compared(self, taken: AcceptedSuggestion, plan: Plan) -> Outcome | None:
         suggested = read_plan(taken.plan, self.expressions)
         if plan_document(suggested) == plan_document(plan):
             return Outcome.ACCEPTED
@@ -84,7 +74,7 @@ class TakeSuggestion:
         return Outcome.MODIFIED if same else None
 
 
-def _taken(kept: KeptResult) -> Taken:
+def _taken(kept: KeptResult) -> AcceptedSuggestion:
     content = kept.content if isinstance(kept.content, Mapping) else {}
     plan = content.get("plan")
-    return Taken(plan if isinstance(plan, Mapping) else {}, str(content.get("intent")))
+    return AcceptedSuggestion(plan if isinstance(plan, Mapping) else {}, str(content.get("intent")))

@@ -25,6 +25,7 @@ from portico.gateway.learning_ports import SeenFlows
 from portico.gateway.ports import Embedder
 from portico.gateway.shelf import Shelf
 from portico.gateway.workflows.find_producers import FindProducers
+from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
 from portico.kernel.errors import PorticoError
@@ -94,6 +95,21 @@ class ProposeEdges:
         sure = [str(edge) for edge in proposed.edges if proposed.is_sure(edge)]
         return await self._proposed(caller, with_edges(plan, sure, self.expressions))
 
+    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanFault]:
+        """Of what has to be said and is left out. None for whoever may not look for tools, or of
+        a plan with tools that are not there."""
+        try:
+            proposed = await self.of(caller, plan)
+        except (NotPermitted, BadPlan):
+            return []
+        places = {step.id: number for number, step in enumerate(plan.steps)}
+        proposals = [
+            _as_fault(edge, places[edge.to_step])
+            for edge in proposed.edges
+            if (edge.to_step, edge.parameter) in proposed.needed
+        ]
+        return [*proposals, *_not_sought(proposed.left_out)]
+
     async def _proposed(self, caller: Principal, plan: Plan) -> Proposed:
         shelf = await self.catalogues.offered(caller)
         _check_tools(plan, shelf)
@@ -148,6 +164,22 @@ class ProposeEdges:
 
     async def _flows(self, caller: Principal, shelf: Shelf) -> Flows:
         return known_flows(await self.flows.counted(caller, MOST_FLOWS), shelf)
+
+
+def _as_fault(edge: Edge, number: int) -> PlanFault:
+    return PlanFault(
+        f"/steps/{number}/arguments/{edge.parameter}",
+        f"could come from {str(edge).partition(' ')[0]} ({edge.confidence:.2f}: {edge.reason}).",
+        f'If that is meant, accept "{edge}".',
+    )
+
+
+def _not_sought(steps: Sequence[str]) -> Sequence[PlanFault]:
+    if not steps:
+        return []
+    more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
+    what = f"The plan is too long to look for what {steps[0]!r}{more} could be given."
+    return [PlanFault("/steps", what, "Say it for them yourself, or make it shorter plans.")]
 
 
 def _worth(edge: Edge) -> bool:

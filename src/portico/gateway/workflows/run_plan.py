@@ -16,7 +16,7 @@ from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.progress import StepState
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.report import WorkflowStatus
-from portico.gateway.core.suggest.plan_end import Learning, PlanEnd
+from portico.gateway.core.suggest.plan_end import PlanEnd, PlanObserver
 from portico.gateway.ports import CallHistory
 from portico.gateway.workflows.acting import ActFor, Acting
 from portico.gateway.workflows.came import Broken
@@ -39,7 +39,7 @@ class RunPlan:
     expressions: Expressions
     history: CallHistory
     book: RunBook
-    learn: Learning
+    observer: PlanObserver
 
     async def __call__(self, durable: Durable, given: JsonObject) -> JsonValue:
         """Raises `StepFailed` if a step has stopped it, so that taking the run up again tries that
@@ -64,10 +64,10 @@ class RunPlan:
             raise StepFailed(carry_out.failures[by])
         result = await self._result(acting, carry_out)
         if result.get("status") == WorkflowStatus.DONE:
-            await self._learn_from(acting, carry_out, intent)
+            await self._observed(acting, carry_out, intent)
         return result
 
-    async def _learn_from(self, acting: Acting, carried: CarryOut, intent: str | None) -> None:
+    async def _observed(self, acting: Acting, carried: CarryOut, intent: str | None) -> None:
         """Not in the name of somebody who may do nothing any more."""
         states = carried.progress.states
         with suppress(PorticoError):
@@ -79,7 +79,7 @@ class RunPlan:
                 done={name for name, state in states.items() if state is StepState.DONE},
                 intent=intent,
             )
-            self.learn(end)
+            self.observer(end)
 
     async def _plan(self, acting: Acting, given: JsonObject) -> tuple[Plan, JsonObject, str | None]:
         asker, result = await patiently(acting.asker), ResultId.parse(str(given["plan"]))

@@ -3,28 +3,28 @@ suggested to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from portico.engine.core.runs import Started
 from portico.gateway.core.accept_edges import with_edges
-from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.plan.expressions import Expressions
 from portico.gateway.core.plan.faults import BadPlan, PlanFault
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.report import Mode
+from portico.gateway.core.plan.suggested_plan import (
+    LONGEST_INTENT,
+    AcceptedSuggestion,
+    SuggestionId,
+)
 from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.saved_workflow_errors import OneOfPlanAndName
-from portico.gateway.core.suggest.kept_plan import MOST_WORDS
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
-from portico.gateway.suggest.take_suggestion import TakeSuggestion
 from portico.gateway.workflows.check_plan import CheckPlan
-from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.gateway.workflows.run_saved import SavedWish, StartSaved
 from portico.gateway.workflows.start_workflow import StartWorkflow, WorkflowWish
-from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.guard.principals import permit
+from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
@@ -52,13 +52,38 @@ class RunWorkflowWish:
         return self.plan is not None or self.name is not None or self.suggestion is not None
 
 
+class ProposedReferences(Protocol):
+    """Guesses where the arguments that a plan leaves out could come from."""
+
+    async def as_faults(self, caller: Principal, plan: Plan) -> Sequence[PlanFault]:
+        """Each says how it is accepted. None for whoever may not look for tools, or of a plan with
+        tools that are not there."""
+        ...
+
+
+class SuggestedPlans(Protocol):
+    """Plans that were suggested to a caller; whether they are run tells what they were worth."""
+
+    async def __call__(self, caller: Principal, suggestion: SuggestionId) -> AcceptedSuggestion:
+        """Raises `SuggestionNotFound`, also when its hour is over."""
+        ...
+
+    async def ran(self, caller: Principal, suggestion: SuggestionId, run: RunId) -> None:
+        """As it was suggested."""
+        ...
+
+    async def ran_instead(self, caller: Principal, plan: Plan, run: RunId) -> None:
+        """A plan of the caller's own; it may be a suggested one, changed. Raises nothing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWorkflow:
     check_plan: CheckPlan
-    propose_edges: ProposeEdges
+    propose_edges: ProposedReferences
     start_workflow: StartWorkflow
     start_saved: StartSaved
-    take_suggestion: TakeSuggestion
+    take_suggestion: SuggestedPlans
     expressions: Expressions
 
     async def __call__(self, caller: Principal, wish: RunWorkflowWish) -> Started:
@@ -97,7 +122,7 @@ class RunWorkflow:
             mode=wish.mode,
             key=wish.key,
             label=wish.label,
-            intent=None if intent is None else intent.strip()[:MOST_WORDS] or None,
+            intent=None if intent is None else intent.strip()[:LONGEST_INTENT] or None,
         )
         return await self.start_workflow(caller, wanted)
 
@@ -114,38 +139,8 @@ class RunWorkflow:
         except BadPlan as error:
             if not any(fault.left_out for fault in error.faults):
                 raise
-            proposals = await self._proposals(caller, plan)
+            proposals = await self.propose_edges.as_faults(caller, plan)
             raise BadPlan([*error.faults, *proposals]) from error
-
-    async def _proposals(self, caller: Principal, plan: Plan) -> Sequence[PlanFault]:
-        """None for whoever may not look for tools, or of a plan with tools that are not there."""
-        try:
-            proposed = await self.propose_edges.of(caller, plan)
-        except (NotPermitted, BadPlan):
-            return []
-        places = {step.id: number for number, step in enumerate(plan.steps)}
-        proposals = [
-            _proposal(edge, places[edge.to_step])
-            for edge in proposed.edges
-            if (edge.to_step, edge.parameter) in proposed.needed
-        ]
-        return [*proposals, *_not_sought(proposed.left_out)]
-
-
-def _not_sought(steps: Sequence[str]) -> Sequence[PlanFault]:
-    if not steps:
-        return []
-    more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
-    what = f"The plan is too long to look for what {steps[0]!r}{more} could be given."
-    return [PlanFault("/steps", what, "Say it for them yourself, or make it shorter plans.")]
-
-
-def _proposal(edge: Edge, number: int) -> PlanFault:
-    return PlanFault(
-        f"/steps/{number}/arguments/{edge.parameter}",
-        f"could come from {str(edge).partition(' ')[0]} ({edge.confidence:.2f}: {edge.reason}).",
-        f'If that is meant, accept "{edge}".',
-    )
 
 
 def _saved(wish: RunWorkflowWish) -> SavedWish:

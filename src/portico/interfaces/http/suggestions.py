@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, JsonValue, StringConstraints
 from starlette.responses import Response
 
-from portico.gateway.core.suggest.kept_plan import MOST_WORDS
+from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.suggest.give_feedback import about
@@ -17,7 +17,7 @@ from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Body, RunOrSuggestionText
 from portico.interfaces.http.workflow_out import told
 
-Intent = Annotated[str, StringConstraints(min_length=1, max_length=MOST_WORDS)]
+Intent = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_INTENT)]
 
 
 class SuggestIn(Body, title="SuggestIn"):

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from portico.engine.core.runs import RunStatus, Started
 from portico.gateway.core.plan.report import Mode
-from portico.gateway.core.suggest.kept_plan import MOST_WORDS
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
+from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.list_workflows import WorkflowLine
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
@@ -42,7 +41,7 @@ class WorkflowIn(Body, title="WorkflowIn"):
     """Instead of a plan: one that is saved."""
     suggestion: SuggestionIdText | None = None
     """Instead of a plan: one that was suggested to you, within the hour."""
-    intent: Annotated[str, StringConstraints(max_length=MOST_WORDS)] | None = None
+    intent: Annotated[str, StringConstraints(max_length=LONGEST_INTENT)] | None = None
     """What a plan is for, in your own words: if it goes well, it is suggested for the like of
     them."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)

@@ -8,9 +8,9 @@ from typing import Final
 from portico.gateway.core.errors import BadArguments
 from portico.gateway.core.plan.faults import BadPlan
 from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatus
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport, ProgramStatus
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.core.suggest.suggestion import Suggestion
 from portico.gateway.core.suggest.threshold import SAYABLE, Outcome
 from portico.gateway.core.suggestion_words import words as suggestion_words

@@ -9,8 +9,6 @@ from portico.kernel.ids import Id, PrincipalId, SpaceId
 from portico.kernel.json import JsonValue, canonical
 from portico.kernel.label import Label
 
-MOST_WORDS: Final = 2_000
-"""Characters of an intent."""
 MOST_OF_STEPS: Final = 60_000
 """Characters of the steps of a plan, as they are written down."""
 

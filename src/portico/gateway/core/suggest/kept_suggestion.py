@@ -6,19 +6,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from portico.gateway.core.call import ResultId
+from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.suggest.kept_plan import PastPlanId
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.threshold import Outcome
 from portico.kernel.errors import Kind, PorticoError
-from portico.kernel.ids import Id, PrincipalId, RunId
+from portico.kernel.ids import PrincipalId, RunId
 from portico.kernel.label import Label
 
 LIFE: Final = timedelta(hours=1)
-
-
-class SuggestionId(Id):
-    __slots__ = ()
-    prefix = "sug"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

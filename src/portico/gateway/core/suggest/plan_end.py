@@ -23,4 +23,5 @@ class PlanEnd:
     """What its caller wanted, if they said so."""
 
 
-Learning = Callable[[PlanEnd], None]
+PlanObserver = Callable[[PlanEnd], None]
+"""Learns from plans that ended well. The run waits while it takes note, so it does no more."""

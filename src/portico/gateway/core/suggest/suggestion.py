@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT, SuggestionId
 from portico.gateway.core.suggest.askable import input_name
-from portico.gateway.core.suggest.kept_plan import MOST_WORDS
-from portico.gateway.core.suggest.kept_suggestion import SuggestionId
 from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.suggested import Suggested
 from portico.kernel.errors import Kind, PorticoError
@@ -20,7 +19,7 @@ class BadIntent(PorticoError):
     fix = "Say in a sentence or two what should be done, with the values that it needs."
 
     def __init__(self, length: int) -> None:
-        long = f"It has {length:,} characters; {MOST_WORDS:,} have to be enough."
+        long = f"It has {length:,} characters; {LONGEST_INTENT:,} have to be enough."
         super().__init__(long if length else "It is empty.")
         self.length = length
 
