@@ -23,8 +23,8 @@ from functools import cached_property
 from pathlib import Path
 
 PYTHON_IN = ("src", "tests", "training", "benchmarks", "docs", "examples", ".ci", "deploy")
-HISTORY = ("docs/decisions/", "CHANGELOG.md")
-"""Pages that say what was so when they were written."""
+HISTORY = ("docs/decisions/", "CHANGELOG.md", "tests/golden/")
+"""Pages that say what was so when they were written, and values that stay."""
 SKIPPED = {".venv", ".git", "__pycache__", "node_modules", "site", "dist", "redraw"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -965,8 +965,8 @@ class Writer:
             text = file.data.decode("latin-1")
         edits = []
         for start, end, new in self._mentions(text):
-            if any(a <= start < b for a, b in imports):
-                continue
+            if any(a <= start < b for a, b in imports) or text[:start].endswith('getLogger("'):
+                continue  # loggers keep their names
             line = text.count("\n", 0, start) + 1
             self.strings.append(f"{file.name}:{line}: {text[start:end]} -> {new}")
             edits.append((start, end, new))
@@ -1051,6 +1051,8 @@ class Writer:
     def merged(self, target: str) -> str:
         members = self.plan.members[target]
         row = members[0].row
+        if len(members) == 1 and row.doc is None:  # it is only moved
+            return self.importer(members[0].file).decode()
         stem = target.rpartition(".")[2]
         first = next((each for each in members if each.module.rpartition(".")[2] == stem),
                      self.plan.sources[row.sources[0]])
