@@ -9,9 +9,9 @@ from typing import Any, Final
 from benchmarks.ahead_foretold import Foretold, Replayed
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.records import BANDS, band_of
-from portico.gateway.core.ahead.wanted import Wanted
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.records import BANDS, band_of
+from portico.learning.core.prefetch.wanted import Wanted
 
 THRESHOLD: Final = 0.4
 """What the spike before this found best: whatever the predictor thinks likelier is tried."""

@@ -12,14 +12,14 @@ from random import Random
 from time import process_time
 from typing import Final
 
-from portico.gateway.core.ahead.course import Course
-from portico.gateway.core.ahead.layer import Layer
-from portico.gateway.core.ahead.window import SeenCall, seen_call
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.course import Course
+from portico.learning.core.prefetch.layer import Layer
+from portico.learning.core.prefetch.window import SeenCall, seen_call
 
 _SERVERS: Final = 200
 _TOOLS: Final = 40

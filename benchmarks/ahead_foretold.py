@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.ahead_sessions import Session
-from portico.gateway.core.ahead.wanted import Wanted
+from portico.learning.core.prefetch.wanted import Wanted
 
 
 class Words(StrEnum):

@@ -8,14 +8,14 @@ from typing import Final
 from benchmarks.ahead_foretold import Foretold
 from benchmarks.ahead_truth import LetIn
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.gateway.core.ahead.attempt import Attempt, Use
-from portico.gateway.core.ahead.gates import GATES, closed
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.kernel.ids import ContextId, PrincipalId, SpaceId
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.learning.core.prefetch.attempt import Attempt, Use
+from portico.learning.core.prefetch.gates import GATES, closed
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.wanted import Wanted
 
 TERMS: Final = AheadTerms()
 """As they are if nobody has set them."""

@@ -9,16 +9,16 @@ from typing import Final
 from benchmarks.ahead_foretold import Foretold, Replayed, Words
 from benchmarks.ahead_sessions import Made, Session
 from benchmarks.ahead_truth import LetIn
-from portico.gateway.core.ahead.course import Course
-from portico.gateway.core.ahead.layer import Layer
-from portico.gateway.core.ahead.nobodys import own_values, parameters_of
-from portico.gateway.core.ahead.predicted import Predicted
-from portico.gateway.core.ahead.trust import Trust
-from portico.gateway.core.ahead.wanted import Wanted
-from portico.gateway.core.ahead.window import SeenCall, call_key, seen_call
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.course import Course
+from portico.learning.core.prefetch.layer import Layer
+from portico.learning.core.prefetch.nobodys import own_values, parameters_of
+from portico.learning.core.prefetch.predicted import Predicted
+from portico.learning.core.prefetch.trust import Trust
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.prefetch.window import SeenCall, call_key, seen_call
 
 _BEGAN: Final = datetime(2026, 1, 5, tzinfo=UTC)
 _BETWEEN: Final = timedelta(hours=1)

@@ -18,9 +18,9 @@ from benchmarks.ahead_splits import FOLDS
 from benchmarks.ahead_time import SPREAD, THINKS, Pace, Spent, all_served, clocked
 from benchmarks.ahead_truth import TRULY_READS, LetIn, let_in
 from portico.bench.report import Report
-from portico.gateway.core.ahead.calibration import SURE, SURE_WISHED
-from portico.gateway.core.ahead.records import GATE, LEAST_TRIED
 from portico.kernel.json import JsonObject
+from portico.learning.core.prefetch.calibration import SURE, SURE_WISHED
+from portico.learning.core.prefetch.records import GATE, LEAST_TRIED
 
 _PROTOCOL: Final = (
     f"{FOLDS} parts by session, each asked of what the others taught, and itself teaching nothing; "

@@ -9,11 +9,11 @@ import numpy as np
 
 from benchmarks.edge_lessons import Asked, chosen, f1
 from benchmarks.edge_sets import GoldPlan, Place
-from portico.gateway.core.edges.candidates import Candidate
-from portico.gateway.core.edges.learnt import Floors, Weights
-from portico.gateway.core.edges.propose import confidences, nearly_as_good
-from portico.gateway.core.edges.signs import Sign
 from portico.kernel.json import JsonObject
+from portico.learning.core.dataflow.candidates import Candidate
+from portico.learning.core.dataflow.learnt import Floors, Weights
+from portico.learning.core.dataflow.propose import confidences, nearly_as_good
+from portico.learning.core.dataflow.signs import Sign
 
 _BINS: Final = 10
 _DRAWS: Final = 1_000

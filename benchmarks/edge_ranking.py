@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from benchmarks.edge_lessons import Embed
 from benchmarks.edge_sets import FILES
 from benchmarks.minimise import Point, minimise
-from portico.gateway.core.edges.flows import Flow, Flows
-from portico.gateway.core.edges.learnt import RankWeights
-from portico.gateway.core.edges.meanings import Meanings
-from portico.gateway.core.edges.rank import Source, Sources, texts_of, weighed
-from portico.gateway.core.edges.shape import Parameter
 from portico.kernel.json import JsonObject
+from portico.learning.core.dataflow.flows import Flow, Flows
+from portico.learning.core.dataflow.learnt import RankWeights
+from portico.learning.core.dataflow.meanings import Meanings
+from portico.learning.core.dataflow.rank import Source, Sources, texts_of, weighed
+from portico.learning.core.dataflow.shape import Parameter
 
 _DEPTHS: Final = (1, 5, 10, 20)
 _SPLITS: Final = 20

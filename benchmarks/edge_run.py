@@ -26,8 +26,8 @@ from benchmarks.edge_lessons import (
     learn_seen,
 )
 from benchmarks.edge_sets import FOUR, GoldPlan, PlanSet
-from portico.gateway.core.edges.learnt import SHOWN, Floors
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.dataflow.learnt import SHOWN, Floors
 
 Told = Sequence[set[tuple[int, int, str]]]
 Figure = Callable[[Sequence[Asked], Taught, Sequence[GoldPlan]], JsonValue]

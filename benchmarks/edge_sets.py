@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from portico.gateway.core.edges.flows import Flow
-from portico.gateway.core.edges.read_schema import fields_of, parameters_of
-from portico.gateway.core.edges.shape import OutputField, Parameter, StepShape
 from portico.kernel.json import JsonObject
+from portico.learning.core.dataflow.flows import Flow
+from portico.learning.core.dataflow.read_schema import fields_of, parameters_of
+from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
 
 EXECUTABLE, GLAIVE, SGD, SEAL = "nestful_executable", "nestful_glaive", "nestful_sgd", "seal_nested"
 FOUR: Final = (EXECUTABLE, GLAIVE, SGD, SEAL)

@@ -22,12 +22,12 @@ from portico.adapters.system.clock import SystemClock
 from portico.app.ground import Ground
 from portico.app.use_cases import use_cases
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
-from portico.gateway.core.graph.known_graph import KnownGraph
-from portico.gateway.graph.graphs import Graphs
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, ToolEdge
+from portico.learning.core.graph.known_graph import KnownGraph
+from portico.learning.graph.graphs import Graphs
 
 _PATHS: Final = 200
 _RUN: Final = 8

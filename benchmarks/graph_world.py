@@ -12,7 +12,6 @@ from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, ToolPlace
 from portico.gateway.core.server import Server, ServerId, Stdio
 from portico.gateway.core.tool import Definition, ToolRef
@@ -20,6 +19,7 @@ from portico.gateway.shelf import LiveTool, Shelf
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
 
 _A_SERVER: Final = 25
 """Tools of one."""

@@ -16,10 +16,10 @@ from portico.gateway.core.search.index import SearchIndex
 from portico.gateway.core.search.index_texts import texts_to_index
 from portico.gateway.core.search.learnt import Learning
 from portico.gateway.core.search.question import Question, texts_to_embed
-from portico.gateway.core.suggest.asked import Asked, Searched
-from portico.gateway.core.suggest.intent import sub_steps, without_values
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.past import PastPlan, PastPlans, words_of
+from portico.learning.core.suggest.asked import Asked, Searched
+from portico.learning.core.suggest.intent import sub_steps, without_values
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.past import PastPlan, PastPlans, words_of
 
 HITS: Final = 40
 _FOLDS: Final = 5

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.edge_sets import FOUR, GoldPlan, read_plans
-from portico.gateway.core.edges.shape import Parameter
 from portico.gateway.core.plan.graph import topological
 from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.search.text import ToolText
-from portico.gateway.core.suggest.offered import Offered
-from portico.gateway.core.suggest.skeleton import PastStep
+from portico.learning.core.dataflow.shape import Parameter
+from portico.learning.core.suggest.offered import Offered
+from portico.learning.core.suggest.skeleton import PastStep
 
 LINK, ULTRA, TMDB = "toollinkos", "ultratool", "tmdb"
 NESTFUL: Final = FOUR[:3]

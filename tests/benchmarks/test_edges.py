@@ -14,10 +14,10 @@ from benchmarks.edge_sets import EXECUTABLE, FOUR, SEAL, GoldPlan, read_plans
 from benchmarks.edges import edges
 from benchmarks.search_models import Encoders
 from portico.adapters.embeddings.encoder_folder import EncoderFolder
-from portico.gateway.core.edges.flows import Flow
-from portico.gateway.core.edges.signs import Sign
 from portico.interfaces.cli.exits import Exit
 from portico.interfaces.cli.terminal import Terminal
+from portico.learning.core.dataflow.flows import Flow
+from portico.learning.core.dataflow.signs import Sign
 from tests.adapters.embeddings.tiny import publish
 from tests.benchmarks.small_plans import write_plans
 from tests.gateway.core.search.shop import embedded

@@ -79,9 +79,6 @@ from portico.bridge.search import MessageSearch
 from portico.debate.ports import Blackboard, Outcomes, Personas, Purse, Seats
 from portico.engine.core.runs import Place, Run, RunStatus
 from portico.engine.ports import Bus, EventLog, Receipts, Runs
-from portico.gateway.ahead_ports import Elsewhere
-from portico.gateway.graph_ports import EdgeBook, LearntCounts
-from portico.gateway.learning_ports import SeenFlows
 from portico.gateway.ports import (
     Acquaintances,
     CallHistory,
@@ -91,7 +88,6 @@ from portico.gateway.ports import (
     Tools,
     Vectors,
 )
-from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.approvals import Approvals, TrustedClients
 from portico.guard.core.authentication import as_principal
@@ -116,6 +112,10 @@ from portico.guard.ports import (
 from portico.kernel.ids import RunId
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
+from portico.learning.graph_ports import EdgeBook, LearntCounts
+from portico.learning.ports import SeenFlows
+from portico.learning.prefetch_ports import Elsewhere
+from portico.learning.suggest_ports import PastPlanBook, Suggestions
 from portico.testing.agent_data import MemoryAgents, MemoryTraces
 from portico.testing.approvals import MemoryApprovals
 from portico.testing.audit import MemoryAudit

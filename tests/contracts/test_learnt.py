@@ -9,13 +9,13 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.shapes import merged, shape_of
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
+from portico.learning.core.learnt_count import Count, CountKey
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING
 from tests.contracts.doors import Doors

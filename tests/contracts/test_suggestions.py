@@ -8,11 +8,6 @@ import pytest
 
 from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.saved_workflow_errors import WorkflowNotFound
-from portico.gateway.core.suggest.kept_plan import PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import NothingSuggested, SuggestionNotFound
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.threshold import Outcome
-from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.gateway.workflows.saved_ports import SavedWorkflows
 from portico.guard.core.authentication import as_principal
 from portico.kernel.effect import Effect
@@ -20,6 +15,11 @@ from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.suggest.kept_plan import PastPlanId
+from portico.learning.core.suggest.kept_suggestion import NothingSuggested, SuggestionNotFound
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.threshold import Outcome
+from portico.learning.suggest_ports import PastPlanBook, Suggestions
 from portico.testing.guard import an_identity
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.saved_workflows import a_saved_workflow

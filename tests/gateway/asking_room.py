@@ -18,7 +18,6 @@ from portico.engine.execution import RunLeg
 from portico.engine.ports import Journal
 from portico.engine.runs import Kind, Kinds, StartRun
 from portico.gateway.approved_call import APPROVED_CALL
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.core.tool import Tool
 from portico.guard.approvals import Reply
@@ -30,6 +29,7 @@ from portico.guard.core.principals import Role
 from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.learning.core.prefetch.terms import AheadTerms
 from portico.testing.events import MemoryEventLog
 from portico.testing.gateway import an_approved_server
 from portico.testing.gateway_doors import memory_gateway

@@ -16,13 +16,13 @@ from portico.gateway.core.tool import Tool, ToolRef
 from portico.gateway.habits import Habits
 from portico.gateway.kept_written import keep_written
 from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.lessons import Lessons
 from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.lessons import Lessons
 from portico.testing.calls import MemoryAcquaintances
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules

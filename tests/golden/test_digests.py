@@ -40,11 +40,6 @@ from portico.engine import runs
 from portico.engine.core.idempotency import Claim
 from portico.engine.event_log import Cursors
 from portico.gateway.core.acceptance import look_pin
-from portico.gateway.core.ahead.derivations import Fixed, Taken
-from portico.gateway.core.ahead.forms import form_of
-from portico.gateway.core.ahead.predict import Guess
-from portico.gateway.core.ahead.signs import bucket
-from portico.gateway.core.ahead.window import call_key
 from portico.gateway.core.call import ResultId, claim_of, sealed_with
 from portico.gateway.core.embedding import EmbeddingModel, content_key, fingerprint
 from portico.gateway.core.launch_text import from_json
@@ -54,7 +49,6 @@ from portico.gateway.core.pin import definition_pin, launch_pin, set_pin
 from portico.gateway.core.plan.inner_names import inner_name
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.program.program import ProgramWish
-from portico.gateway.core.suggest.kept_plan import PastPlanId
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.programs import start_program
 from portico.gateway.workflows import fork_workflow, start_workflow
@@ -77,6 +71,12 @@ from portico.interfaces.http import openai_chat
 from portico.kernel.effect import Effect
 from portico.kernel.ids import Id, RunId
 from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.derivations import Fixed, Taken
+from portico.learning.core.prefetch.forms import form_of
+from portico.learning.core.prefetch.predict import Guess
+from portico.learning.core.prefetch.signs import bucket
+from portico.learning.core.prefetch.window import call_key
+from portico.learning.core.suggest.kept_plan import PastPlanId
 from tests.golden import values
 from tests.golden.values import (
     ANA,

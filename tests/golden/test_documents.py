@@ -43,10 +43,6 @@ from portico.engine.core.idempotency import Receipt
 from portico.engine.core.runs import Failure
 from portico.engine.core.store import TableSize
 from portico.engine.idempotency import Ask
-from portico.gateway.core.ahead import derivations
-from portico.gateway.core.ahead.forms import EdgeKey
-from portico.gateway.core.ahead.layer import FOLLOWS, RECORD, Increment, Layer
-from portico.gateway.core.ahead.switches import read_switches, switches_json
 from portico.gateway.core.call import Answer, ResultId
 from portico.gateway.core.kept_answer import answer_from, answer_kept
 from portico.gateway.core.launch_text import from_json, to_json
@@ -65,7 +61,6 @@ from portico.gateway.core.program.left import Left, Source, left_from, source_fr
 from portico.gateway.core.program.turn import Turn, turn_from
 from portico.gateway.core.server import Identity
 from portico.gateway.core.shape_text import shape_from, shape_json
-from portico.gateway.core.suggest.skeleton_document import read_skeleton, skeleton_document
 from portico.gateway.workflows.keep_answer import noted_of
 from portico.gateway.workflows.outputs import Kept as KeptOutput
 from portico.guard import policy_gate
@@ -80,6 +75,11 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import Id
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import PrincipalKind
+from portico.learning.core.prefetch import derivations
+from portico.learning.core.prefetch.forms import EdgeKey
+from portico.learning.core.prefetch.layer import FOLLOWS, RECORD, Increment, Layer
+from portico.learning.core.prefetch.switches import read_switches, switches_json
+from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
 from tests.golden import values
 from tests.golden.values import ANA, APPROVAL, AT, CALLER, CONTEXT, DOCUMENTS, RUN, SPACE, uuid
 

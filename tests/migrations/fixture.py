@@ -39,9 +39,7 @@ from portico.adapters.postgres.vectors import PostgresVectors
 from portico.engine.core.idempotency import Answer, Claim
 from portico.gateway.core.call import Call, CallId, CallOutcome, KeptResult, ResultId
 from portico.gateway.core.confinement import Unboxed
-from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.shapes import shape_of
 from portico.gateway.core.tool import ToolRef
 from portico.guard.authentication import Authenticate
@@ -54,6 +52,8 @@ from portico.guard.spaces import InstallHome, SpaceWish
 from portico.kernel.effect import Effect
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
+from portico.learning.core.learnt_count import Count, CountKey
 from portico.sandbox.core.profile import Place, Profile
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent, an_agent_run
 from portico.testing.gateway import a_server, a_tool, an_approved_server

@@ -17,18 +17,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.core.ahead.layer import Increment, Layer
-from portico.gateway.core.ahead.predicted import Origin, Predicted, Source
-from portico.gateway.core.ahead.wanted import Wanted
-from portico.gateway.core.ahead.window import SeenCall
 from portico.gateway.core.call import Answer, Call, CallClaim, Called
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.server import Server
-from portico.gateway.core.suggest.fill import From
-from portico.gateway.core.suggest.fill import Origin as Intended
-from portico.gateway.core.suggest.suggested import Suggested, SuggestedStep
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.core.upstream import Phase, Question, Target, Vitals
 from portico.gateway.core.upstream import Wanted as Input
@@ -44,6 +37,13 @@ from portico.kernel.ids import ApprovalId, ContextId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, meet
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.layer import Increment, Layer
+from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.prefetch.window import SeenCall
+from portico.learning.core.suggest.fill import From
+from portico.learning.core.suggest.fill import Origin as Intended
+from portico.learning.core.suggest.suggested import Suggested, SuggestedStep
 from portico.testing.guard_policy import MemoryContexts
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.scenarios.ahead_oracle import MARK, WORD, Asked

@@ -10,19 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from portico.gateway.ahead.lane import Lane
-from portico.gateway.ahead.layers import Layers
-from portico.gateway.ahead.still_so import StillSo
-from portico.gateway.core.ahead.attempt import Attempt
-from portico.gateway.core.ahead.buffer import Buffer, Held, Place, key_of
-from portico.gateway.core.ahead.gates import ARRIVAL, GATES, stays_here
-from portico.gateway.core.ahead.layer import Layer
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.switches import AheadMode, Switches
 from portico.gateway.core.plan.plan import Step
 from portico.gateway.core.server import Server
-from portico.gateway.core.suggest.first_reads import FirstReads, KnownRead
-from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.tool import Standing, Tool
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.contexts import context_of
@@ -31,6 +20,17 @@ from portico.kernel.ids import ContextId, PrincipalId
 from portico.kernel.json import JsonObject, canonical
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.attempt import Attempt
+from portico.learning.core.prefetch.buffer import Buffer, Held, Place, key_of
+from portico.learning.core.prefetch.gates import ARRIVAL, GATES, stays_here
+from portico.learning.core.prefetch.layer import Layer
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.switches import AheadMode, Switches
+from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.prefetch.lane import Lane
+from portico.learning.prefetch.layers import Layers
+from portico.learning.prefetch.still_so import StillSo
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 _SAID: Final = {Source(Origin.WORDS)}
@@ -148,7 +148,7 @@ def _hash_without(what: str) -> Patch:
 
 def _any_arguments(patch: pytest.MonkeyPatch) -> None:
     _hash_without("arguments")(patch)
-    patch.setattr("portico.gateway.core.ahead.buffer._exactly", lambda *_: True)
+    patch.setattr("portico.learning.core.prefetch.buffer._exactly", lambda *_: True)
 
 
 def _place(*, principal: bool = True, context: bool = True) -> Patch:
@@ -160,7 +160,7 @@ def _place(*, principal: bool = True, context: bool = True) -> Patch:
         )
 
     def put(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr("portico.gateway.core.ahead.buffer.place_of", place)
+        patch.setattr("portico.learning.core.prefetch.buffer.place_of", place)
         if not principal:
             _hash_without("principal")(patch)
             patch.setattr(Buffer, "has_any", lambda *_: True)
@@ -200,12 +200,12 @@ def _behind_changes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _always_sure(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("portico.gateway.suggest.suggest_workflow.mode_of", lambda *_: Mode.RAN_AHEAD)
+    patch.setattr("portico.learning.suggest.suggest_workflow.mode_of", lambda *_: Mode.RAN_AHEAD)
 
 
 def _not_taken_in(patch: pytest.MonkeyPatch) -> None:
     """Whoever is shown a plan stays as they are, however secret it is."""
-    patch.setattr("portico.gateway.suggest.suggest_workflow.join", lambda labels: labels[0])
+    patch.setattr("portico.learning.suggest.suggest_workflow.join", lambda labels: labels[0])
 
 
 def _both(*patches: Patch) -> Patch:
@@ -218,10 +218,10 @@ def _both(*patches: Patch) -> Patch:
 
 def _no_records(patch: pytest.MonkeyPatch) -> None:
     """Whatever is foretold is made."""
-    patch.setattr("portico.gateway.core.ahead.predict.SURE", 0.0)
-    patch.setattr("portico.gateway.core.ahead.predict.SURE_WISHED", 0.0)
-    patch.setattr("portico.gateway.core.ahead.records.LEAST_TRIED", 0)
-    patch.setattr("portico.gateway.core.ahead.records.GATE", 0.0)
+    patch.setattr("portico.learning.core.prefetch.predict.SURE", 0.0)
+    patch.setattr("portico.learning.core.prefetch.predict.SURE_WISHED", 0.0)
+    patch.setattr("portico.learning.core.prefetch.records.LEAST_TRIED", 0)
+    patch.setattr("portico.learning.core.prefetch.records.GATE", 0.0)
 
 
 def _all_layers(patch: pytest.MonkeyPatch) -> None:
@@ -238,11 +238,11 @@ def _all_layers(patch: pytest.MonkeyPatch) -> None:
 def _no_sources(patch: pytest.MonkeyPatch) -> None:
     """As if every value were nobody's."""
     nobodys = frozenset({Source(Origin.CONSTANT)})
-    patch.setattr("portico.gateway.core.ahead.predict.sources_of", lambda *_: nobodys)
+    patch.setattr("portico.learning.core.prefetch.predict.sources_of", lambda *_: nobodys)
 
 
 def _values_are_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("portico.gateway.core.ahead.explain.nobodys", lambda *_: True)
+    patch.setattr("portico.learning.core.prefetch.explain.nobodys", lambda *_: True)
 
 
 OUT: Final[Mapping[str, Without]] = {

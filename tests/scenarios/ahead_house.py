@@ -9,28 +9,9 @@ from typing import Final, cast
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
 from portico.adapters.json_schema.check import JsonSchemaCheck
-from portico.gateway.ahead.ask_ahead import AskAhead
-from portico.gateway.ahead.lane import Lane
-from portico.gateway.ahead.layers import Layers
-from portico.gateway.ahead.run_ahead import RunAhead
-from portico.gateway.ahead.still_so import StillSo
-from portico.gateway.ahead.switchboard import AHEAD, Switchboard
-from portico.gateway.ahead.tasks import Foretelling, Tasks
-from portico.gateway.ahead.watching import Watching
-from portico.gateway.ahead_ports import AheadTally
 from portico.gateway.build_index import BuildIndex
 from portico.gateway.call_tool import CallTool
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.ahead.fair_effort import FairEffort
-from portico.gateway.core.ahead.gates import ARRIVAL, GATES, ArrivalGate, Gate
-from portico.gateway.core.ahead.switches import (
-    AheadMode,
-    ServerSwitch,
-    SpaceSwitches,
-    switches_json,
-)
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.trust_in_all import TrustInAll
 from portico.gateway.core.call import Called
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.reading import read_plan
@@ -39,7 +20,6 @@ from portico.gateway.habits import Habits
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import CallHistory, Results, Servers, Tools, Upstreams
 from portico.gateway.record_call import RecordCall
-from portico.gateway.suggest.read_first import ReadFirst
 from portico.guard.authentication import AsTheyAre
 from portico.guard.core.access_request import TaskContext
 from portico.guard.core.contexts import context_of
@@ -47,6 +27,26 @@ from portico.guard.ports import Rules
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.fair_effort import FairEffort
+from portico.learning.core.prefetch.gates import ARRIVAL, GATES, ArrivalGate, Gate
+from portico.learning.core.prefetch.switches import (
+    AheadMode,
+    ServerSwitch,
+    SpaceSwitches,
+    switches_json,
+)
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.trust_in_all import TrustInAll
+from portico.learning.prefetch.ask_ahead import AskAhead
+from portico.learning.prefetch.lane import Lane
+from portico.learning.prefetch.layers import Layers
+from portico.learning.prefetch.run_ahead import RunAhead
+from portico.learning.prefetch.still_so import StillSo
+from portico.learning.prefetch.switchboard import AHEAD, Switchboard
+from portico.learning.prefetch.tasks import Foretelling, Tasks
+from portico.learning.prefetch.watching import Watching
+from portico.learning.prefetch_ports import AheadTally
+from portico.learning.suggest.read_first import ReadFirst
 from portico.testing.calls import MemoryAcquaintances
 from portico.testing.events import MemoryBus
 from portico.testing.graph import MemoryLearntCounts

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from portico.gateway.core.ahead.course import Course
-from portico.gateway.core.ahead.forms import EdgeKey
-from portico.gateway.core.ahead.layer import RECORD, Layer
-from portico.gateway.core.ahead.window import seen_call
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.course import Course
+from portico.learning.core.prefetch.forms import EdgeKey
+from portico.learning.core.prefetch.layer import RECORD, Layer
+from portico.learning.core.prefetch.window import seen_call
 from portico.testing.gateway import a_server, a_tool, an_approved_server
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING

@@ -12,10 +12,10 @@ from typing import Any, Final, Literal
 
 import pytest
 
-from portico.gateway.core.ahead.course import Course
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.course import Course
 from tests.scenarios.ahead_gates_out import LEARNT_OUT
 from tests.scenarios.ahead_house import AheadHouse, lived_in
 from tests.scenarios.ahead_moves import MOVES, Play

@@ -13,22 +13,22 @@ from typing import Any, Final, cast
 import pytest
 
 from portico.gateway.core.plan.plan import Reference
-from portico.gateway.core.suggest.asked import Asked, Searched
-from portico.gateway.core.suggest.calibration import Calibration
-from portico.gateway.core.suggest.intent import Kind
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.past import Near, PastPlan
-from portico.gateway.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep
-from portico.gateway.core.suggest.suggestion import Suggestion
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.suggest.gather_evidence import Evidence, GatherEvidence
-from portico.gateway.suggest.offered_tools import OfferedTools
-from portico.gateway.suggest.suggest_workflow import SuggestWorkflow
 from portico.kernel.errors import PorticoError
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level, may_read
 from portico.kernel.principal import Principal
+from portico.learning.core.suggest.asked import Asked, Searched
+from portico.learning.core.suggest.calibration import Calibration
+from portico.learning.core.suggest.intent import Kind
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.past import Near, PastPlan
+from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep
+from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.suggest.gather_evidence import Evidence, GatherEvidence
+from portico.learning.suggest.offered_tools import OfferedTools
+from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.testing.gateway import MemoryResults
 from portico.testing.guard import an_identity
 from portico.testing.kernel import SeededEntropy

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.guard.core.rate_limits import CallRates
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.terms import AheadTerms
 from portico.sandbox.core.profile import Place
 from portico.settings.approvals import ApprovalsSettings
 from portico.settings.box import WebSettings

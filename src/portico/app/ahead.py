@@ -12,19 +12,19 @@ from portico.app.background import Lasting
 from portico.app.engine_room import event_log
 from portico.app.outside import Outside
 from portico.engine.ports import Bus, EventLog
-from portico.gateway.ahead.figures import AheadFigures, AheadMeter
-from portico.gateway.ahead.news import AheadNews
-from portico.gateway.ahead.show_ahead import ListAheadEdges, ShowAhead
-from portico.gateway.ahead.switch_ahead import SwitchAhead
-from portico.gateway.ahead.switchboard import Switchboard
-from portico.gateway.ahead_ports import Elsewhere
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.graph_ports import LearntCounts
 from portico.gateway.ports import Servers
 from portico.guard.ports import Audit, SpaceSettings
 from portico.interfaces.http.ahead_use_cases import AheadUseCases
 from portico.kernel.clock import Clock
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.graph_ports import LearntCounts
+from portico.learning.prefetch.figures import AheadFigures, AheadMeter
+from portico.learning.prefetch.news import AheadNews
+from portico.learning.prefetch.show_ahead import ListAheadEdges, ShowAhead
+from portico.learning.prefetch.switch_ahead import SwitchAhead
+from portico.learning.prefetch.switchboard import Switchboard
+from portico.learning.prefetch_ports import Elsewhere
 from portico.settings.ahead import AheadSettings
 
 

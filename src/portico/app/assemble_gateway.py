@@ -35,14 +35,11 @@ from portico.gateway.core.workflow_help import own_tools
 from portico.gateway.describe_tools import DescribeTools
 from portico.gateway.encode_query import EncodeQuery
 from portico.gateway.find_tools import FindTools
-from portico.gateway.graph.graphs import Graphs
 from portico.gateway.habits import Habits
 from portico.gateway.index_server import IndexServer
 from portico.gateway.keep_result import KeepResult, ReadResult
 from portico.gateway.known_shapes import KnownShapes
 from portico.gateway.label_server import LabelServer
-from portico.gateway.learning_ports import Learns
-from portico.gateway.lessons import Lessons
 from portico.gateway.list_server_tools import ListServerTools
 from portico.gateway.look_at_calls import ListCalls, ShowFigures
 from portico.gateway.look_at_tools import ListTools, ShowTool
@@ -73,7 +70,6 @@ from portico.gateway.record_call import RecordCall
 from portico.gateway.secret_uses import FindSecretUses
 from portico.gateway.set_effects import SetEffects
 from portico.gateway.show_surface import ShowSurface
-from portico.gateway.suggest.plan_lessons import PlanLessons
 from portico.gateway.tool_aims import ToolAims
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.one_call import OneCall
@@ -85,6 +81,10 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.tokens import Tokenizer
+from portico.learning.graph.graphs import Graphs
+from portico.learning.lessons import Lessons
+from portico.learning.ports import Learns
+from portico.learning.suggest.plan_lessons import PlanLessons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,17 +7,17 @@ from portico.adapters.postgres.learnt import PostgresSeenFlows, PostgresShapes
 from portico.adapters.postgres.tool_edges import PostgresEdgeBook
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.graph_ports import EdgeBook
 from portico.gateway.known_shapes import KnownShapes
-from portico.gateway.learning_ports import EdgeNotes, Learns, SeenFlows
-from portico.gateway.lessons import Lessons
 from portico.gateway.look_up import LookUp
 from portico.gateway.ports import Embedder, Shapes
-from portico.gateway.workflows.find_producers import FindProducers
-from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.guard.ports import Contexts
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
+from portico.learning.dataflow.find_producers import FindProducers
+from portico.learning.dataflow.propose_edges import ProposeEdges
+from portico.learning.graph_ports import EdgeBook
+from portico.learning.lessons import Lessons
+from portico.learning.ports import EdgeNotes, Learns, SeenFlows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,21 +1,21 @@
 """The learnt graph, put on its doors."""
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.ahead.switchboard import Switchboard
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.graph.graphs import Graphs
-from portico.gateway.graph.look_at_graph import (
+from portico.interfaces.http.graph_use_cases import GraphUseCases
+from portico.kernel.clock import Clock
+from portico.kernel.principal import Principal
+from portico.learning.graph.graphs import Graphs
+from portico.learning.graph.look_at_graph import (
     ExportGraph,
     FindWays,
     ListCommunities,
     ListNeighbours,
     ShowGraphFigures,
 )
-from portico.gateway.graph_ports import EdgeBook
-from portico.gateway.learning_ports import Learns, SeenFlows
-from portico.interfaces.http.graph_use_cases import GraphUseCases
-from portico.kernel.clock import Clock
-from portico.kernel.principal import Principal
+from portico.learning.graph_ports import EdgeBook
+from portico.learning.ports import Learns, SeenFlows
+from portico.learning.prefetch.switchboard import Switchboard
 
 
 def open_graphs(book: EdgeBook, flows: SeenFlows, catalogues: Catalogues, clock: Clock) -> Graphs:

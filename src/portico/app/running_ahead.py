@@ -7,20 +7,20 @@ from datetime import timedelta
 from portico.adapters.telemetry.ahead_meter import watch_lane
 from portico.app.ahead import AheadSwitches
 from portico.app.background import Lasting
-from portico.gateway.ahead.ask_ahead import AskAhead
-from portico.gateway.ahead.lane import Lane
-from portico.gateway.ahead.layers import Layers
-from portico.gateway.ahead.run_ahead import RunAhead
-from portico.gateway.ahead.still_so import StillSo
-from portico.gateway.ahead.tasks import Tasks
-from portico.gateway.ahead.watching import Watching
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.ahead.course import Course
 from portico.gateway.ports import SchemaCheck, Upstreams
 from portico.guard.authentication import AsTheyAre
 from portico.guard.policy_gate import Gate
 from portico.guard.ports import KeyRing
 from portico.kernel.clock import Clock
+from portico.learning.core.prefetch.course import Course
+from portico.learning.prefetch.ask_ahead import AskAhead
+from portico.learning.prefetch.lane import Lane
+from portico.learning.prefetch.layers import Layers
+from portico.learning.prefetch.run_ahead import RunAhead
+from portico.learning.prefetch.still_so import StillSo
+from portico.learning.prefetch.tasks import Tasks
+from portico.learning.prefetch.watching import Watching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

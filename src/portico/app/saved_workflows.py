@@ -11,12 +11,10 @@ from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.saved_workflow import tool_definition
 from portico.gateway.house import house
 from portico.gateway.ports import Servers, Tools
-from portico.gateway.suggest.take_suggestion import TakeSuggestion
 from portico.gateway.workflows.check_plan import CheckPlan
 from portico.gateway.workflows.inner_workflows import InnerWorkflows
 from portico.gateway.workflows.look_at_saved import ListSaved, ShowSaved
 from portico.gateway.workflows.one_call import OneCall
-from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.gateway.workflows.run_saved import StartSaved
 from portico.gateway.workflows.run_workflow import RunWorkflow
 from portico.gateway.workflows.save_workflow import RemoveSaved, SaveWorkflow
@@ -30,6 +28,8 @@ from portico.kernel.entropy import Entropy
 from portico.kernel.ids import SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.tokens import Tokenizer
+from portico.learning.dataflow.propose_edges import ProposeEdges
+from portico.learning.suggest.take_suggestion import TakeSuggestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,25 +8,25 @@ from portico.adapters.postgres.suggestions import PostgresSuggestions
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.plan.expressions import Expressions
-from portico.gateway.graph.graphs import Graphs
-from portico.gateway.learning_ports import Learns, SeenFlows
 from portico.gateway.look_up import LookUp
 from portico.gateway.ports import Embedder, Results
-from portico.gateway.suggest.gather_evidence import GatherEvidence
-from portico.gateway.suggest.give_feedback import GiveFeedback
-from portico.gateway.suggest.plan_lessons import PlanLessons
-from portico.gateway.suggest.read_first import ReadFirst
-from portico.gateway.suggest.settle import Settle
-from portico.gateway.suggest.suggest_workflow import SuggestWorkflow
-from portico.gateway.suggest.take_suggestion import TakeSuggestion
-from portico.gateway.suggest.these import These
-from portico.gateway.suggest_ports import PastPlanBook, Suggestions
 from portico.guard.ports import Contexts, Together
 from portico.interfaces.http.suggest_use_cases import SuggestUseCases
 from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.json import JsonValue
 from portico.kernel.principal import Principal
+from portico.learning.graph.graphs import Graphs
+from portico.learning.ports import Learns, SeenFlows
+from portico.learning.suggest.gather_evidence import GatherEvidence
+from portico.learning.suggest.give_feedback import GiveFeedback
+from portico.learning.suggest.plan_lessons import PlanLessons
+from portico.learning.suggest.read_first import ReadFirst
+from portico.learning.suggest.settle import Settle
+from portico.learning.suggest.suggest_workflow import SuggestWorkflow
+from portico.learning.suggest.take_suggestion import TakeSuggestion
+from portico.learning.suggest.these import These
+from portico.learning.suggest_ports import PastPlanBook, Suggestions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

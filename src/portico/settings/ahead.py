@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.errors import BadServerName
 from portico.gateway.core.names import server_name
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.terms import AheadTerms
 
 _MODEL: Final = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 

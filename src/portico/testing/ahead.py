@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from portico.app.ahead import AheadDoors
 from portico.engine.ports import Bus
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.totals import Waste
 from portico.kernel.clock import Clock
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.totals import Waste
 from portico.testing.calls import MemoryElsewhere
 from portico.testing.events import MemoryEventLog
 from portico.testing.graph import MemoryLearntCounts

@@ -19,7 +19,6 @@ from portico.app.suggest import SuggestDoors
 from portico.app.workflows import InlineEngine, inline_engine
 from portico.engine.ports import Bus
 from portico.gateway.call_tool import Asking
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Called
 from portico.gateway.keep_result import KeepResult
 from portico.gateway.ports import Embedder, Line, Upstreams, Walls
@@ -34,6 +33,7 @@ from portico.kernel.clock import Clock
 from portico.kernel.entropy import Entropy
 from portico.kernel.ids import ApprovalId, SpaceId
 from portico.kernel.label import Label, Level
+from portico.learning.core.prefetch.terms import AheadTerms
 from portico.sandbox.requests import Interpreter
 from portico.testing.ahead import memory_ahead
 from portico.testing.approvals import ApprovalsTold, MemoryApprovals, ScriptedErrands

@@ -6,12 +6,12 @@ from hashlib import sha256
 
 from portico.adapters.graph.rust_math import RustGraphMath
 from portico.gateway.catalogue import Catalogues
-from portico.gateway.core.graph.edge import KnownEdges, Sightings, ToolEdge
-from portico.gateway.core.learnt_count import Count, CountKey
-from portico.gateway.graph.graphs import Graphs
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label, may_read
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import KnownEdges, Sightings, ToolEdge
+from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.graph.graphs import Graphs
 from portico.testing.learnt import MemorySeenFlows
 from portico.testing.world import MemoryWorld
 

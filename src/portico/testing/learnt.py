@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from portico.gateway.core.graph.edge import ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.learning_ports import EdgeNotes
-from portico.gateway.lessons import Lessons
 from portico.kernel.clock import Clock
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import ToolEdge
+from portico.learning.lessons import Lessons
+from portico.learning.ports import EdgeNotes
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.world import MemoryWorld
 

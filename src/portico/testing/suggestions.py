@@ -7,18 +7,18 @@ from datetime import datetime
 
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import (
+from portico.kernel.ids import PrincipalId, RunId
+from portico.kernel.label import PUBLIC, Label, may_read
+from portico.kernel.principal import Principal
+from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
+from portico.learning.core.suggest.kept_suggestion import (
     LIFE,
     KeptSuggestion,
     NothingSuggested,
     SuggestionNotFound,
 )
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.threshold import Outcome
-from portico.kernel.ids import PrincipalId, RunId
-from portico.kernel.label import PUBLIC, Label, may_read
-from portico.kernel.principal import Principal
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.threshold import Outcome
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from portico.testing.world import MemoryWorld, RowRefused
 

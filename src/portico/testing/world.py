@@ -30,14 +30,10 @@ from portico.debate.core.debates import Debate, DebateId, Note, Outcome
 from portico.debate.core.questions import Cap
 from portico.engine.core.event_log import Entry
 from portico.gateway.core.call import Call, CallId, ResultId
-from portico.gateway.core.graph.edge import Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.saved_workflow import SavedWorkflow
 from portico.gateway.core.server import Server, ServerId
-from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import KeptSuggestion
 from portico.gateway.core.tool import Tool, ToolRef
 from portico.guard.core.approvals import Approval
 from portico.guard.core.audit import Head, Link
@@ -50,6 +46,10 @@ from portico.kernel.budget import Cost
 from portico.kernel.ids import ApprovalId, ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import Sightings, ToolEdge
+from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
+from portico.learning.core.suggest.kept_suggestion import KeptSuggestion
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.core.graph.math import Weighted
+from portico.learning.core.graph.math import Weighted
 
 MATH = RustGraphMath()
 

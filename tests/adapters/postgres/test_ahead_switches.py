@@ -18,14 +18,14 @@ from portico.adapters.postgres.servers import PostgresServers
 from portico.adapters.postgres.space_settings import PostgresSpaceSettings
 from portico.adapters.postgres.transaction import Transactions, open_pool
 from portico.adapters.system.clock import SystemClock, system_entropy
-from portico.gateway.ahead.news import TOPIC, AheadNews
-from portico.gateway.ahead.show_ahead import ShowAhead
-from portico.gateway.ahead.switch_ahead import AheadWish, SwitchAhead
-from portico.gateway.ahead.switchboard import AHEAD, Switchboard
-from portico.gateway.core.ahead.switches import AheadMode, Switches
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.switches import AheadMode, Switches
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.prefetch.news import TOPIC, AheadNews
+from portico.learning.prefetch.show_ahead import ShowAhead
+from portico.learning.prefetch.switch_ahead import AheadWish, SwitchAhead
+from portico.learning.prefetch.switchboard import AHEAD, Switchboard
 
 pytestmark = [pytest.mark.postgres]
 

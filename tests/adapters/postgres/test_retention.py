@@ -31,14 +31,14 @@ from portico.engine.core.errors import TopicNotFound
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.retention import Keep
 from portico.gateway.core.call import Call, CallId, KeptResult, ResultId
-from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.approvals import Outcome
 from portico.kernel.effect import Effect
 from portico.kernel.label import PUBLIC, Label
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
+from portico.learning.core.learnt_count import Count, CountKey
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.gateway import a_server
 from portico.testing.kernel import SeededEntropy

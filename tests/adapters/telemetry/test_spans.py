@@ -32,8 +32,8 @@ from portico.adapters.telemetry.spans import (
     traceparent,
 )
 from portico.agents.core.traces import AgentRunStatus, RunTrace, WholeTrace
-from portico.gateway.core.ahead.gates import GATES
-from portico.gateway.core.ahead.totals import Waste
+from portico.learning.core.prefetch.gates import GATES
+from portico.learning.core.prefetch.totals import Waste
 from portico.testing.agent_data import a_saying, a_turn, a_use, an_agent_run
 from portico.testing.guard import a_person
 from tests.interfaces.http.asgi import Answer, ask

@@ -7,19 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from portico.gateway.ahead.switchboard import AHEAD
-from portico.gateway.ahead.tasks import Tasks
-from portico.gateway.core.ahead.attempt import Use
-from portico.gateway.core.ahead.buffer import place_of
-from portico.gateway.core.ahead.forms import EdgeKey, form_of
-from portico.gateway.core.ahead.layer import Increment, Layer
-from portico.gateway.core.ahead.predicted import Origin, Predicted, Source
-from portico.gateway.core.ahead.switches import SpaceSwitches, switches_json
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.trust import Trust
-from portico.gateway.core.ahead.trust_in_all import TrustInAll
-from portico.gateway.core.ahead.wanted import Wanted
-from portico.gateway.core.ahead.window import SeenCall
 from portico.gateway.core.call import Called
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.tool import Tool
@@ -29,6 +16,19 @@ from portico.guard.ports import Rules
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.attempt import Use
+from portico.learning.core.prefetch.buffer import place_of
+from portico.learning.core.prefetch.forms import EdgeKey, form_of
+from portico.learning.core.prefetch.layer import Increment, Layer
+from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
+from portico.learning.core.prefetch.switches import SpaceSwitches, switches_json
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.trust import Trust
+from portico.learning.core.prefetch.trust_in_all import TrustInAll
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.prefetch.window import SeenCall
+from portico.learning.prefetch.switchboard import AHEAD
+from portico.learning.prefetch.tasks import Tasks
 from portico.testing.ahead import CountedAhead
 from portico.testing.audit import MemoryAudit
 from portico.testing.gateway import a_tool

@@ -9,19 +9,19 @@ import pytest
 
 from portico.engine.core.errors import StoreUnavailable
 from portico.engine.core.event_log import Entry
-from portico.gateway.ahead.figures import AheadFigures
-from portico.gateway.ahead.news import TOPIC, AheadNews
-from portico.gateway.core.ahead.forms import CallForm, EdgeKey
-from portico.gateway.core.ahead.layer import RECORD
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.totals import AheadTotals, Waste
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.prefetch.forms import CallForm, EdgeKey
+from portico.learning.core.prefetch.layer import RECORD
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.totals import AheadTotals, Waste
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.prefetch.figures import AheadFigures
+from portico.learning.prefetch.news import TOPIC, AheadNews
 from portico.testing.ahead import CountedAhead
 from portico.testing.events import MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server

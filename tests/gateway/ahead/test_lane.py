@@ -9,13 +9,7 @@ from functools import partial
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.ahead.deaf_line import DeafLine
 from portico.gateway.core.ahead.mark import AHEAD
-from portico.gateway.core.ahead.paces import Paces
-from portico.gateway.core.ahead.switches import AheadMode, ServerSwitch, SpaceSwitches
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.totals import Waste
-from portico.gateway.core.ahead.unsettled import Unsettled
 from portico.gateway.core.call import Answer, Called
 from portico.gateway.core.errors import (
     InputUnsupported,
@@ -30,6 +24,12 @@ from portico.gateway.core.upstream import Question, Wanted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
+from portico.learning.core.prefetch.paces import Paces
+from portico.learning.core.prefetch.switches import AheadMode, ServerSwitch, SpaceSwitches
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.totals import Waste
+from portico.learning.core.prefetch.unsettled import Unsettled
+from portico.learning.prefetch.deaf_line import DeafLine
 from portico.testing.gateway import a_tool
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules

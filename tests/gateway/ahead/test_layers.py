@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.ahead.layers import Layers
-from portico.gateway.core.ahead.layer import FOLLOWS, Increment
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.prefetch.layer import FOLLOWS, Increment
+from portico.learning.prefetch.layers import Layers
 from portico.testing.graph import MemoryLearntCounts
 from portico.testing.kernel import TickingClock
 from portico.testing.world import MemoryWorld

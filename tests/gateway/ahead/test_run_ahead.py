@@ -5,11 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from portico.gateway.core.ahead.gates import GATES
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.switches import ServerSwitch, SpaceSwitches
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.errors import UpstreamDown
 from portico.gateway.core.server import TEAM
@@ -22,6 +17,11 @@ from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.gates import GATES
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.switches import ServerSwitch, SpaceSwitches
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.wanted import Wanted
 from portico.testing.gateway import a_tool
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules

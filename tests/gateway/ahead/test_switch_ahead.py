@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from portico.gateway.ahead.news import TOPIC, AheadNews
-from portico.gateway.ahead.show_ahead import ShowAhead
-from portico.gateway.ahead.switch_ahead import AheadWish, ServerWish, SwitchAhead
-from portico.gateway.ahead.switchboard import AHEAD, Switchboard
 from portico.gateway.cleared_servers import ClearedServers
-from portico.gateway.core.ahead.switches import AheadMode, ServerSwitch, Switches
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.errors import ServerNotFound
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Role
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.switches import AheadMode, ServerSwitch, Switches
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.prefetch.news import TOPIC, AheadNews
+from portico.learning.prefetch.show_ahead import ShowAhead
+from portico.learning.prefetch.switch_ahead import AheadWish, ServerWish, SwitchAhead
+from portico.learning.prefetch.switchboard import AHEAD, Switchboard
 from portico.testing.audit import MemoryAudit
 from portico.testing.events import MemoryBus, MemoryEventLog
 from portico.testing.gateway import MemoryServers, an_approved_server

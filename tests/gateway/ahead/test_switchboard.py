@@ -7,17 +7,17 @@ from datetime import timedelta
 import pytest
 
 from portico.engine.core.errors import StoreUnavailable
-from portico.gateway.ahead.switchboard import AHEAD, Switchboard
-from portico.gateway.core.ahead.switches import (
+from portico.kernel.ids import SpaceId
+from portico.kernel.json import JsonValue
+from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.switches import (
     AheadMode,
     SpaceSwitches,
     Switches,
     switches_json,
 )
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.kernel.ids import SpaceId
-from portico.kernel.json import JsonValue
-from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.prefetch.switchboard import AHEAD, Switchboard
 from portico.testing.events import MemoryBus
 from portico.testing.guard import MemorySpaceSettings, a_person, a_space
 from portico.testing.world import MemoryWorld

@@ -7,17 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.ahead.fair_effort import FairEffort
-from portico.gateway.core.ahead.paces import Paces
-from portico.gateway.core.ahead.predicted import Predicted
-from portico.gateway.core.ahead.switches import AheadMode, SpaceSwitches
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.trust_in_all import PROVEN_FOR_CALLER, TrustInAll
-from portico.gateway.core.ahead.window import SeenCall
 from portico.gateway.core.tool import Tool
 from portico.guard.core.access_request import Act
 from portico.kernel.ids import ContextId
 from portico.kernel.json import JsonObject
+from portico.learning.core.prefetch.fair_effort import FairEffort
+from portico.learning.core.prefetch.paces import Paces
+from portico.learning.core.prefetch.predicted import Predicted
+from portico.learning.core.prefetch.switches import AheadMode, SpaceSwitches
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.trust_in_all import PROVEN_FOR_CALLER, TrustInAll
+from portico.learning.core.prefetch.window import SeenCall
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard import a_person
 from portico.testing.guard_policy import MemoryRules

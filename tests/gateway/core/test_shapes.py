@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.gateway.core.acquaintance import faded
-from portico.gateway.core.ahead.forms import CallForm
-from portico.gateway.core.ahead.layer import WAYS, Layer
-from portico.gateway.core.ahead.learning import follow, scopes
-from portico.gateway.core.ahead.signs import Stand
 from portico.gateway.core.learnt import Passed, SeenShape, ToolPlace
-from portico.gateway.core.learnt_count import Count, CountKey
-from portico.gateway.core.provenance import Trace, came_from, gave, telling, took
 from portico.gateway.core.result_path import item, member
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.shape_keys import names_a_field
@@ -25,6 +19,12 @@ from portico.gateway.core.shape_text import line_of, schema_of, shape_from, shap
 from portico.gateway.core.shapes import DEEPEST, MOST, UNSEEN, Shape, merged, shape_of
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
+from portico.learning.core.learnt_count import Count, CountKey
+from portico.learning.core.prefetch.forms import CallForm
+from portico.learning.core.prefetch.layer import WAYS, Layer
+from portico.learning.core.prefetch.learning import follow, scopes
+from portico.learning.core.prefetch.signs import Stand
+from portico.learning.core.provenance import Trace, came_from, gave, telling, took
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING
 

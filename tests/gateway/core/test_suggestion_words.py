@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from portico.gateway.core.plan.plan import Plan, Step
 from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.suggest.fill import From, MissingArgument, Origin
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.paths import DependencyPath, Hop
-from portico.gateway.core.suggest.suggested import Alternative, Suggested, SuggestedStep
-from portico.gateway.core.suggest.suggestion import Suggestion
-from portico.gateway.core.suggestion_words import words
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
+from portico.learning.core.suggest.fill import From, MissingArgument, Origin
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.paths import DependencyPath, Hop
+from portico.learning.core.suggest.suggested import Alternative, Suggested, SuggestedStep
+from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.core.suggestion_words import words
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 ID = SuggestionId.mint(BEGINNING, SeededEntropy("one"))

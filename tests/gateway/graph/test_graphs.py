@@ -10,19 +10,19 @@ import pytest
 
 from portico.engine.core.errors import StoreUnavailable
 from portico.gateway.core.call import Answer
-from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
 from portico.gateway.core.learnt import Passed, ToolPlace
 from portico.gateway.core.tool import Tool
-from portico.gateway.graph import graphs as graphs_module
-from portico.gateway.graph import table
-from portico.gateway.graph.graphs import Graphs
-from portico.gateway.graph.writing import at_label
 from portico.guard.core.access_request import Act, Aim
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId
 from portico.kernel.label import PUBLIC, Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
+from portico.learning.graph import graphs as graphs_module
+from portico.learning.graph import table
+from portico.learning.graph.graphs import Graphs
+from portico.learning.graph.writing import at_label
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.graph import MemoryEdgeBook, some_graphs
 from portico.testing.guard_policy import MemoryRules

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import portico
-from portico.gateway.core.graph.edge import EdgeKind, ToolEdge
 from portico.gateway.core.learnt import ToolPlace
 from portico.kernel.label import PUBLIC
+from portico.learning.core.graph.edge import EdgeKind, ToolEdge
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard_policy import MemoryRules
 from tests.gateway.graph.test_graphs import in_task
@@ -57,7 +57,7 @@ def test_nothing_that_search_is_made_of_knows_the_graph(start: str) -> None:
 
 
 def test_that_would_be_seen() -> None:
-    assert any(it.startswith(GRAPH) for it in reached("portico.gateway.graph.look_at_graph"))
+    assert any(it.startswith(GRAPH) for it in reached("portico.learning.graph.look_at_graph"))
 
 
 @pytest.mark.requirement("gateway:graph:never-ranks")

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.engine.core.runs import Started
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.errors import EmbedderUnavailable
-from portico.gateway.core.suggest.calibration import Calibration
-from portico.gateway.core.suggest.suggestion import Suggestion
-from portico.gateway.suggest.suggest_workflow import SuggestWorkflow
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.kernel.effect import Effect
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.suggest.calibration import Calibration
+from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 from portico.testing.gateway import a_tool
 from tests.gateway.workflows.plan_room import PlanRoom
 

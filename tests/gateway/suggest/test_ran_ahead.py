@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.suggest.calibration import Calibration
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.suggestion import Suggestion
-from portico.gateway.core.suggestion_words import words
 from portico.kernel.ids import SpaceId
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.suggest.calibration import Calibration
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.core.suggestion_words import words
 from tests.gateway.suggest.suggest_room import ANOTHER, SuggestRoom
 
 HERE = "/notes/b.md"

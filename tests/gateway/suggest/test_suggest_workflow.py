@@ -6,20 +6,20 @@ from itertools import product
 
 import pytest
 
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.mode import Mode
 from portico.gateway.core.suggest.plan_end import PlanEnd
-from portico.gateway.core.suggest.suggestion import BadIntent
-from portico.gateway.core.suggest.threshold import HIGHEST, LOWEST, START
 from portico.gateway.shelf import Shelf
-from portico.gateway.suggest.offered_tools import OfferedTools
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.effect import Effect
 from portico.kernel.ids import PrincipalId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC, Label, Level
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.suggestion import BadIntent
+from portico.learning.core.suggest.threshold import HIGHEST, LOWEST, START
+from portico.learning.suggest.offered_tools import OfferedTools
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import an_approved_server
 from tests.gateway.suggest.suggest_room import ANOTHER, INTENT, READ, WRITE, NoEmbedder, SuggestRoom
@@ -262,7 +262,7 @@ def _who(plan: KeptPlan) -> tuple[SpaceId, PrincipalId, Label]:
 async def test_nobody_has_so_many_kept_that_others_lack_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.gateway.suggest.suggest_workflow._KEPT", 2)
+    monkeypatch.setattr("portico.learning.suggest.suggest_workflow._KEPT", 2)
     room = SuggestRoom()
     await room.learnt()
 

@@ -8,19 +8,19 @@ import pytest
 
 from portico.gateway.core.plan.faults import BadPlan
 from portico.gateway.core.saved_workflow_errors import OneOfPlanAndName
-from portico.gateway.core.suggest.kept_plan import KeptPlan
-from portico.gateway.core.suggest.kept_suggestion import (
-    KeptSuggestion,
-    NothingSuggested,
-    SuggestionNotFound,
-)
-from portico.gateway.core.suggest.threshold import Outcome
-from portico.gateway.suggest.give_feedback import about
 from portico.guard.core.errors import NotPermitted
 from portico.guard.core.principals import Scope
 from portico.kernel.ids import BadId, RunId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import Label, Level
+from portico.learning.core.suggest.kept_plan import KeptPlan
+from portico.learning.core.suggest.kept_suggestion import (
+    KeptSuggestion,
+    NothingSuggested,
+    SuggestionNotFound,
+)
+from portico.learning.core.suggest.threshold import Outcome
+from portico.learning.suggest.give_feedback import about
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.gateway import MemoryResults
 from portico.testing.kernel import BEGINNING, SeededEntropy

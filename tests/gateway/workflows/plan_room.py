@@ -15,7 +15,6 @@ from portico.app.workflows import InlineEngine
 from portico.engine.core.event_log import NewEntry
 from portico.engine.core.runs import Leg, Run, RunStatus, Step, StepState, Taken
 from portico.engine.ports import Journal
-from portico.gateway.core.ahead.terms import AheadTerms
 from portico.gateway.core.call import Answer, claim_of
 from portico.gateway.core.plan.plan import Plan
 from portico.gateway.core.plan.reading import read_plan
@@ -31,6 +30,7 @@ from portico.guard.core.rules import Rule
 from portico.kernel.ids import ApprovalId, RunId
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.principal import Principal
+from portico.learning.core.prefetch.terms import AheadTerms
 from portico.testing.workflows import memory_workflows
 from tests.engine.journals import Through
 from tests.gateway import asking_room

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from portico.adapters.embeddings.static_table import StaticTable
 from portico.gateway.catalogue import Catalogues
 from portico.gateway.core.call import Answer
-from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.errors import EmbedderUnavailable
 from portico.gateway.core.pin import set_pin
 from portico.gateway.core.plan.faults import BadPlan
 from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.tool import Tool
 from portico.gateway.shelf import Shelf
-from portico.gateway.workflows.propose_edges import ALL_SURE, Missing
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.guard.core.errors import NotPermitted
 from portico.kernel.effect import Effect
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.dataflow.propose import Edge
+from portico.learning.dataflow.propose_edges import ALL_SURE, Missing
 from portico.testing.gateway import a_tool, an_approved_server
 from portico.testing.gateway_doors import ANYTHING
 from portico.testing.guard import a_person

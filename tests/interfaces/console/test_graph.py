@@ -12,11 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.graph.analysis import Community
-from portico.gateway.core.graph.path import Hop
-from portico.gateway.core.graph.path import Path as Way
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.graph.look_at_graph import Ways
 from portico.interfaces import console
 from portico.interfaces.console.screens.graph.placing import (
     Dot,
@@ -26,6 +22,10 @@ from portico.interfaces.console.screens.graph.placing import (
     radius_of,
 )
 from portico.interfaces.console.screens.graph.view import community_name, community_rows, path_view
+from portico.learning.core.graph.analysis import Community
+from portico.learning.core.graph.path import Hop
+from portico.learning.core.graph.path import Path as Way
+from portico.learning.graph.look_at_graph import Ways
 from tests.interfaces.console.conftest import Browser
 from tests.interfaces.console.shop import FIND, handed_on, offers
 

@@ -25,7 +25,6 @@ from portico.engine.core.store import Source, StoreStatus
 from portico.engine.drill import drill_kind
 from portico.engine.execution import RunLeg
 from portico.engine.runs import Kinds
-from portico.gateway.lessons import Lessons
 from portico.guard.core.rules import Rule
 from portico.guard.spaces import InstallHome, SpaceWish
 from portico.interfaces.http.app import build, routes
@@ -36,6 +35,7 @@ from portico.interfaces.http.use_cases import UseCases
 from portico.interfaces.mcp.bridge.uses import BridgeUses
 from portico.interfaces.mcp.debate.uses import DebateUses
 from portico.interfaces.mcp.uses import GatewayUses
+from portico.learning.lessons import Lessons
 from portico.testing.audit import MemoryAudit, MemoryAuditHeads
 from portico.testing.contexts import MemoryTaskContexts
 from portico.testing.engine import MemoryReceipts

@@ -21,7 +21,6 @@ from portico.gateway.core.offers import Offers, whose_uri
 from portico.gateway.core.plan.report import WorkflowReport
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport
-from portico.gateway.core.suggest.suggestion import Suggestion
 from portico.gateway.core.surface import HotTool, fixed_tools
 from portico.gateway.core.tool import ToolRef
 from portico.gateway.ports import Line
@@ -40,6 +39,7 @@ from portico.kernel.errors import PorticoError
 from portico.kernel.ids import ContextId, PrincipalId, RunId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.principal import Principal, PrincipalKind
+from portico.learning.core.suggest.suggestion import Suggestion
 from portico.testing.events import MemoryBus
 
 HOME = SpaceId(UUID(int=1))

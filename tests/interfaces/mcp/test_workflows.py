@@ -20,11 +20,11 @@ from portico.gateway.core.plan.report import (
 from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport
-from portico.gateway.core.suggest.threshold import Outcome
 from portico.gateway.core.workflow_words import WORKFLOW_META
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.interfaces.mcp.answers import ERROR_META
 from portico.interfaces.mcp.workflows import SUGGESTION_META
+from portico.learning.core.suggest.threshold import Outcome
 from portico.testing.kernel import BEGINNING
 from tests.gateway.core.test_suggestion_words import ID, MADE
 from tests.interfaces.mcp.gateway import ERAS, RUN, Site

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from portico.gateway.core.graph.math import Weighted
+from portico.learning.core.graph.math import Weighted
 
 _SEED: Final = 1
 """So that the same graph always has the same communities."""

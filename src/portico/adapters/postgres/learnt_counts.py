@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.learnt_count import Count, CountKey
 from portico.gateway.core.server import ServerId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.learnt_count import Count, CountKey
 
 # In the order of their names, so that two who write the same ones wait for each other in turn.
 # The servers of a key come as one text, since arrays of arrays must all be of one length.

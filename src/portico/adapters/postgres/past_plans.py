@@ -7,11 +7,11 @@ from typing import Final, LiteralString
 from portico.adapters.postgres.plain_text import storable
 from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.suggest.kept_plan import KeptPlan, PastPlanId
-from portico.gateway.core.suggest.threshold import Outcome
 from portico.kernel.ids import PrincipalId
 from portico.kernel.label import Label, Level
 from portico.kernel.principal import Principal
+from portico.learning.core.suggest.kept_plan import KeptPlan, PastPlanId
+from portico.learning.core.suggest.threshold import Outcome
 
 _LEARN: Final[LiteralString] = """
     INSERT INTO portico.past_plan AS p (space_id, plan_id, principal_id, level, compartments,

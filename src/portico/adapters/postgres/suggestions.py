@@ -8,17 +8,17 @@ from portico.adapters.postgres.rows import Row
 from portico.adapters.postgres.transaction import Transactions
 from portico.gateway.core.call import ResultId
 from portico.gateway.core.plan.suggested_plan import SuggestionId
-from portico.gateway.core.suggest.kept_plan import PastPlanId
-from portico.gateway.core.suggest.kept_suggestion import (
+from portico.kernel.ids import PrincipalId, RunId
+from portico.kernel.label import Label, Level
+from portico.kernel.principal import Principal
+from portico.learning.core.suggest.kept_plan import PastPlanId
+from portico.learning.core.suggest.kept_suggestion import (
     KeptSuggestion,
     NothingSuggested,
     SuggestionNotFound,
 )
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.threshold import Outcome
-from portico.kernel.ids import PrincipalId, RunId
-from portico.kernel.label import Label, Level
-from portico.kernel.principal import Principal
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.threshold import Outcome
 
 _COLUMNS: Final[LiteralString] = """suggestion_id, principal_id, level, compartments, mode, raw,
     backing, confidence, past, result_id, made_at, expires_at, run_id, outcome, settled_at"""

@@ -7,11 +7,11 @@ from uuid import UUID
 from psycopg.rows import tuple_row
 
 from portico.adapters.postgres.transaction import Transactions
-from portico.gateway.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
 from portico.kernel.label import Label
 from portico.kernel.principal import Principal
+from portico.learning.core.graph.edge import EdgeKind, KnownEdges, Sightings, ToolEdge
 
 # In the order of their names, so that two who write the same ones wait for each other in turn.
 _LEARN: Final[LiteralString] = """

@@ -6,9 +6,9 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation, get_meter
 
-from portico.gateway.core.ahead.gates import GATES
-from portico.gateway.core.ahead.totals import Waste
-from portico.gateway.core.ahead.trust_in_all import PROVEN_FOR_CALLER
+from portico.learning.core.prefetch.gates import GATES
+from portico.learning.core.prefetch.totals import Waste
+from portico.learning.core.prefetch.trust_in_all import PROVEN_FOR_CALLER
 
 _meter: Final = get_meter("portico")
 

@@ -6,11 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from portico.gateway.ahead.show_ahead import AheadLook, ServerLook
-from portico.gateway.ahead.switch_ahead import AheadWish, ServerWish
-from portico.gateway.core.ahead.edge_table import AheadEdge
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.totals import AheadTotals
 from portico.gateway.core.tool import ToolRef
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
@@ -18,6 +13,11 @@ from portico.interfaces.http.paging import Page
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Body, Switch
+from portico.learning.core.prefetch.edge_table import AheadEdge
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.totals import AheadTotals
+from portico.learning.prefetch.show_ahead import AheadLook, ServerLook
+from portico.learning.prefetch.switch_ahead import AheadWish, ServerWish
 
 _Name = Annotated[str, Field(min_length=1, max_length=80)]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.ahead.show_ahead import ListAheadEdges, ShowAhead
-from portico.gateway.ahead.switch_ahead import SwitchAhead
+from portico.learning.prefetch.show_ahead import ListAheadEdges, ShowAhead
+from portico.learning.prefetch.switch_ahead import SwitchAhead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ from portico.gateway.manage_servers import (
 )
 from portico.gateway.set_effects import SetEffects
 from portico.gateway.workflows.check_plan import CheckPlan
-from portico.gateway.workflows.propose_edges import ProposeEdges
 from portico.gateway.workflows.run_workflow import RunWorkflow
 from portico.interfaces.http.ahead_use_cases import AheadUseCases
 from portico.interfaces.http.approval_use_cases import ApprovalUseCases
@@ -35,6 +34,7 @@ from portico.interfaces.http.saved_use_cases import SavedUseCases
 from portico.interfaces.http.secret_use_cases import SecretUseCases
 from portico.interfaces.http.suggest_use_cases import SuggestUseCases
 from portico.interfaces.http.workflow_use_cases import WorkflowUseCases
+from portico.learning.dataflow.propose_edges import ProposeEdges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

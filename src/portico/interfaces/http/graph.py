@@ -6,8 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from portico.gateway.core.graph.figures import GraphFigures
-from portico.gateway.core.graph.path import Hop, Path
 from portico.gateway.core.tool import ToolRef
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
@@ -15,6 +13,8 @@ from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.tools import ToolName
 from portico.interfaces.http.words import OneLine, wire_object
+from portico.learning.core.graph.figures import GraphFigures
+from portico.learning.core.graph.path import Hop, Path
 
 AskedTool = Annotated[OneLine, Query(max_length=300, description="`server.tool`")]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.graph.look_at_graph import (
+from portico.learning.graph.look_at_graph import (
     ExportGraph,
     FindWays,
     ListCommunities,

@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
-from portico.gateway.core.edges.propose import Edge
 from portico.gateway.core.plan.writing import plan_document
-from portico.gateway.workflows.propose_edges import Proposed
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Body, wire_object
+from portico.learning.core.dataflow.propose import Edge
+from portico.learning.dataflow.propose_edges import Proposed
 
 AcceptedEdge = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 

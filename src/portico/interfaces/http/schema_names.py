@@ -23,14 +23,11 @@ from portico.debate.core.debates import DebateStatus, NoteKind, Source, Verdict,
 from portico.debate.core.questions import Preset, QuestionKind
 from portico.engine.core.runs import RunStatus, StepState
 from portico.gateway.core.acceptance import Proposed
-from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.call import CallOutcome, Verb
 from portico.gateway.core.confinement import Hold
 from portico.gateway.core.plan.report import Mode, StepStanding, WorkflowStatus
 from portico.gateway.core.program.program import ProgramMode
 from portico.gateway.core.server import Era
-from portico.gateway.core.suggest.mode import Mode as SuggestMode
-from portico.gateway.core.suggest.threshold import Outcome as SuggestOutcome
 from portico.gateway.core.tool import Standing
 from portico.gateway.core.upstream import Phase
 from portico.guard.core.approvals import AnswerKind, Outcome, Resolution, Status, Via
@@ -39,6 +36,9 @@ from portico.guard.core.principals import Role, Scope
 from portico.guard.core.rules import RuleSource, Ruling
 from portico.kernel.effect import Effect
 from portico.kernel.principal import PrincipalKind
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.suggest.mode import Mode as SuggestMode
+from portico.learning.core.suggest.threshold import Outcome as SuggestOutcome
 from portico.sandbox.core.probes import Backend
 from portico.sandbox.core.profile import Network
 

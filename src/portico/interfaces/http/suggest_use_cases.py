@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from portico.gateway.suggest.give_feedback import GiveFeedback
-from portico.gateway.suggest.suggest_workflow import SuggestWorkflow
+from portico.learning.suggest.give_feedback import GiveFeedback
+from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

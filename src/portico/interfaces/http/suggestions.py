@@ -7,15 +7,15 @@ from pydantic import BaseModel, JsonValue, StringConstraints
 from starlette.responses import Response
 
 from portico.gateway.core.plan.suggested_plan import LONGEST_INTENT
-from portico.gateway.core.suggest.mode import Mode
-from portico.gateway.core.suggest.threshold import Outcome
-from portico.gateway.suggest.give_feedback import about
 from portico.interfaces.http.authentication import Caller
 from portico.interfaces.http.gateway_use_cases import Gateway
 from portico.interfaces.http.problems import documented
 from portico.interfaces.http.schema_names import alias
 from portico.interfaces.http.words import Body, RunOrSuggestionText
 from portico.interfaces.http.workflow_out import told
+from portico.learning.core.suggest.mode import Mode
+from portico.learning.core.suggest.threshold import Outcome
+from portico.learning.suggest.give_feedback import about
 
 Intent = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_INTENT)]
 

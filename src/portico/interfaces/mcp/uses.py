@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # their index and their numbers load late
     from portico.gateway.programs.wait_for_program import WaitForProgram
     from portico.gateway.read_approved import ReadApproved
     from portico.gateway.show_surface import ShowSurface
-    from portico.gateway.suggest.give_feedback import GiveFeedback
-    from portico.gateway.suggest.suggest_workflow import SuggestWorkflow
     from portico.gateway.workflows.run_workflow import RunWorkflow
     from portico.gateway.workflows.wait_for_workflow import WaitForWorkflow
+    from portico.learning.suggest.give_feedback import GiveFeedback
+    from portico.learning.suggest.suggest_workflow import SuggestWorkflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,9 @@ from portico.gateway.core.plan.report import Mode, WorkflowReport, WorkflowStatu
 from portico.gateway.core.plan.suggested_plan import SuggestionId
 from portico.gateway.core.program.program import ProgramWish
 from portico.gateway.core.program.report import ProgramReport, ProgramStatus
-from portico.gateway.core.suggest.suggestion import Suggestion
-from portico.gateway.core.suggest.threshold import SAYABLE, Outcome
-from portico.gateway.core.suggestion_words import words as suggestion_words
 from portico.gateway.core.surface import FEEDBACK, RUN_PROGRAM, RUN_WORKFLOW
 from portico.gateway.core.workflow_words import WORKFLOW_META, facts, words
 from portico.gateway.ports import Line
-from portico.gateway.suggest.give_feedback import about
 from portico.gateway.workflows.errors import NotAWorkflow
 from portico.gateway.workflows.run_workflow import RunWorkflowWish
 from portico.interfaces.mcp.answers import Result, refusal, text_result
@@ -27,6 +23,10 @@ from portico.interfaces.mcp.uses import WorkflowUses
 from portico.kernel.errors import Flaw
 from portico.kernel.ids import RunId
 from portico.kernel.json import JsonObject
+from portico.learning.core.suggest.suggestion import Suggestion
+from portico.learning.core.suggest.threshold import SAYABLE, Outcome
+from portico.learning.core.suggestion_words import words as suggestion_words
+from portico.learning.suggest.give_feedback import about
 
 SUGGESTION_META: Final = "portico/suggestion"
 _LONGEST: Final = 50

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from portico.gateway.core.ahead.attempt import Arrival, Attempt, Use
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.switches import AheadMode
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.tool import ToolRef
 from portico.guard.core.access_request import Act, Aim, Allowed, TaskContext
 from portico.guard.core.policy import NO_TASK
 from portico.kernel.effect import Effect
+from portico.learning.core.prefetch.attempt import Arrival, Attempt, Use
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.wanted import Wanted
 from portico.testing.guard import a_person
 
 ANA: Final = a_person("ana")

@@ -4,11 +4,11 @@ import json
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from portico.gateway.core.ahead.window import SeenCall, Window, seen_call
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.prefetch.window import SeenCall, Window, seen_call
 from portico.testing.kernel import BEGINNING
 
 SERVER = ServerId(UUID(int=1))

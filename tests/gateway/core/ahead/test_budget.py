@@ -3,23 +3,23 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from portico.gateway.core.ahead.attempt import Use
-from portico.gateway.core.ahead.budget import Budget
-from portico.gateway.core.ahead.buffer import place_of
-from portico.gateway.core.ahead.effort_share import EffortShare
-from portico.gateway.core.ahead.fair_effort import FairEffort
-from portico.gateway.core.ahead.forms import EdgeKey, form_of
 from portico.gateway.core.ahead.mark import AHEAD, age_ms, is_marked, marked, unmarked
-from portico.gateway.core.ahead.paces import Paces
-from portico.gateway.core.ahead.predicted import Origin, Predicted, Source
-from portico.gateway.core.ahead.terms import AheadTerms
-from portico.gateway.core.ahead.unsettled import Unsettled
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.effect import Effect
+from portico.learning.core.prefetch.attempt import Use
+from portico.learning.core.prefetch.budget import Budget
+from portico.learning.core.prefetch.buffer import place_of
+from portico.learning.core.prefetch.effort_share import EffortShare
+from portico.learning.core.prefetch.fair_effort import FairEffort
+from portico.learning.core.prefetch.forms import EdgeKey, form_of
+from portico.learning.core.prefetch.paces import Paces
+from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
+from portico.learning.core.prefetch.terms import AheadTerms
+from portico.learning.core.prefetch.unsettled import Unsettled
+from portico.learning.core.prefetch.wanted import Wanted
 from portico.testing.guard import a_person
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.gateway.core.ahead.attempts import AIM, ANA, GOOD

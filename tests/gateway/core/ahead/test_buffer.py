@@ -3,20 +3,15 @@
 from dataclasses import replace
 from uuid import UUID
 
-from portico.gateway.core.ahead.buffer import Buffer, Held, key_of
-from portico.gateway.core.ahead.staleness import size_of, switched_on, touched
-from portico.gateway.core.ahead.switches import (
-    AheadMode,
-    ServerSwitch,
-    SpaceSwitches,
-    Switches,
-)
 from portico.gateway.core.call import Answer
 from portico.guard.core.access_request import Act, Aim
 from portico.kernel.effect import Effect
 from portico.kernel.ids import ContextId, SpaceId
 from portico.kernel.json import JsonObject
 from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.buffer import Buffer, Held, key_of
+from portico.learning.core.prefetch.staleness import size_of, switched_on, touched
+from portico.learning.core.prefetch.switches import AheadMode, ServerSwitch, SpaceSwitches, Switches
 from portico.testing.gateway import a_server
 from portico.testing.guard import a_person
 from tests.gateway.core.ahead.attempts import AIM, ANA, WANTED

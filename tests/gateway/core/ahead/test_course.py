@@ -6,16 +6,16 @@ from datetime import datetime
 
 import pytest
 
-from portico.gateway.core.ahead.calibration import SURE, Evidence, calibrated
-from portico.gateway.core.ahead.course import Course
-from portico.gateway.core.ahead.layer import FOLLOWS, MADE, RECORD, Increment, Layer
-from portico.gateway.core.ahead.predicted import Origin, Predicted, Source
-from portico.gateway.core.ahead.records import LEAST_TRIED, record_of
-from portico.gateway.core.ahead.window import SeenCall
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.kernel.json import JsonObject, JsonValue
 from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.calibration import SURE, Evidence, calibrated
+from portico.learning.core.prefetch.course import Course
+from portico.learning.core.prefetch.layer import FOLLOWS, MADE, RECORD, Increment, Layer
+from portico.learning.core.prefetch.predicted import Origin, Predicted, Source
+from portico.learning.core.prefetch.records import LEAST_TRIED, record_of
+from portico.learning.core.prefetch.window import SeenCall
 from portico.testing.kernel import BEGINNING
 from tests.gateway.core.ahead.tasks import (
     LIST,
@@ -286,7 +286,7 @@ def test_words_tell_what_comes_first() -> None:
 def test_less_is_enough_where_the_words_named_what_is_called_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.gateway.core.ahead.predict.SURE", 1.0)
+    monkeypatch.setattr("portico.learning.core.prefetch.predict.SURE", 1.0)
     told = Layer(PUBLIC)
     for number in range(40):
         through(told, work(number), words=f"read in /home/{number}")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.ahead.changes import all_changed, changed
-from portico.gateway.core.ahead.choices import CHOICES, LISTS
-from portico.gateway.core.ahead.derivations import (
+from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.prefetch.changes import all_changed, changed
+from portico.learning.core.prefetch.choices import CHOICES, LISTS
+from portico.learning.core.prefetch.derivations import (
     Derivation,
     Filled,
     Fixed,
@@ -17,11 +18,10 @@ from portico.gateway.core.ahead.derivations import (
     read,
     written,
 )
-from portico.gateway.core.ahead.explain import explained
-from portico.gateway.core.ahead.forms import place_text
-from portico.gateway.core.ahead.view import WORDS, View
-from portico.gateway.core.ahead.window import SeenCall, Window
-from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.prefetch.explain import explained
+from portico.learning.core.prefetch.forms import place_text
+from portico.learning.core.prefetch.view import WORDS, View
+from portico.learning.core.prefetch.window import SeenCall, Window
 from tests.gateway.core.ahead.tasks import LIST, QUERY, READ, call, text, values, window
 
 LISTED = call(LIST, {"path": "/home/x"}, text("[FILE] a.txt\n[FILE] b.md\n[FILE] c.md"))

@@ -4,10 +4,17 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
-from portico.gateway.core.ahead.attempt import Arrival, Attempt, Use
-from portico.gateway.core.ahead.gates import ARRIVAL, GATES, closed
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.switches import (
+from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.server import ServerId
+from portico.guard.core.access_request import Denied, NeedsApproval, TaskContext
+from portico.guard.core.policy import NO_TASK
+from portico.kernel.effect import Effect
+from portico.kernel.json import JsonValue
+from portico.kernel.label import Label, Level
+from portico.learning.core.prefetch.attempt import Arrival, Attempt, Use
+from portico.learning.core.prefetch.gates import ARRIVAL, GATES, closed
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.switches import (
     SHUT,
     AheadMode,
     ServerSwitch,
@@ -17,13 +24,6 @@ from portico.gateway.core.ahead.switches import (
     strictest,
     switches_json,
 )
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.server import ServerId
-from portico.guard.core.access_request import Denied, NeedsApproval, TaskContext
-from portico.guard.core.policy import NO_TASK
-from portico.kernel.effect import Effect
-from portico.kernel.json import JsonValue
-from portico.kernel.label import Label, Level
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.gateway.core.ahead.attempts import (

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.ahead.edge_table import edge_table
-from portico.gateway.core.ahead.forms import CallForm, EdgeKey, form_of, learnable, place_of
-from portico.gateway.core.ahead.layer import (
+from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.label import PUBLIC
+from portico.learning.core.learnt_count import Count
+from portico.learning.core.prefetch.edge_table import edge_table
+from portico.learning.core.prefetch.forms import CallForm, EdgeKey, form_of, learnable, place_of
+from portico.learning.core.prefetch.layer import (
     FOLLOWS,
     LIMITS,
     MADE,
@@ -20,7 +24,7 @@ from portico.gateway.core.ahead.layer import (
     added_up,
     summed,
 )
-from portico.gateway.core.ahead.records import (
+from portico.learning.core.prefetch.records import (
     LEAST_TRIED,
     EdgeRecord,
     band_of,
@@ -28,12 +32,8 @@ from portico.gateway.core.ahead.records import (
     lower_bound,
     record_of,
 )
-from portico.gateway.core.ahead.totals import CALLS, RAN, SAVED, SUGGESTED, AheadTotals
-from portico.gateway.core.ahead.totals import added_up as totalled
-from portico.gateway.core.learnt import ToolPlace
-from portico.gateway.core.learnt_count import Count
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.label import PUBLIC
+from portico.learning.core.prefetch.totals import CALLS, RAN, SAVED, SUGGESTED, AheadTotals
+from portico.learning.core.prefetch.totals import added_up as totalled
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING
 from tests.gateway.core.ahead.tasks import LIST, READ

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from portico.gateway.core.ahead.trust import ENOUGH, LATEST, Trust
-from portico.gateway.core.ahead.trust_in_all import TrustInAll
 from portico.kernel.ids import PrincipalId
+from portico.learning.core.prefetch.trust import ENOUGH, LATEST, Trust
+from portico.learning.core.prefetch.trust_in_all import TrustInAll
 from portico.testing.kernel import BEGINNING, SeededEntropy
 from tests.gateway.open_room import ANA, VIEWER
 

@@ -6,12 +6,12 @@ from time import process_time
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from portico.gateway.core.ahead.nobodys import nobodys, own_values, parameters_of
-from portico.gateway.core.ahead.pools import answered, given, said
-from portico.gateway.core.ahead.readings import LONGEST, reading
-from portico.gateway.core.ahead.spoken import sort_of, spoken
-from portico.gateway.core.ahead.window import call_key, seen_call
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.prefetch.nobodys import nobodys, own_values, parameters_of
+from portico.learning.core.prefetch.pools import answered, given, said
+from portico.learning.core.prefetch.readings import LONGEST, reading
+from portico.learning.core.prefetch.spoken import sort_of, spoken
+from portico.learning.core.prefetch.window import call_key, seen_call
 from tests.gateway.core.ahead.tasks import LIST, READ, call, later, text, values, window
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.gateway.core.edges.bounds import MOST_STEPS, bounded
-from portico.gateway.core.edges.flows import NO_FLOWS, Flow, Flows
-from portico.gateway.core.edges.learnt import SHIPPED, SHOWN, Floors
-from portico.gateway.core.edges.meanings import Meanings
-from portico.gateway.core.edges.propose import Edge, nearly_as_good, propose, texts_to_embed
-from portico.gateway.core.edges.shape import OutputField, Parameter, StepShape
-from portico.gateway.core.edges.signs import Sign
+from portico.learning.core.dataflow.bounds import MOST_STEPS, bounded
+from portico.learning.core.dataflow.flows import NO_FLOWS, Flow, Flows
+from portico.learning.core.dataflow.learnt import SHIPPED, SHOWN, Floors
+from portico.learning.core.dataflow.meanings import Meanings
+from portico.learning.core.dataflow.propose import Edge, nearly_as_good, propose, texts_to_embed
+from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow.signs import Sign
 from tests.gateway.core.edges.trips import FERRY, LETTER, TICKET, field, meanings, parameter
 
 

@@ -1,9 +1,9 @@
 """Which tool of a catalogue could give what no step of a plan gives."""
 
-from portico.gateway.core.edges.flows import NO_FLOWS, Flow, Flows
-from portico.gateway.core.edges.meanings import Meanings, nearness
-from portico.gateway.core.edges.rank import Ranked, Source, Sources, rank_producers, texts_of
-from portico.gateway.core.edges.shape import Parameter
+from portico.learning.core.dataflow.flows import NO_FLOWS, Flow, Flows
+from portico.learning.core.dataflow.meanings import Meanings, nearness
+from portico.learning.core.dataflow.rank import Ranked, Source, Sources, rank_producers, texts_of
+from portico.learning.core.dataflow.shape import Parameter
 from tests.gateway.core.edges.trips import field
 from tests.gateway.core.search.shop import embedded
 

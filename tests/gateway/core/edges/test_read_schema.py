@@ -3,11 +3,11 @@
 import jmespath
 import pytest
 
-from portico.gateway.core.edges.kinship import Kinship, kinship
-from portico.gateway.core.edges.read_schema import fields_of, parameters_of, type_of
-from portico.gateway.core.edges.shape import OutputField, Parameter
-from portico.gateway.core.edges.words import share, spelled, words
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.dataflow.kinship import Kinship, kinship
+from portico.learning.core.dataflow.read_schema import fields_of, parameters_of, type_of
+from portico.learning.core.dataflow.shape import OutputField, Parameter
+from portico.learning.core.dataflow.words import share, spelled, words
 
 
 def paths(schema: JsonValue) -> list[tuple[str, str | None]]:

@@ -1,8 +1,8 @@
 """A plan of a journey: made-up tools with outputs that fit, nearly fit, and do not."""
 
-from portico.gateway.core.edges.meanings import Meanings
-from portico.gateway.core.edges.propose import texts_to_embed
-from portico.gateway.core.edges.shape import OutputField, Parameter, StepShape
+from portico.learning.core.dataflow.meanings import Meanings
+from portico.learning.core.dataflow.propose import texts_to_embed
+from portico.learning.core.dataflow.shape import OutputField, Parameter, StepShape
 from tests.gateway.core.search.shop import embedded
 
 

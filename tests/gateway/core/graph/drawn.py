@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.core.graph.edge import EdgeKind, Sightings
-from portico.gateway.core.graph.known_graph import KnownGraph, Seen
 from portico.gateway.core.tool import ToolRef
+from portico.learning.core.graph.edge import EdgeKind, Sightings
+from portico.learning.core.graph.known_graph import KnownGraph, Seen
 from portico.testing.kernel import BEGINNING
 
 Drawing = Sequence[tuple[str, int]]

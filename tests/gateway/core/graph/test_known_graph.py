@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from portico.adapters.graph.rust_math import RustGraphMath
-from portico.gateway.core.graph import known_graph
-from portico.gateway.core.graph.analysis import Analysis, analysed
-from portico.gateway.core.graph.confidence import at_least, fresh, share
-from portico.gateway.core.graph.edge import Sightings
-from portico.gateway.core.graph.figures import graph_figures
-from portico.gateway.core.graph.known_graph import KnownGraph
-from portico.gateway.core.graph.node_link import node_link
-from portico.gateway.core.graph.path import Fed, Hop
+from portico.learning.core.graph import known_graph
+from portico.learning.core.graph.analysis import Analysis, analysed
+from portico.learning.core.graph.confidence import at_least, fresh, share
+from portico.learning.core.graph.edge import Sightings
+from portico.learning.core.graph.figures import graph_figures
+from portico.learning.core.graph.known_graph import KnownGraph
+from portico.learning.core.graph.node_link import node_link
+from portico.learning.core.graph.path import Fed, Hop
 from portico.testing.kernel import BEGINNING
 from tests.gateway.core.graph.drawn import add, drawn, ref
 

@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.graph import task_bound
-from portico.gateway.core.graph.edge import EdgeKind, Sightings, ToolEdge
-from portico.gateway.core.graph.plan_edges import plan_edges
-from portico.gateway.core.graph.task_bound import TaskBound
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
 from portico.gateway.core.tool import ToolRef
+from portico.learning.core.graph import task_bound
+from portico.learning.core.graph.edge import EdgeKind, Sightings, ToolEdge
+from portico.learning.core.graph.plan_edges import plan_edges
+from portico.learning.core.graph.task_bound import TaskBound
 from portico.testing.gateway import a_server
 from portico.testing.kernel import BEGINNING, SeededEntropy
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from portico.gateway.core.edges.shape import Parameter
 from portico.gateway.core.plan.plan import Reference
-from portico.gateway.core.suggest.asked import Asked, Searched
-from portico.gateway.core.suggest.intent import Kind
-from portico.gateway.core.suggest.offered import Offered
-from portico.gateway.core.suggest.past import Near, PastPlan
-from portico.gateway.core.suggest.skeleton import FromIntent, PastStep
 from portico.kernel.effect import Effect
+from portico.learning.core.dataflow.shape import Parameter
+from portico.learning.core.suggest.asked import Asked, Searched
+from portico.learning.core.suggest.intent import Kind
+from portico.learning.core.suggest.offered import Offered
+from portico.learning.core.suggest.past import Near, PastPlan
+from portico.learning.core.suggest.skeleton import FromIntent, PastStep
 
 READ, SEND, LIST, SIGN = "fs.read_file", "mail.send", "fs.list", "mail.sign_in"
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.suggest.calibration import SHIPPED, Calibration, Judged
-from portico.gateway.core.suggest.threshold import (
+from portico.learning.core.suggest.calibration import SHIPPED, Calibration, Judged
+from portico.learning.core.suggest.threshold import (
     ENOUGH,
     HIGHEST,
     LATEST,

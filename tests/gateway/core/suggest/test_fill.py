@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.gateway.core.edges.shape import Parameter
 from portico.gateway.core.plan.plan import Given, Reference
 from portico.gateway.core.search.clauses import whole
-from portico.gateway.core.suggest.fill import Filled, From, MissingArgument, Origin, fill
-from portico.gateway.core.suggest.intent import Kind
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.offered import Offered
-from portico.gateway.core.suggest.past import PastPlan
-from portico.gateway.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep, Unknown
 from portico.kernel.effect import Effect
+from portico.learning.core.dataflow.shape import Parameter
+from portico.learning.core.suggest.fill import Filled, From, MissingArgument, Origin, fill
+from portico.learning.core.suggest.intent import Kind
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.offered import Offered
+from portico.learning.core.suggest.past import PastPlan
+from portico.learning.core.suggest.skeleton import Constant, FromIntent, Kept, PastStep, Unknown
 from tests.gateway.core.suggest.errands import (
     INTENT,
     LIST,

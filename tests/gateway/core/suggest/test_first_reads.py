@@ -4,15 +4,15 @@ import json
 from collections.abc import Mapping
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.ahead.predicted import Origin, Source
-from portico.gateway.core.ahead.wanted import Wanted
 from portico.gateway.core.call import Answer
 from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
-from portico.gateway.core.suggest.first_reads import FirstReads, KnownRead
 from portico.gateway.core.tool import ToolRef
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.prefetch.predicted import Origin, Source
+from portico.learning.core.prefetch.wanted import Wanted
+from portico.learning.core.suggest.first_reads import FirstReads, KnownRead
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 EXPRESSIONS = JmespathExpressions()

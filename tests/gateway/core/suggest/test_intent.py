@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.adapters.jmespath.expressions import JmespathExpressions
-from portico.gateway.core.edges.flows import Flow, Flows
 from portico.gateway.core.plan.plan import Reference
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.plan.writing import plan_document
 from portico.gateway.core.search.clauses import whole
-from portico.gateway.core.suggest.askable import askable, input_name
-from portico.gateway.core.suggest.intent import (
+from portico.kernel.json import JsonObject
+from portico.learning.core.dataflow.flows import Flow, Flows
+from portico.learning.core.suggest.askable import askable, input_name
+from portico.learning.core.suggest.intent import (
     Kind,
     Span,
     in_general,
@@ -19,10 +20,9 @@ from portico.gateway.core.suggest.intent import (
     sub_steps,
     without_values,
 )
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.past import PastPlan
-from portico.gateway.core.suggest.skeleton import PastStep, Unknown
-from portico.kernel.json import JsonObject
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.past import PastPlan
+from portico.learning.core.suggest.skeleton import PastStep, Unknown
 from tests.gateway.core.suggest.errands import LIST, READ, READ_AND_SEND, SEND, SIGN, a_plan
 
 

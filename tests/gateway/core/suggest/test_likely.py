@@ -3,20 +3,13 @@
 import numpy as np
 import pytest
 
-from portico.gateway.core.suggest.asked import Asked, Searched
-from portico.gateway.core.suggest.choose import MOST_STEPS, choose, in_order
-from portico.gateway.core.suggest.likely import drawn_by, likely
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.next_tool import next_tools
-from portico.gateway.core.suggest.past import (
-    Near,
-    PastPlan,
-    PastPlans,
-    Votes,
-    runs_of,
-    words_of,
-)
 from portico.kernel.effect import Effect
+from portico.learning.core.suggest.asked import Asked, Searched
+from portico.learning.core.suggest.choose import MOST_STEPS, choose, in_order
+from portico.learning.core.suggest.likely import drawn_by, likely
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.next_tool import next_tools
+from portico.learning.core.suggest.past import Near, PastPlan, PastPlans, Votes, runs_of, words_of
 from tests.gateway.core.suggest.errands import (
     INTENT,
     LIST,

@@ -10,8 +10,10 @@ from portico.gateway.core.learnt import ToolPlace
 from portico.gateway.core.plan.plan import ForEach, Given, Plan, Reference, Step, Template
 from portico.gateway.core.plan.reading import read_plan
 from portico.gateway.core.server import ServerId
-from portico.gateway.core.suggest.intent import Kind
-from portico.gateway.core.suggest.skeleton import (
+from portico.gateway.core.tool import ToolRef
+from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.suggest.intent import Kind
+from portico.learning.core.suggest.skeleton import (
     Constant,
     FromIntent,
     Kept,
@@ -20,10 +22,8 @@ from portico.gateway.core.suggest.skeleton import (
     listed_values,
     skeleton_of,
 )
-from portico.gateway.core.suggest.skeleton_document import read_skeleton, skeleton_document
-from portico.gateway.core.suggest.stored_steps import restored, stored, with_inputs
-from portico.gateway.core.tool import ToolRef
-from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.suggest.skeleton_document import read_skeleton, skeleton_document
+from portico.learning.core.suggest.stored_steps import restored, stored, with_inputs
 from portico.testing.kernel import BEGINNING, SeededEntropy
 
 INTENT = "Read /srv/a.md for Ana, 12 pages of it as draft, and send it to ana@example.com"

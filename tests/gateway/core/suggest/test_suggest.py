@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from portico.gateway.core.plan.plan import Reference
-from portico.gateway.core.suggest.asked import Asked, Searched
-from portico.gateway.core.suggest.calibration import SHIPPED, Calibration
-from portico.gateway.core.suggest.fill import MissingArgument
-from portico.gateway.core.suggest.mode import Mode, mode_of
-from portico.gateway.core.suggest.needs import Learnt
-from portico.gateway.core.suggest.past import PastPlan
-from portico.gateway.core.suggest.paths import DependencyPath, Hop, paths
-from portico.gateway.core.suggest.rationale import nothing_sure
-from portico.gateway.core.suggest.skeleton import PastStep
-from portico.gateway.core.suggest.suggest import NOTHING, suggest
-from portico.gateway.core.suggest.suggested import Alternative, Suggested
 from portico.kernel.effect import Effect
+from portico.learning.core.suggest.asked import Asked, Searched
+from portico.learning.core.suggest.calibration import SHIPPED, Calibration
+from portico.learning.core.suggest.fill import MissingArgument
+from portico.learning.core.suggest.mode import Mode, mode_of
+from portico.learning.core.suggest.needs import Learnt
+from portico.learning.core.suggest.past import PastPlan
+from portico.learning.core.suggest.paths import DependencyPath, Hop, paths
+from portico.learning.core.suggest.rationale import nothing_sure
+from portico.learning.core.suggest.skeleton import PastStep
+from portico.learning.core.suggest.suggest import NOTHING, suggest
+from portico.learning.core.suggest.suggested import Alternative, Suggested
 from tests.gateway.core.suggest.errands import (
     INTENT,
     LIST,

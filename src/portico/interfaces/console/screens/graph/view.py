@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portico.gateway.core.graph.analysis import Community
-from portico.gateway.core.graph.path import Hop, Path
 from portico.gateway.core.tool import ToolRef
-from portico.gateway.graph.look_at_graph import Neighbours, Ways
 from portico.interfaces.console.screens.graph.placing import Dot, Placed, frame_of, placed
 from portico.interfaces.console.screens.tools.tool_view import Nearby, nearby
 from portico.interfaces.console.screens.tools.view import tool_href
 from portico.interfaces.console.wording import plural
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.graph.analysis import Community
+from portico.learning.core.graph.path import Hop, Path
+from portico.learning.graph.look_at_graph import Neighbours, Ways
 
 COLOURS: Final = 12
 """Of the palette; further communities have them again, and a name besides."""

@@ -9,8 +9,6 @@ from starlette.routing import Route
 
 from portico.agents.core.agents import AgentFilter
 from portico.agents.core.traces import ModelStats, TraceFilter
-from portico.gateway.ahead.switch_ahead import AheadWish
-from portico.gateway.core.ahead.switches import AheadMode
 from portico.guard.core.principals import Scope
 from portico.interfaces.console.desk import Desk, desk_of
 from portico.interfaces.console.forms import form_of
@@ -35,6 +33,8 @@ from portico.interfaces.console.screens.metrics.view import (
 )
 from portico.interfaces.console.together import together
 from portico.kernel.errors import PorticoError
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.prefetch.switch_ahead import AheadWish
 
 _AGENTS: Final = 12
 _EDGES: Final = 100

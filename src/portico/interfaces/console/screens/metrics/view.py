@@ -8,9 +8,6 @@ from decimal import Decimal
 from typing import Final
 
 from portico.agents.core.traces import ModelStats
-from portico.gateway.ahead.show_ahead import AheadLook
-from portico.gateway.core.ahead.edge_table import AheadEdge
-from portico.gateway.core.ahead.switches import AheadMode
 from portico.gateway.core.call import Figures
 from portico.gateway.core.surface import fixed_tools, search_description
 from portico.gateway.core.tool import Standing, ToolRef
@@ -19,6 +16,9 @@ from portico.gateway.show_surface import OF_THE_SEARCH
 from portico.interfaces.console.screens.tools.view import in_use, tool_href
 from portico.interfaces.console.server_states import State, state_of
 from portico.kernel.json import canonical
+from portico.learning.core.prefetch.edge_table import AheadEdge
+from portico.learning.core.prefetch.switches import AheadMode
+from portico.learning.prefetch.show_ahead import AheadLook
 
 EDGES: Final = 12
 _MODES: Final[Mapping[AheadMode, str]] = {

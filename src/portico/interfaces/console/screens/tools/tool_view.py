@@ -9,16 +9,16 @@ from typing import Final
 from urllib.parse import quote
 
 from portico.gateway.core.call import Call, CallOutcome, Figures, verb_for
-from portico.gateway.core.graph.path import Hop
 from portico.gateway.core.shape_text import line_of, schema_of
 from portico.gateway.core.tool import Standing, ToolRef
-from portico.gateway.graph.look_at_graph import Neighbours
 from portico.gateway.look_at_tools import ToolLook
 from portico.interfaces.console.screens.tools.effects import Mark, effect_mark, standing_mark
 from portico.interfaces.console.screens.tools.schema_rows import SchemaRow, schema_rows
 from portico.interfaces.console.screens.tools.view import tool_href
 from portico.kernel.ids import PrincipalId
 from portico.kernel.json import JsonObject, JsonValue
+from portico.learning.core.graph.path import Hop
+from portico.learning.graph.look_at_graph import Neighbours
 
 CALLS: Final = 10
 _MOST_EXAMPLES: Final = 4

@@ -1,1 +1,0 @@
-"""The learnt graph of tools: who comes after whom, how surely, and by which way."""

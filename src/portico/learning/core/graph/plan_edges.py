@@ -1,0 +1,29 @@
+"""The edges of a plan that went well: what waited for what, and what took what it gave."""
+
+from collections.abc import Callable, Collection, Iterator
+
+from portico.gateway.core.learnt import ToolPlace
+from portico.gateway.core.plan.expressions import Expressions
+from portico.gateway.core.plan.graph import needs_of
+from portico.gateway.core.plan.plan import Plan
+from portico.gateway.core.tool import ToolRef
+from portico.learning.core.graph.edge import EdgeKind, ToolEdge
+
+
+def plan_edges(
+    plan: Plan,
+    done: Collection[str],
+    place: Callable[[ToolRef], ToolPlace | None],
+    expressions: Expressions,
+) -> Iterator[ToolEdge]:
+    """Between the steps that were done, each edge once."""
+    places = {step.id: place(step.tool) for step in plan.steps if step.id in done}
+    pairs = {
+        (need.needs, step.id, need.given and need.place.startswith("/arguments"))
+        for step in plan.steps
+        for need in needs_of(step, expressions)
+    }
+    for before, after, fed in sorted(pairs):
+        earlier, later = places.get(before), places.get(after)
+        if earlier is not None and later is not None:
+            yield ToolEdge(earlier, later, EdgeKind.FEEDS if fed else EdgeKind.FOLLOWS)
